@@ -1,0 +1,29 @@
+"""Errors of the privacy layer.
+
+Messages state the rule, the offence and the remedy in one sentence. They never hold a value that was
+read from a private table.
+"""
+
+
+class OPDiscError(Exception):
+    """Root of every error raised by :mod:`opdisc`."""
+
+
+class SchemaError(OPDiscError, ValueError):
+    """A schema is malformed, or a public value contradicts it."""
+
+
+class TableError(OPDiscError, ValueError):
+    """A table cannot be read, or does not have the shape its schema declares."""
+
+
+class CalibrationError(OPDiscError, ValueError):
+    """No noise scale can be derived from the given public inputs."""
+
+
+class UncertifiedRelease(OPDiscError, RuntimeError):
+    """The oracle gave no certificate within the mechanism's allowance; nothing is released."""
+
+
+class ModelFileError(OPDiscError, ValueError):
+    """A saved model is not one that this version of opdisc can trust."""

@@ -1,0 +1,37 @@
+"""Everything that can go wrong while a problem is stated or solved.
+
+Each error also derives from the builtin one would expect, so ``except ValueError`` keeps working.
+No message carries a hypothesis or an objective value.
+"""
+
+
+class OracleError(Exception):
+    """Root of every error raised by :mod:`oracles`."""
+
+
+class OracleUnavailable(OracleError, ImportError):
+    """The named oracle is unknown or its solver is not installed."""
+
+
+class UnsupportedProblem(OracleError, TypeError):
+    """The oracle cannot solve problems of this shape or size."""
+
+
+class InvalidProblem(OracleError, ValueError):
+    """The problem itself is malformed."""
+
+
+class InvalidOption(OracleError, ValueError):
+    """An option has an impossible value, or the solver rejected it."""
+
+
+class FormulationError(OracleError, ValueError):
+    """The problem cannot be encoded within the solver's tolerances."""
+
+
+class InconsistentSolution(OracleError, RuntimeError):
+    """A solver's claim contradicts what was recomputed from the problem."""
+
+
+class NoHypothesis(OracleError, RuntimeError):
+    """A limit or a failure came before any feasible answer."""
