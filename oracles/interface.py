@@ -1,0 +1,222 @@
+"""The front door: check, run, verify.
+
+An :class:`Oracle` returns a :class:`~oracles.solution.Claim`. :func:`solve` recomputes the
+objective itself, refuses claims that contradict it, and only then makes a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from oracles.errors import InconsistentSolution, InvalidOption, NoHypothesis, UnsupportedProblem
+from oracles.problem import Objective, ZeroOneProblem
+from oracles.registry import choose_oracle, get_oracle
+from oracles.solution import Certificate, Claim, Solution, SolveStats, Termination
+
+Progress = Callable[[float | None, float, float], None]
+"""``progress(incumbent, bound, seconds)``: objective of the best hypothesis in rows (None before
+the first), lower bound in rows (``-inf`` if none), wall seconds since the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveOptions:
+    """How to run an oracle.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Wall seconds after which the oracle stops with what it has. None: no limit.
+    absolute_gap : float
+        Stop when objective minus bound is at most this, in rows. 0 asks for a proof of optimality.
+    threads : int
+        Threads the oracle may use.
+    seed : int
+        Seed of the oracle's own tie-breaking and heuristics; never of anything else.
+    progress : callable or None
+        Called now and then as ``progress(incumbent, bound, seconds)``.
+    """
+
+    time_limit: float | None = None
+    absolute_gap: float = 0.0
+    threads: int = 1
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InvalidOption(f"time_limit must be > 0 seconds, got {self.time_limit}.")
+        if not self.absolute_gap >= 0 or math.isinf(self.absolute_gap):
+            raise InvalidOption(f"absolute_gap must be >= 0 rows, got {self.absolute_gap}.")
+        if self.threads < 1:
+            raise InvalidOption(f"threads must be >= 1, got {self.threads}.")
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Anything that minimises a :class:`~oracles.problem.ZeroOneProblem`.
+
+    Contract: the hypothesis is in the grid; ``dual_bound`` never exceeds the optimum; a search
+    that a limit ended never claims ``OPTIMAL``; the problem is not modified; the same inputs give the
+    same answer at ``threads=1``. :func:`oracles.testing.check_oracle` checks all of it.
+
+    Attributes
+    ----------
+    name : str
+        The name it is registered under.
+    integer_arithmetic : bool
+        Whether bounds are proved in integers, without tolerances.
+    requirement : str
+        Completes "this oracle ...", for the message when :meth:`supports` is false.
+    """
+
+    name: str
+    integer_arithmetic: bool
+    requirement: str
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether :meth:`solve` can take this problem."""
+        ...
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise the objective."""
+        ...
+
+
+def solve(
+    problem: ZeroOneProblem,
+    oracle: str | Oracle = "auto",
+    options: SolveOptions | None = None,
+) -> Solution:
+    """Minimise the objective of ``problem`` and certify the answer.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        What to minimise.
+    oracle : str or Oracle
+        A registered name, ``"auto"``, or an object that follows :class:`Oracle`.
+    options : SolveOptions or None
+        Limits and callbacks; None means no limit and a proof of optimality.
+
+    Returns
+    -------
+    Solution
+        A hypothesis of the grid; its certificate says what was proved.
+
+    Raises
+    ------
+    OracleUnavailable
+        If the name is unknown or the solver is not installed.
+    UnsupportedProblem
+        If the oracle cannot take this problem.
+    NoHypothesis
+        If a limit came before any hypothesis.
+    InconsistentSolution
+        If the claim contradicts the recomputed objective.
+
+    Notes
+    -----
+    **Guarantee.** ``certificate.primal_bound`` was recomputed here. ``certificate.dual_bound`` is
+    the oracle's; where the objective is an integer it is rounded up, half a unit being left to the
+    tolerances of floating-point solvers.
+
+    Examples
+    --------
+    >>> from oracles import WeightGrid, ZeroOneProblem, solve
+    >>> problem = ZeroOneProblem(points=[[1, 0], [1, 1]], positives=[0, 3], negatives=[2, 1],
+    ...                          grid=WeightGrid.box(2, 1))
+    >>> solution = solve(problem)
+    >>> solution.certificate.primal_bound, solution.certificate.proves_optimal
+    (1, True)
+    """
+    chosen = resolve_oracle(oracle, problem)
+    if not chosen.supports(problem):
+        raise UnsupportedProblem(f"oracle '{chosen.name}' {chosen.requirement}.")
+    options = options or SolveOptions()
+    started = time.perf_counter()
+    claim = chosen.solve(problem, options)
+    seconds = time.perf_counter() - started
+    certificate = _certify(problem, claim, chosen, options)
+    assert claim.hypothesis is not None
+    return Solution(
+        hypothesis=tuple(int(w) for w in claim.hypothesis),
+        certificate=certificate,
+        stats=SolveStats(oracle=chosen.name, seconds=seconds, nodes=claim.nodes),
+    )
+
+
+def resolve_oracle(oracle: str | Oracle, problem: ZeroOneProblem) -> Oracle:
+    """Return the oracle object for a name, ``"auto"`` or an object."""
+    if not isinstance(oracle, str):
+        return oracle
+    return get_oracle(choose_oracle(problem) if oracle == "auto" else oracle)
+
+
+def _certify(
+    problem: ZeroOneProblem, claim: Claim, oracle: Oracle, options: SolveOptions
+) -> Certificate:
+    """Recompute, compare, and state only what holds."""
+    if claim.hypothesis is None:
+        limit = "no reason given" if claim.limit is None else f"{claim.limit.value} limit"
+        raise NoHypothesis(
+            f"oracle '{oracle.name}' must find a hypothesis, it stopped before the first one "
+            f"({limit}); raise the limit or choose another oracle."
+        )
+    if not problem.grid.contains(claim.hypothesis):
+        raise InconsistentSolution(f"oracle '{oracle.name}' answered outside the grid.")
+    primal = problem.objective(claim.hypothesis)
+    tolerance = _tolerance(problem, primal, oracle.integer_arithmetic)
+    if oracle.integer_arithmetic and claim.objective is not None:
+        if abs(claim.objective - primal) > tolerance:
+            raise InconsistentSolution(
+                f"oracle '{oracle.name}' claims an objective that differs from the recomputed one."
+            )
+    dual = _checked_bound(problem, claim.dual_bound, primal, tolerance, oracle)
+    closed = float(primal - dual) * problem.unit <= options.absolute_gap
+    return Certificate(
+        primal_bound=primal,
+        dual_bound=dual,
+        unit=problem.unit,
+        termination=_checked_termination(claim.termination, closed),
+        limit=None if closed else claim.limit,
+        integer_arithmetic=oracle.integer_arithmetic and problem.is_exact,
+    )
+
+
+def _tolerance(problem: ZeroOneProblem, primal: Objective, integer_arithmetic: bool) -> float:
+    """Return how far a bound may sit from the truth, in objective units."""
+    if problem.is_exact:
+        return 0.0 if integer_arithmetic else 0.5
+    return (1e-9 if integer_arithmetic else 1e-6) * max(1.0, abs(float(primal)))
+
+
+def _checked_bound(
+    problem: ZeroOneProblem,
+    claimed: Objective,
+    primal: Objective,
+    tolerance: float,
+    oracle: Oracle,
+) -> Objective:
+    """Return a valid form of the claimed lower bound, or refuse it."""
+    if math.isnan(claimed) or claimed > primal + tolerance:
+        raise InconsistentSolution(
+            f"oracle '{oracle.name}' claims a lower bound above the objective of its own answer."
+        )
+    if math.isinf(claimed):
+        return claimed
+    if not problem.is_exact:
+        return primal if claimed >= primal - tolerance else claimed
+    # The optimum is an integer, so a bound may be rounded up; a floating-point bound first gives
+    # up half a unit to its tolerances.
+    return min(math.ceil(claimed - tolerance), primal)
+
+
+def _checked_termination(claimed: Termination, closed: bool) -> Termination:
+    if closed:
+        return Termination.OPTIMAL
+    return Termination.IMPRECISE if claimed is Termination.OPTIMAL else Termination.FEASIBLE

@@ -1,0 +1,170 @@
+"""Oracles by name, imported only when asked for."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oracles.errors import OracleUnavailable
+from oracles.problem import ZeroOneProblem
+
+if TYPE_CHECKING:
+    from oracles.interface import Oracle
+
+ENUMERATION_LIMIT = 10_000_000
+"""Largest box (grid assignments) that ``enumeration`` takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleEntry:
+    """Where an oracle lives and what it needs.
+
+    Parameters
+    ----------
+    target : str or callable
+        ``"module:attribute"`` or a factory; called with the settings given to :func:`get_oracle`.
+    modules : tuple of str
+        Modules that must be importable (looked up without importing them).
+    distributions : tuple of str
+        Installed packages whose versions identify the oracle.
+    install : str
+        The command that installs what is missing.
+    summary : str
+        One line for listings.
+    """
+
+    target: str | Callable[..., Oracle]
+    modules: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    install: str = ""
+    summary: str = ""
+
+
+_ENTRIES: dict[str, OracleEntry] = {
+    "enumeration": OracleEntry(
+        target="oracles.enumeration:EnumerationOracle",
+        distributions=("numpy",),
+        summary="every hypothesis; integers; grids up to 10,000,000",
+    ),
+}
+
+
+def register_oracle(
+    name: str,
+    target: str | Callable[..., Oracle],
+    *,
+    modules: tuple[str, ...] = (),
+    distributions: tuple[str, ...] = (),
+    install: str = "",
+    summary: str = "",
+) -> None:
+    """Make an oracle available under a name.
+
+    Parameters
+    ----------
+    name : str
+        New or existing name; an existing one is replaced.
+    target : str or callable
+        ``"module:attribute"`` of the oracle class, or a factory.
+    modules, distributions, install, summary
+        See :class:`OracleEntry`.
+
+    Examples
+    --------
+    >>> from oracles import get_oracle, register_oracle
+    >>> register_oracle("mine", "oracles.enumeration:EnumerationOracle")
+    >>> get_oracle("mine").name
+    'enumeration'
+    """
+    _ENTRIES[name] = OracleEntry(
+        target=target,
+        modules=modules,
+        distributions=distributions,
+        install=install,
+        summary=summary,
+    )
+
+
+def get_oracle(name: str, **settings: Any) -> Oracle:
+    """Return a new oracle.
+
+    Parameters
+    ----------
+    name : str
+        A registered name, or ``pulp:NAME`` for any solver PuLP knows.
+    **settings
+        Passed to the oracle's constructor, for example ``formulation="per-row"``.
+
+    Returns
+    -------
+    Oracle
+        Ready to be given to :func:`oracles.solve`.
+
+    Raises
+    ------
+    OracleUnavailable
+        If the name is unknown or its solver is not installed; the message lists what is installed.
+    """
+    entry = _ENTRIES.get(name)
+    if entry is None and name.startswith("pulp:") and _installed(("pulp",)):
+        return _load("oracles.pulp_backend:PulpOracle", solver=name[len("pulp:") :], **settings)
+    if entry is None:
+        raise OracleUnavailable(
+            f"oracle must be one of the installed ones ({', '.join(available_oracles())}), "
+            f"got '{name}'."
+        )
+    if not _installed(entry.modules):
+        raise OracleUnavailable(
+            f"oracle '{name}' needs a solver that is not installed; run `{entry.install}` or "
+            f"choose one of the installed ones ({', '.join(available_oracles())})."
+        )
+    return _load(entry.target, **settings)
+
+
+def available_oracles() -> tuple[str, ...]:
+    """Return the names of the oracles whose solvers are installed."""
+    return tuple(name for name, entry in _ENTRIES.items() if _installed(entry.modules))
+
+
+def oracle_entries() -> dict[str, OracleEntry]:
+    """Return a copy of the registry, installed or not, for listings."""
+    return dict(_ENTRIES)
+
+
+def oracle_versions(name: str) -> dict[str, str]:
+    """Return the versions of the packages that identify an oracle."""
+    entry = _ENTRIES.get(name)
+    names = ("pulp",) if entry is None else entry.distributions
+    found: dict[str, str] = {}
+    for distribution in names:
+        try:
+            found[distribution] = importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def choose_oracle(problem: ZeroOneProblem) -> str:
+    """Return the name that ``"auto"`` stands for; depends on the grid only, not on the points."""
+    if problem.grid.n_assignments <= ENUMERATION_LIMIT:
+        return "enumeration"
+    return "branch-and-bound" if "branch-and-bound" in available_oracles() else "highs"
+
+
+def _load(target: str | Callable[..., Oracle], **settings: Any) -> Oracle:
+    if callable(target):
+        return target(**settings)
+    module, attribute = target.split(":")
+    oracle: Oracle = getattr(importlib.import_module(module), attribute)(**settings)
+    return oracle
+
+
+@functools.lru_cache(maxsize=64)
+def _installed(modules: tuple[str, ...]) -> bool:
+    """Return whether every module can be found, without importing any."""
+    return all(importlib.util.find_spec(module) is not None for module in modules)
