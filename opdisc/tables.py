@@ -1,0 +1,139 @@
+"""Reading and writing files: CSV tables as text, and text written whole or not at all."""
+
+import contextlib
+import csv
+import os
+import secrets
+from os import PathLike
+from pathlib import Path
+from typing import TextIO, TypeAlias
+
+import pandas as pd
+
+from opdisc.errors import TableError
+
+FilePath: TypeAlias = str | PathLike[str]
+
+
+def read_table(path: FilePath) -> pd.DataFrame:
+    """Read a CSV file in which nothing is guessed: every cell stays text.
+
+    Parameters
+    ----------
+    path : path
+        A comma-separated UTF-8 file whose first line names the columns. White space around a
+        column name is dropped; empty lines at the end are ignored.
+
+    Returns
+    -------
+    DataFrame
+        One text column per header cell, at least one row; an empty cell is the empty string.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, is not UTF-8, is empty, has no rows, or has a line whose number
+        of cells differs from the header's. No cell is named.
+    """
+    path = Path(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header, rows = _read_rows(file, path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"a table must be a readable file, but {path} is not: {reason}") from None
+    except UnicodeDecodeError:
+        raise TableError(f"a table must be UTF-8 text, but {path} is not; convert it") from None
+    except csv.Error:
+        raise TableError(
+            f"a table must be comma-separated text, but {path} has a malformed line; check its "
+            "quotation marks"
+        ) from None
+    if not rows:
+        raise TableError(f"a table must have a header and at least one row, but {path} has no row")
+    columns = pd.Index([name.strip() for name in header], dtype="str")
+    return pd.DataFrame(rows, columns=columns, dtype="str")
+
+
+def write_table(table: pd.DataFrame, path: FilePath) -> None:
+    """Write a table as CSV, whole or not at all.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Written without its index; missing cells become empty.
+    path : path
+        File to create or replace.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be written; an older file is then untouched.
+    """
+    # "\r\n" is the terminator of RFC 4180, and makes the writer quote cells that hold either half.
+    text = table.to_csv(index=False, lineterminator="\r\n")
+    atomic_write_text(path, text)
+
+
+def atomic_write_text(path: FilePath, text: str) -> None:
+    """Write UTF-8 text to a file, whole or not at all.
+
+    The text goes to a temporary file in the same directory, which then takes the place of the old
+    one: a reader sees the old text or the new, and an interruption leaves the old.
+
+    Parameters
+    ----------
+    path : path
+        File to create or replace; of a symbolic link, the file it points to.
+    text : str
+        Written as is, line ends included.
+
+    Raises
+    ------
+    TableError
+        If the place is not writable, or the text has no UTF-8 form.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        if target.exists() and not target.is_file():
+            raise TableError(f"output must go to a file, but {path} is not one; name another path")
+        try:
+            _write_synced(temporary, text.encode("utf-8"))
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
+    except UnicodeEncodeError:
+        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
+
+
+def _read_rows(file: TextIO, path: Path) -> tuple[list[str], list[list[str]]]:
+    reader = csv.reader(file, strict=True)
+    header = next(reader, [])
+    if not header:
+        raise TableError(f"a table must start with a line of column names, but {path} does not")
+    rows = []
+    blank_line = 0
+    for row in reader:
+        if not row:
+            blank_line = blank_line or reader.line_num
+            continue
+        if blank_line or len(row) != len(header):
+            raise TableError(
+                "every line of a table must have as many cells as its header, but line "
+                f"{blank_line or reader.line_num} of {path} does not; correct that line"
+            )
+        rows.append(row)
+    return header, rows
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
