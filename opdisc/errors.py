@@ -1,7 +1,7 @@
 """Errors of the privacy layer.
 
-Messages state the rule, the offence and the remedy in one sentence. They never hold a value that was
-read from a private table.
+Messages state the rule, the offence and the remedy in one sentence. They never hold a value that
+was read from a private table.
 """
 
 

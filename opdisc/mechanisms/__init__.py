@@ -1,0 +1,30 @@
+"""Private mechanisms over finite grids of hypotheses."""
+
+from opdisc.mechanisms.base import (
+    Mechanism,
+    NoiseSpec,
+    PerturbingMechanism,
+    Release,
+    SamplingMechanism,
+    run_mechanism,
+)
+from opdisc.mechanisms.objective_perturbation import (
+    BlockOneHotMechanism,
+    SphereMechanism,
+    one_hot_mechanism,
+)
+from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
+
+__all__ = [
+    "BlockOneHotMechanism",
+    "ExponentialMechanism",
+    "Mechanism",
+    "NoiseSpec",
+    "PermuteAndFlipMechanism",
+    "PerturbingMechanism",
+    "Release",
+    "SamplingMechanism",
+    "SphereMechanism",
+    "one_hot_mechanism",
+    "run_mechanism",
+]

@@ -1,0 +1,276 @@
+"""One way to run every mechanism: calibrate, record, perturb, solve, check, release."""
+
+from __future__ import annotations
+
+import math
+import platform
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Protocol, runtime_checkable
+
+from opdisc.accounting import Ledger
+from opdisc.errors import UncertifiedRelease
+from opdisc.noise import EntropySource
+from opdisc.privacy import (
+    CalibrationStatus,
+    Guarantee,
+    PrivacyReceipt,
+    PublicInputs,
+)
+from oracles import (
+    Hypothesis,
+    Oracle,
+    OracleError,
+    Solution,
+    SolveOptions,
+    ZeroOneProblem,
+    oracle_versions,
+    solve,
+)
+from oracles.interface import resolve_oracle
+
+TRUSTED_ORACLES = frozenset({"enumeration", "branch-and-bound", "cp-sat"})
+"""Oracles that prove optimality in integers; a guarantee may rest on them unconditionally."""
+
+COMPLETE_ORACLES = frozenset({"enumeration", "branch-and-bound"})
+"""Oracles that always end with a proof when no limit is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseSpec:
+    """What a calibration decided. A function of :class:`PublicInputs` only.
+
+    Parameters
+    ----------
+    law : str
+        The noise law in words.
+    scales : tuple of float
+        Its scale parameters, rows (per row for a Gibbs law).
+    theorem : str
+        The statement that makes the release private.
+    status : CalibrationStatus
+        How well that statement is established.
+    allowance : float
+        Largest certified gap a release may have, rows.
+    distance : float
+        Total variation between the sampled noise and its law.
+    """
+
+    law: str
+    scales: tuple[float, ...]
+    theorem: str
+    status: CalibrationStatus
+    allowance: float
+    distance: float
+
+
+@runtime_checkable
+class PerturbingMechanism(Protocol):
+    """A mechanism that perturbs the objective and asks an oracle for the minimiser."""
+
+    name: str
+
+    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+        """Return the noise; refuse with CalibrationError."""
+        ...
+
+    def perturb(
+        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    ) -> ZeroOneProblem:
+        """Return the problem under fresh noise; the problem itself is unchanged."""
+        ...
+
+
+@runtime_checkable
+class SamplingMechanism(Protocol):
+    """A mechanism that draws a hypothesis directly."""
+
+    name: str
+    sampler: str
+
+    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+        """Return the law; refuse with CalibrationError."""
+        ...
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return one hypothesis from the law."""
+        ...
+
+
+Mechanism = PerturbingMechanism | SamplingMechanism
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A hypothesis that may be published, and the promise that was kept.
+
+    Parameters
+    ----------
+    hypothesis : tuple of int
+        Integer weights, the intercept first.
+    receipt : PrivacyReceipt
+        The privacy statement.
+    """
+
+    hypothesis: Hypothesis
+    receipt: PrivacyReceipt
+
+
+def run_mechanism(
+    mechanism: Mechanism,
+    problem: ZeroOneProblem,
+    public: PublicInputs,
+    *,
+    entropy: EntropySource,
+    oracle: str | Oracle = "auto",
+    options: SolveOptions | None = None,
+    ledger: Ledger | None = None,
+    choice: str = "",
+) -> Release:
+    """Release one hypothesis, or nothing.
+
+    Parameters
+    ----------
+    mechanism : PerturbingMechanism or SamplingMechanism
+        What to run.
+    problem : ZeroOneProblem
+        The private loss; its grid must be ``public.grid`` and it must carry no perturbation.
+    public : PublicInputs
+        All that the noise may depend on.
+    entropy : EntropySource
+        Random bits; anything but the operating system's makes the receipt VOID.
+    oracle : str or Oracle
+        Who minimises; ignored by sampling mechanisms.
+    options : SolveOptions or None
+        Limits. Any limit makes the receipt CONDITIONAL.
+    ledger : Ledger or None
+        Where the budget is recorded, durably, before anything is drawn.
+    choice : str
+        Why this mechanism; printed on the receipt.
+
+    Returns
+    -------
+    Release
+        Hypothesis and receipt.
+
+    Raises
+    ------
+    UncertifiedRelease
+        If the oracle gave no certificate within the allowance. The budget stays spent, nothing is
+        released, and the message carries no hypothesis and no objective.
+
+    Notes
+    -----
+    **Guarantee.** As stated on the receipt, by Theorem A of docs/theory.md for perturbing
+    mechanisms. There is one noise draw per call and never a second.
+    """
+    spec = mechanism.calibrate(public)
+    options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
+    if isinstance(mechanism, PerturbingMechanism):
+        chosen = resolve_oracle(oracle, problem)
+        receipt = _receipt(mechanism, spec, public, chosen, options, entropy, choice)
+    else:
+        chosen = None
+        receipt = _receipt(mechanism, spec, public, None, options, entropy, choice)
+    if ledger is not None:
+        ledger.spend(receipt)
+    if isinstance(mechanism, PerturbingMechanism):
+        assert chosen is not None
+        perturbed = mechanism.perturb(problem, spec, entropy)
+        hypothesis = _certified(perturbed, chosen, options, spec).hypothesis
+    else:
+        hypothesis = mechanism.draw(problem, spec, entropy)
+    return Release(hypothesis=hypothesis, receipt=receipt)
+
+
+def _certified(
+    problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions, spec: NoiseSpec
+) -> Solution:
+    """Solve once; anything short of a certificate within the allowance is a refusal."""
+    solution: Solution | None = None
+    with suppress(OracleError):
+        solution = solve(problem, oracle, options)
+    # Raised outside the handler, so that no solver state travels along as the cause.
+    if solution is None or solution.certificate.gap_in_rows > spec.allowance:
+        raise UncertifiedRelease(
+            f"a release needs a certified gap of at most {spec.allowance:g} rows, oracle "
+            f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
+            "a complete oracle without a limit."
+        )
+    return solution
+
+
+def _receipt(
+    mechanism: Mechanism,
+    spec: NoiseSpec,
+    public: PublicInputs,
+    oracle: Oracle | None,
+    options: SolveOptions,
+    entropy: EntropySource,
+    choice: str,
+) -> PrivacyReceipt:
+    guarantee, conditions = _judgement(spec, oracle, options, entropy)
+    epsilon = public.params.epsilon
+    searched = oracle.name if oracle is not None else getattr(mechanism, "sampler", "")
+    return PrivacyReceipt(
+        mechanism=mechanism.name,
+        theorem=spec.theorem,
+        calibration=spec.status.value,
+        epsilon=epsilon,
+        delta=public.params.delta,
+        delta_numerical=numerical_delta(spec.distance, epsilon),
+        relation=public.relation.value,
+        privacy_unit=public.privacy_unit,
+        sensitivity=public.sensitivity,
+        allowance=spec.allowance,
+        noise_law=spec.law,
+        noise_scales=spec.scales,
+        spacing=public.spacing,
+        schema_digest=public.schema_digest,
+        n_rows=public.n_rows,
+        weights=public.grid.values,
+        norm_budget=public.grid.norm_budget,
+        oracle=searched,
+        versions=_versions(oracle),
+        guarantee=guarantee.value,
+        conditions=conditions,
+        choice=choice,
+    )
+
+
+def numerical_delta(distance: float, epsilon: float) -> float:
+    """Return ``(1 + e^epsilon) * distance``: what a law within ``distance`` adds to delta."""
+    return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * distance)
+
+
+def _judgement(
+    spec: NoiseSpec, oracle: Oracle | None, options: SolveOptions, entropy: EntropySource
+) -> tuple[Guarantee, tuple[str, ...]]:
+    """Return what is promised, and the conditions or reasons in words."""
+    void = []
+    if not entropy.is_secure:
+        void.append("the random bits came from a seed, not from the operating system")
+    if spec.status is not CalibrationStatus.PROVEN:
+        void.append(f"the noise calibration is {spec.status.value}, not proven")
+    if void:
+        return Guarantee.VOID, tuple(void)
+    conditions = []
+    if oracle is not None and not oracle.integer_arithmetic:
+        conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
+    elif oracle is not None and oracle.name not in TRUSTED_ORACLES:
+        conditions.append(f"the certificates of the third-party oracle '{oracle.name}' are right")
+    limited = options.time_limit is not None
+    if limited or (oracle is not None and oracle.name not in COMPLETE_ORACLES):
+        within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
+        who = "the draw ends" if oracle is None else f"'{oracle.name}' certifies"
+        conditions.append(f"{who}{within} on every table and every noise draw")
+    if conditions:
+        return Guarantee.CONDITIONAL, tuple(conditions)
+    return Guarantee.HOLDS, ()
+
+
+def _versions(oracle: Oracle | None) -> tuple[tuple[str, str], ...]:
+    found = {"opdisc": version("opdisc"), "python": platform.python_version()}
+    found.update(oracle_versions(oracle.name) if oracle is not None else {})
+    return tuple(sorted(found.items()))

@@ -1,0 +1,270 @@
+"""Objective perturbation: the sphere (OPDisc) and one-hot embeddings, whole or in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import mpmath
+import numpy as np
+
+from opdisc.calibration import (
+    block_decay_rates,
+    continuous_margin,
+    gaussian_stddev,
+    l2_laplace_scale,
+    lattice_margin,
+    published_gaussian_stddev,
+    sphere_shift,
+)
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import NoiseSpec
+from opdisc.noise import (
+    EntropySource,
+    gaussian_vector,
+    geometric,
+    geometric_distance,
+    l2_laplace_vector,
+    sphere_distance,
+)
+from opdisc.privacy import CalibrationStatus, PublicInputs
+from oracles import Perturbation, WeightGrid, ZeroOneProblem
+
+SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
+SPHERE_NOISES: tuple[SphereNoise, ...] = (
+    "l2-laplace",
+    "gaussian",
+    "gaussian-published-7",
+    "gaussian-published-3.5",
+)
+_LARGEST_SPHERE_NOISE = 2.0**50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockSpec(NoiseSpec):
+    """Calibrated block noise.
+
+    Parameters
+    ----------
+    blocks : tuple of tuple of int
+        Coordinates of each block.
+    rates : tuple of Fraction
+        Decay per lattice step of each block; 0 for none.
+    spacing : float
+        Lattice spacing, rows.
+    """
+
+    blocks: tuple[tuple[int, ...], ...]
+    rates: tuple[Fraction, ...]
+    spacing: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOneHotMechanism:
+    """One-sided exponential noise for every assignment of every block of coordinates.
+
+    Parameters
+    ----------
+    blocks : tuple of tuple of int
+        A public partition of the coordinates. One block per coordinate is the one-hot mechanism,
+        a single block is permute-and-flip.
+    allowance : float
+        Certified gap that a release may have, rows; priced into the noise.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP by Theorem A of docs/theory.md with the shift ``mu * psi(w)``,
+    ``psi(w)`` being the indicators of the assignments chosen by w: its l1 norm is at most one
+    ``mu`` per block, and adding to one-sided noise keeps it in its support.
+    """
+
+    blocks: tuple[tuple[int, ...], ...]
+    allowance: float = 0.0
+    name: str = "block_one_hot"
+
+    def calibrate(self, public: PublicInputs) -> BlockSpec:
+        """Return the rates of all blocks."""
+        check_partition(self.blocks, public.grid)
+        spacing = Fraction(public.spacing)
+        margin = lattice_margin(public.sensitivity, Fraction(self.allowance), spacing)
+        sizes = [_assignments(public.grid, block) for block in self.blocks]
+        rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
+        active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
+        return BlockSpec(
+            law=f"one-sided geometric on each of {len(active)} block(s)",
+            scales=tuple(float(spacing / rate) for rate, _ in active),
+            theorem="Theorem A with the one-hot embedding (docs/theory.md, block-one-hot)",
+            status=CalibrationStatus.PROVEN,
+            allowance=self.allowance,
+            distance=sum(geometric_distance(rate, size) for rate, size in active),
+            blocks=self.blocks,
+            rates=rates,
+            spacing=public.spacing,
+        )
+
+    def perturb(
+        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    ) -> ZeroOneProblem:
+        """Return the problem with fresh noise tables."""
+        assert isinstance(spec, BlockSpec)
+        tables = []
+        for block, rate in zip(spec.blocks, spec.rates, strict=True):
+            shape = tuple(problem.grid.shape[j] for j in block)
+            size = _assignments(problem.grid, block)
+            noise = geometric(rate, size, entropy) if rate > 0 else np.zeros(size, dtype=np.int64)
+            tables.append(noise.reshape(shape))
+        perturbation = Perturbation(blocks=spec.blocks, tables=tuple(tables), unit=spec.spacing)
+        return problem.with_perturbation(perturbation)
+
+
+def one_hot_mechanism(n_features: int, *, allowance: float = 0.0) -> BlockOneHotMechanism:
+    """Return the mechanism with one block per coordinate."""
+    return BlockOneHotMechanism(
+        blocks=tuple((j,) for j in range(n_features)), allowance=allowance, name="one_hot"
+    )
+
+
+def check_partition(blocks: tuple[tuple[int, ...], ...], grid: WeightGrid) -> None:
+    """Refuse blocks that do not partition the coordinates."""
+    if sorted(j for block in blocks for j in block) != list(range(grid.n_features)):
+        raise CalibrationError(
+            f"blocks must contain each of the {grid.n_features} coordinates exactly once."
+        )
+
+
+def _assignments(grid: WeightGrid, block: tuple[int, ...]) -> int:
+    size = 1
+    for j in block:
+        size *= grid.shape[j]
+    return size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SphereSpec(NoiseSpec):
+    """Calibrated sphere noise.
+
+    Parameters
+    ----------
+    noise : str
+        Which of :data:`SPHERE_NOISES`.
+    scale : float
+        Scale (l2-Laplace) or standard deviation (Gaussian), rows.
+    radius_squared : int
+        R^2.
+    spacing : float
+        Lattice spacing that table entries are rounded to, rows.
+    """
+
+    noise: SphereNoise
+    scale: float
+    radius_squared: int
+    spacing: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SphereMechanism:
+    """OPDisc: a linear perturbation of hypotheses lifted to the unit sphere.
+
+    Parameters
+    ----------
+    noise : str
+        ``"l2-laplace"`` (proven, pure), ``"gaussian"`` (proven), or ``"gaussian-published-7"`` and
+        ``"gaussian-published-3.5"`` (refuted; receipts are VOID).
+    radius_squared : int or None
+        R^2; None takes the largest squared norm of the grid.
+    allowance : float
+        Certified gap that a release may have, rows; priced into the noise.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** (epsilon, delta)-DP by Theorem A of docs/theory.md with the shift ``c psi(w)``;
+    pure with l2-Laplace noise. The noise is continuous; every table entry is rounded to the
+    lattice, which the calibration pays for as a gap of ``(d + 2)`` lattice spacings: half a
+    spacing for each of ``d + 1`` entries of two hypotheses, and one for the draw's own precision.
+
+    References
+    ----------
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 1 (OPDisc).
+    """
+
+    noise: SphereNoise = "l2-laplace"
+    radius_squared: int | None = None
+    allowance: float = 0.0
+    name: str = "opdisc"
+
+    def calibrate(self, public: PublicInputs) -> SphereSpec:
+        """Return the noise scale."""
+        if self.noise not in SPHERE_NOISES:
+            raise CalibrationError(
+                f"noise must be one of {', '.join(SPHERE_NOISES)}, got '{self.noise}'."
+            )
+        dimension = public.grid.n_features + 1
+        squared = self.radius_squared or public.grid.largest_norm
+        if squared < 1:
+            raise CalibrationError("the sphere needs a hypothesis besides 0; allow more weights.")
+        rounding = (dimension + 1) * public.spacing
+        margin = continuous_margin(public.sensitivity, self.allowance + rounding)
+        shift = sphere_shift(public.grid, squared, margin)
+        scale, status, theorem = self._scale(public, shift, dimension, squared)
+        tail = 2.0 * (dimension + 128)
+        if scale * tail > _LARGEST_SPHERE_NOISE:
+            raise CalibrationError("epsilon must be larger: the sphere noise would not fit.")
+        return SphereSpec(
+            law=f"{self.noise} in {dimension} dimensions",
+            scales=(scale,),
+            theorem=theorem,
+            status=status,
+            allowance=self.allowance,
+            distance=sphere_distance(dimension),
+            noise=self.noise,
+            scale=scale,
+            radius_squared=squared,
+            spacing=public.spacing,
+        )
+
+    def _scale(
+        self, public: PublicInputs, shift: float, dimension: int, squared: int
+    ) -> tuple[float, CalibrationStatus, str]:
+        epsilon, delta = public.params.epsilon, public.params.delta
+        if self.noise == "l2-laplace":
+            theorem = "Theorem A with the sphere embedding, pure (docs/theory.md, sphere)"
+            return l2_laplace_scale(shift, epsilon), CalibrationStatus.PROVEN, theorem
+        if self.noise == "gaussian":
+            theorem = "Theorem A with the sphere embedding, chi tail (docs/theory.md, sphere)"
+            stddev = gaussian_stddev(shift, epsilon, delta, dimension)
+            return stddev, CalibrationStatus.PROVEN, theorem
+        constant = 7.0 if self.noise == "gaussian-published-7" else 3.5
+        stddev = published_gaussian_stddev(squared, epsilon, delta, constant=constant)
+        theorem = "Neel et al. 2019, as published (docs/theory.md, published-gaussian)"
+        return stddev, CalibrationStatus.REFUTED, theorem
+
+    def perturb(
+        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    ) -> ZeroOneProblem:
+        """Return the problem with ``<eta, psi(w)>`` as tables on the lattice."""
+        assert isinstance(spec, SphereSpec)
+        dimension = problem.n_features + 1
+        if spec.noise == "l2-laplace":
+            eta = l2_laplace_vector(dimension, spec.scale, entropy)
+        else:
+            eta = gaussian_vector(dimension, spec.scale, entropy)
+        with mpmath.workprec(256):
+            step = mpmath.sqrt(spec.radius_squared) * mpmath.mpf(spec.spacing)
+            tables = [
+                np.array([int(mpmath.nint(eta[j] * a / step)) for a in allowed], dtype=np.int64)
+                for j, allowed in enumerate(problem.grid.values)
+            ]
+            norms = [
+                int(mpmath.nint(eta[-1] * mpmath.sqrt(spec.radius_squared - k) / step))
+                for k in range(problem.grid.largest_norm + 1)
+            ]
+        return problem.with_perturbation(
+            Perturbation.separable(
+                tables, unit=spec.spacing, norm_table=np.array(norms, dtype=np.int64)
+            )
+        )

@@ -1,0 +1,134 @@
+"""Selection from the whole grid at once: permute-and-flip and the exponential mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from opdisc.calibration import gibbs_weight
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
+from opdisc.noise import EntropySource
+from opdisc.privacy import CalibrationStatus, PublicInputs
+from oracles import Hypothesis, WeightGrid, ZeroOneProblem
+from oracles.loss_levels import sample_by_enumeration
+from oracles.registry import ENUMERATION_LIMIT
+
+
+def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
+    """Refuse grids that cannot be listed, naming the limit and the remedies."""
+    if grid.n_assignments > ENUMERATION_LIMIT:
+        raise CalibrationError(
+            f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
+            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller weights "
+            "or mechanism='block_one_hot'."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermuteAndFlipMechanism:
+    """Report-noisy-min with one-sided noise for every hypothesis.
+
+    Parameters
+    ----------
+    allowance : float
+        Certified gap that a release may have, rows; priced into the noise.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP: Theorem A of docs/theory.md with a single block. With continuous
+    noise of mean Delta / epsilon it is the permute-and-flip mechanism.
+
+    References
+    ----------
+    .. [1] McKenna, Sheldon (2020), Theorem 1. Ding, Kifer, Sayed, Steinke, Wang, Xiao, Zhang
+       (2021): report-noisy-max with exponential noise has the same law.
+    """
+
+    allowance: float = 0.0
+    name: str = "permute_and_flip"
+
+    def calibrate(self, public: PublicInputs) -> BlockSpec:
+        """Return the rate of the single block."""
+        check_enumerable(public.grid, self.name)
+        spec = self._block(public.grid.n_features).calibrate(public)
+        return replace(
+            spec,
+            law="one-sided geometric for every hypothesis",
+            theorem="Theorem A with one block: permute-and-flip (docs/theory.md, selection)",
+        )
+
+    def perturb(
+        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    ) -> ZeroOneProblem:
+        """Return the problem with one fresh noise value per hypothesis."""
+        return self._block(problem.n_features).perturb(problem, spec, entropy)
+
+    def _block(self, n_features: int) -> BlockOneHotMechanism:
+        return BlockOneHotMechanism(
+            blocks=(tuple(range(n_features)),), allowance=self.allowance, name=self.name
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GibbsSpec(NoiseSpec):
+    """Calibrated Gibbs law.
+
+    Parameters
+    ----------
+    beta : Fraction
+        Inverse temperature per misclassified row, exact.
+    """
+
+    beta: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialMechanism:
+    """An exact draw from ``P[w]`` proportional to ``exp(-beta * L(w))``.
+
+    Parameters
+    ----------
+    name : str
+        Name on receipts.
+    sampler : str
+        Who draws; printed on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta`` (docs/theory.md,
+    exponential-mechanism). Losses are integers and every decision is made in exact arithmetic.
+
+    References
+    ----------
+    .. [1] McSherry, Talwar (2007), Theorem 6.
+    """
+
+    name: str = "exponential"
+    sampler: str = "exact draw by loss level over the enumerated grid"
+
+    def calibrate(self, public: PublicInputs) -> GibbsSpec:
+        """Return the inverse temperature."""
+        check_enumerable(public.grid, self.name)
+        beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+        return GibbsSpec(
+            law="Gibbs law over all hypotheses, inverse temperature per row",
+            scales=(float(beta),),
+            theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
+            status=CalibrationStatus.PROVEN,
+            allowance=0.0,
+            distance=0.0,
+            beta=beta,
+        )
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return one exact draw."""
+        assert isinstance(spec, GibbsSpec)
+        hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy)
+        if distance > spec.distance or not math.isfinite(distance):
+            raise CalibrationError("the sampler must not be less exact than was calibrated.")
+        return hypothesis
