@@ -145,7 +145,7 @@ class CategoryFeature:
         checked = tuple(_category(entry, self.column) for entry in categories)
         refuse_repeats((c.name for c in checked), f"category names of {self.column!r}")
         refuse_repeats((v for c in checked for v in c.values), f"categories of {self.column!r}")
-        if self.missing is not None and self.missing not in {c.name for c in checked}:
+        if self.missing is not None and self.missing not in [c.name for c in checked]:
             raise SchemaError(
                 f"missing of {self.column!r} must name one of its declared categories, "
                 f"got {self.missing!r}"

@@ -42,7 +42,7 @@ class Dataset:
 
 _RISKSLIM = "the RiskSLIM repository, https://github.com/ustunb/risk-slim"
 _ADULT_FILE = (
-    "download adult.data, put the header line in data/README.md before it, and save as adult.csv"
+    "download adult.data, put the header line of data/README.md first, and save it as adult.csv"
 )
 _ADULT = Dataset(
     name="adult",
