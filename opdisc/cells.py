@@ -149,7 +149,10 @@ def read_numbers(
 
 
 def _number_or_missing(value: object, missing_values: tuple[str, ...]) -> float | None:
-    return np.nan if canonical_text(value) in missing_values else parse_number(value)
+    number = parse_number(value)
+    if number is None and canonical_text(value) in missing_values:
+        return np.nan
+    return number
 
 
 def _distinct_values(
