@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
 
 from opdisc.errors import TableError
 from opdisc.known_tables import DATASETS, Dataset
@@ -168,6 +167,9 @@ def _listing(dataset: Dataset) -> DatasetListing:
 
 
 def _bundled_breast_cancer() -> pd.DataFrame:
+    # Imported here: it takes longer than everything else in this module together.
+    from sklearn.datasets import load_breast_cancer
+
     bunch = load_breast_cancer(as_frame=True)
     names = np.asarray(bunch.target_names)
     diagnosis = pd.Series(names[bunch.target.to_numpy()], name="diagnosis", dtype="str")
