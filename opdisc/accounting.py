@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,7 +64,7 @@ class Ledger:
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | PathLike[str],
         *,
         epsilon_limit: float | None = None,
         delta_limit: float | None = None,

@@ -232,8 +232,8 @@ def sphere_distance(dimension: int) -> float:
     """Return a bound on the probability that a sphere draw is off by more than its allowance.
 
     Couple every 320-bit uniform with the continuous one in its cell. A logarithm is then off by
-    at most ``2**-192`` unless the uniform is below ``2**-128``, a normal by at most ``2**-150``, and
-    the direction by at most ``2**-80`` unless the normals' length is below ``2**-64`` (probability at
-    most ``2**-128`` in two or more dimensions).
+    at most ``2**-192`` unless the uniform is below ``2**-128``, a normal by at most ``2**-150``,
+    and the direction by at most ``2**-80`` unless the normals' length is below ``2**-64``
+    (probability at most ``2**-128`` in two or more dimensions).
     """
     return (3 * dimension + 4) * 2.0**-SPHERE_BITS

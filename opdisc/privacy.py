@@ -108,6 +108,8 @@ class PublicInputs:
         Identifies the public schema.
     n_rows : int or None
         Number of rows where it is public, else None.
+    assumptions : tuple of str
+        What the caller takes to be public without having said so; each becomes a condition.
     """
 
     params: PrivacyParams
@@ -118,6 +120,7 @@ class PublicInputs:
     privacy_unit: str = "one row"
     schema_digest: str = ""
     n_rows: int | None = None
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a public n under a relation that hides it, and bad multiplicities."""

@@ -69,7 +69,10 @@ class NoiseSpec:
 class PerturbingMechanism(Protocol):
     """A mechanism that perturbs the objective and asks an oracle for the minimiser."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name on receipts."""
+        ...
 
     def calibrate(self, public: PublicInputs) -> NoiseSpec:
         """Return the noise; refuse with CalibrationError."""
@@ -86,8 +89,15 @@ class PerturbingMechanism(Protocol):
 class SamplingMechanism(Protocol):
     """A mechanism that draws a hypothesis directly."""
 
-    name: str
-    sampler: str
+    @property
+    def name(self) -> str:
+        """Name on receipts."""
+        ...
+
+    @property
+    def sampler(self) -> str:
+        """Who draws, on receipts."""
+        ...
 
     def calibrate(self, public: PublicInputs) -> NoiseSpec:
         """Return the law; refuse with CalibrationError."""
@@ -210,7 +220,7 @@ def _receipt(
     entropy: EntropySource,
     choice: str,
 ) -> PrivacyReceipt:
-    guarantee, conditions = _judgement(spec, oracle, options, entropy)
+    guarantee, conditions = _judgement(spec, oracle, options, entropy, public.assumptions)
     epsilon = public.params.epsilon
     searched = oracle.name if oracle is not None else getattr(mechanism, "sampler", "")
     return PrivacyReceipt(
@@ -245,7 +255,11 @@ def numerical_delta(distance: float, epsilon: float) -> float:
 
 
 def _judgement(
-    spec: NoiseSpec, oracle: Oracle | None, options: SolveOptions, entropy: EntropySource
+    spec: NoiseSpec,
+    oracle: Oracle | None,
+    options: SolveOptions,
+    entropy: EntropySource,
+    assumptions: tuple[str, ...],
 ) -> tuple[Guarantee, tuple[str, ...]]:
     """Return what is promised, and the conditions or reasons in words."""
     void = []
@@ -255,7 +269,7 @@ def _judgement(
         void.append(f"the noise calibration is {spec.status.value}, not proven")
     if void:
         return Guarantee.VOID, tuple(void)
-    conditions = []
+    conditions = list(assumptions)
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
     elif oracle is not None and oracle.name not in TRUSTED_ORACLES:

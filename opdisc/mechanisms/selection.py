@@ -22,8 +22,8 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
     if grid.n_assignments > ENUMERATION_LIMIT:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
-            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller weights "
-            "or mechanism='block_one_hot'."
+            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller "
+            "weights or mechanism='block_one_hot'."
         )
 
 
@@ -40,8 +40,8 @@ class PermuteAndFlipMechanism:
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP: Theorem A of docs/theory.md with a single block. With continuous
-    noise of mean Delta / epsilon it is the permute-and-flip mechanism.
+    **Guarantee.** Pure epsilon-DP: Theorem A of docs/theory.md with a single block. With
+    continuous noise of mean Delta / epsilon it is the permute-and-flip mechanism.
 
     References
     ----------

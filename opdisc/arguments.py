@@ -1,0 +1,76 @@
+"""Arguments of the estimators: checked here, so that every refusal is one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from opdisc.errors import CalibrationError, TableError
+from opdisc.noise import EntropySource, SeededEntropy, SystemEntropy
+from opdisc.privacy import NeighboringRelation
+from opdisc.schema import Schema
+from opdisc.shipped_schemas import load_schema
+from opdisc.target import Label
+
+SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
+
+_CONVENTIONAL_LABELS = {(0, 1), (-1, 1)}
+
+
+def parse_relation(name: str) -> NeighboringRelation:
+    """Return the relation of that name."""
+    try:
+        return NeighboringRelation(name)
+    except ValueError:
+        known = ", ".join(member.value for member in NeighboringRelation)
+        raise CalibrationError(f"relation must be one of {known}, got {name!r}.") from None
+
+
+def parse_weight_bound(bound: int) -> int:
+    """Return a positive integer bound."""
+    if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
+        raise CalibrationError(f"weight_bound must be an integer >= 1, got {bound!r}.")
+    return int(bound)
+
+
+def parse_schema(schema: SchemaLike) -> Schema:
+    """Return a schema from any accepted form."""
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, Mapping):
+        return Schema.from_dict(schema)
+    return load_schema(schema)
+
+
+def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Return rows as a DataFrame that has the schema's columns."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    values = np.asarray(X, dtype=object)
+    if values.ndim != 2 or values.shape[1] != len(schema.columns):
+        raise TableError(
+            f"X must be a DataFrame with the schema's columns, or an array with exactly those "
+            f"{len(schema.columns)} columns in order."
+        )
+    return pd.DataFrame(values, columns=list(schema.columns))
+
+
+def parse_entropy(random_state: int | np.random.RandomState | None) -> EntropySource:
+    """Return the operating system's entropy, or a seeded source for tests."""
+    if random_state is None:
+        return SystemEntropy()
+    if isinstance(random_state, np.random.RandomState):
+        return SeededEntropy(int(random_state.randint(2**31)))
+    return SeededEntropy(int(random_state))
+
+
+def label_assumptions(negative: Label, positive: Label) -> tuple[str, ...]:
+    """Return what must be public when two labels were taken from the table itself."""
+    if (negative, positive) in _CONVENTIONAL_LABELS:
+        return ()
+    return ("the two label values, taken from the table, are public",)

@@ -1,0 +1,105 @@
+"""Mechanisms by name, and the automatic choice, from public sizes only."""
+
+from __future__ import annotations
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import Mechanism
+from opdisc.mechanisms.objective_perturbation import (
+    BlockOneHotMechanism,
+    SphereMechanism,
+    SphereNoise,
+    one_hot_mechanism,
+)
+from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
+from oracles import WeightGrid
+from oracles.registry import ENUMERATION_LIMIT
+
+MECHANISMS = (
+    "auto",
+    "permute_and_flip",
+    "exponential",
+    "block_one_hot",
+    "one_hot",
+    "opdisc",
+)
+BLOCK_ASSIGNMENTS = 243
+"""Largest block that ``block_one_hot`` forms by itself: five coordinates at weights -1..1."""
+
+
+def build_mechanism(
+    name: str,
+    grid: WeightGrid,
+    *,
+    noise: SphereNoise = "l2-laplace",
+    allowance: float = 0.0,
+) -> tuple[Mechanism, str]:
+    """Return a mechanism and, if it was chosen automatically, the reason.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`MECHANISMS`.
+    grid : WeightGrid
+        The hypotheses.
+    noise : str
+        Noise of the sphere, for ``"opdisc"``.
+    allowance : float
+        Certified gap that a release may have, rows; only where an oracle minimises.
+
+    Raises
+    ------
+    CalibrationError
+        If the name is unknown.
+    """
+    if name == "auto":
+        chosen, reason = choose_mechanism(grid)
+        return build_mechanism(chosen, grid, noise=noise, allowance=allowance)[0], reason
+    match name:
+        case "permute_and_flip":
+            return PermuteAndFlipMechanism(allowance=allowance), ""
+        case "exponential":
+            return ExponentialMechanism(), ""
+        case "block_one_hot":
+            return BlockOneHotMechanism(blocks=even_blocks(grid), allowance=allowance), ""
+        case "one_hot":
+            return one_hot_mechanism(grid.n_features, allowance=allowance), ""
+        case "opdisc":
+            return SphereMechanism(noise=noise, allowance=allowance), ""
+        case _:
+            raise CalibrationError(
+                f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."
+            )
+
+
+def choose_mechanism(grid: WeightGrid) -> tuple[str, str]:
+    """Return the name of the most accurate mechanism that can run on a grid, and why."""
+    size = f"{grid.n_assignments:.3g}"
+    if grid.n_assignments <= ENUMERATION_LIMIT:
+        return (
+            "permute_and_flip",
+            f"the grid's {size} weight combinations can all be listed, and one block errs least",
+        )
+    return (
+        "block_one_hot",
+        f"the grid's {size} weight combinations are too many to list; blocks of at most "
+        f"{BLOCK_ASSIGNMENTS} come closest to one block",
+    )
+
+
+def even_blocks(grid: WeightGrid, largest: int = BLOCK_ASSIGNMENTS) -> tuple[tuple[int, ...], ...]:
+    """Return consecutive blocks of at most ``largest`` assignments each, as even as possible."""
+    shape = grid.shape
+    filled: list[list[int]] = [[]]
+    size = 1
+    for j, choices in enumerate(shape):
+        if filled[-1] and size * choices > largest:
+            filled.append([])
+            size = 1
+        filled[-1].append(j)
+        size *= choices
+    n_blocks, n_features = len(filled), len(shape)
+    if len(set(shape)) > 1:
+        return tuple(tuple(block) for block in filled)
+    # Equal coordinates: the same number of blocks, their lengths differing by at most one.
+    cuts = [n_features * k // n_blocks for k in range(n_blocks + 1)]
+    return tuple(tuple(range(a, b)) for a, b in zip(cuts, cuts[1:], strict=False))

@@ -1,0 +1,154 @@
+"""Saved models: JSON, validated on load, the receipt inside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from opdisc.encoding import encode_features
+from opdisc.errors import ModelFileError, OPDiscError
+from opdisc.privacy import PrivacyReceipt
+from opdisc.schema import Schema
+from opdisc.scorecard import Scorecard
+from opdisc.tables import atomic_write_text
+
+_FORMAT = "opdisc-model"
+_VERSION = 1
+_LARGEST_FILE = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedModel:
+    """Everything needed to predict, and the promise that was kept.
+
+    Parameters
+    ----------
+    scorecard : Scorecard
+        The published classifier.
+    schema : Schema
+        The public facts that encode a row.
+    receipt : PrivacyReceipt
+        The privacy statement of the release.
+
+    Raises
+    ------
+    ModelFileError
+        If the three do not belong together.
+    """
+
+    scorecard: Scorecard
+    schema: Schema
+    receipt: PrivacyReceipt
+
+    def __post_init__(self) -> None:
+        """Refuse parts that contradict each other."""
+        if self.scorecard.columns != self.schema.column_names:
+            raise ModelFileError("a model's scorecard must use the columns of its schema.")
+        if self.scorecard.classes != self.schema.classes:
+            raise ModelFileError("a model's scorecard must use the classes of its schema.")
+        if self.receipt.schema_digest != self.schema.digest():
+            raise ModelFileError("a model's receipt must be that of its schema.")
+        weights, allowed = self.scorecard.hypothesis, self.receipt.weights
+        if len(weights) != len(allowed) or any(
+            w not in values for w, values in zip(weights, allowed, strict=True)
+        ):
+            raise ModelFileError("a model's points must be among those on its receipt.")
+
+    def predict(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, as the schema spells the labels.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Has the schema's feature columns; the target is not needed.
+        """
+        scores = self.scorecard.scores(encode_features(table, self.schema))
+        labels = np.array(self.schema.classes, dtype=object)
+        return np.asarray(labels[(scores >= 1).astype(int)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, with a digest over all of them."""
+        body = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "scorecard": self.scorecard.to_dict(),
+            "schema": self.schema.to_dict(),
+            "receipt": self.receipt.to_dict(),
+        }
+        return {**body, "sha256": _digest(body)}
+
+
+def _digest(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def save_model(model: SavedModel, path: str | PathLike[str]) -> None:
+    """Write a model, whole or not at all.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be written; an older file is then untouched.
+    """
+    atomic_write_text(path, json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n")
+
+
+def load_model(path: str | PathLike[str]) -> SavedModel:
+    """Read and validate a model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read, is not a model of this version, was altered, or contradicts
+        itself.
+    """
+    record = _read(Path(path))
+    if record.get("format") != _FORMAT:
+        raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
+    if record.get("version") != _VERSION:
+        raise ModelFileError(
+            f"a model must have format version {_VERSION}, '{path}' has another; fit it again."
+        )
+    digest = record.pop("sha256", None)
+    try:
+        if digest != _digest(record):
+            raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
+        return SavedModel(
+            scorecard=Scorecard.from_dict(record["scorecard"]),
+            schema=Schema.from_dict(record["schema"]),
+            receipt=PrivacyReceipt.from_dict(record["receipt"]),
+        )
+    except ModelFileError:
+        raise
+    except (OPDiscError, ValueError, KeyError, TypeError):
+        raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise ModelFileError(f"a model must be smaller than 16 MiB, '{path}' is not.")
+        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ModelFileError(f"a model must be a readable file, '{path}': {reason}.") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"a model must be a JSON file, '{path}' is not.") from None
+    if not isinstance(record, dict):
+        raise ModelFileError(f"a model must be a JSON object, '{path}' is not.")
+    return record
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

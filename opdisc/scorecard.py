@@ -1,0 +1,140 @@
+"""The thing that is published: whole points for yes/no statements, added up, compared with 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdisc.target import Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """An integer linear classifier over encoded columns.
+
+    Parameters
+    ----------
+    target : str
+        Name of what is predicted.
+    classes : (label, label)
+        Label predicted below 1 point, label predicted from 1 point on.
+    columns : tuple of str
+        Names of the yes/no statements, the intercept excluded.
+    points : tuple of int
+        Points for each statement that is true.
+    start : int
+        Points that everyone starts with (the intercept).
+
+    Examples
+    --------
+    >>> card = Scorecard(target="ill", classes=("no", "yes"), columns=("fever", "cough"),
+    ...                  points=(2, 0), start=-1)
+    >>> print(card)
+    Predict ill
+      start with          -1
+      fever               +2
+    Total of 1 or more: yes. Total of 0 or less: no.
+    Not used (0 points): cough
+    """
+
+    target: str
+    classes: tuple[Label, Label]
+    columns: tuple[str, ...]
+    points: tuple[int, ...]
+    start: int
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that disagree."""
+        if len(self.columns) != len(self.points):
+            raise ValueError("a scorecard needs one number of points per column.")
+
+    @property
+    def hypothesis(self) -> tuple[int, ...]:
+        """All weights, the intercept first."""
+        return (self.start, *self.points)
+
+    def scores(self, encoded: NDArray[Any]) -> NDArray[np.int64]:
+        """Return total points.
+
+        Parameters
+        ----------
+        encoded : ndarray of shape (n, 1 + n_columns), int
+            Encoded rows, column 0 being the constant 1.
+
+        Returns
+        -------
+        ndarray of shape (n,), int64
+        """
+        return np.asarray(encoded.astype(np.int64) @ np.array(self.hypothesis, dtype=np.int64))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        return {
+            "target": self.target,
+            "classes": list(self.classes),
+            "columns": list(self.columns),
+            "points": list(self.points),
+            "start": self.start,
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Scorecard:
+        """Return the scorecard that :meth:`to_dict` wrote, or raise ValueError."""
+        names = {"target", "classes", "columns", "points", "start"}
+        if not isinstance(record, Mapping) or set(record) != names:
+            raise ValueError("a scorecard must have exactly the fields of this version.")
+        integers = [record["start"], *_listed(record["points"])]
+        if any(type(value) is not int for value in integers):
+            raise ValueError("points must be whole numbers.")
+        classes = _listed(record["classes"])
+        texts = [record["target"], *_listed(record["columns"])]
+        if len(classes) != 2 or not all(isinstance(text, str) for text in texts):
+            raise ValueError("a scorecard needs two classes and named columns.")
+        return cls(
+            target=record["target"],
+            classes=(classes[0], classes[1]),
+            columns=tuple(record["columns"]),
+            points=tuple(record["points"]),
+            start=record["start"],
+        )
+
+    def _used(self) -> list[tuple[str, int]]:
+        pairs = zip(self.columns, self.points, strict=True)
+        return [("start with", self.start), *((name, p) for name, p in pairs if p)]
+
+    def _rule(self) -> str:
+        negative, positive = self.classes
+        return f"Total of 1 or more: {positive}. Total of 0 or less: {negative}."
+
+    def __str__(self) -> str:
+        """Return the scorecard as it would be printed on paper."""
+        used = self._used()
+        unused = [n for n, p in zip(self.columns, self.points, strict=True) if not p]
+        width = max(18, *(len(name) for name, _ in used))
+        lines = [f"Predict {self.target}"]
+        lines += [f"  {name:<{width}}  {points:+d}" for name, points in used]
+        lines.append(self._rule())
+        if unused:
+            lines.append(f"Not used (0 points): {', '.join(unused)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td style='text-align:right'>{points:+d}</td></tr>"
+            for name, points in self._used()
+        )
+        return (
+            f"<table><caption>Predict {escape(self.target)}</caption>{rows}"
+            f"<tr><td colspan='2'>{escape(self._rule())}</td></tr></table>"
+        )
+
+
+def _listed(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("a scorecard field must be a list.")
+    return value
