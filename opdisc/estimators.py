@@ -179,7 +179,9 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         return self
 
     def _grid(self, n_features: int, bound: int) -> WeightGrid:
-        return WeightGrid.box(n_features, bound)
+        # OPDisc's published grid: squared norms up to the number of coordinates.
+        budget = n_features if self.mechanism == "opdisc" else None
+        return WeightGrid.box(n_features, bound, norm_budget=budget)
 
     def _noise(self) -> SphereNoise:
         return "l2-laplace"
@@ -335,8 +337,9 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         self.noise = noise
 
     def _grid(self, n_features: int, bound: int) -> WeightGrid:
-        budget = n_features if self.norm_budget is None else self.norm_budget
-        return WeightGrid.box(n_features, bound, norm_budget=budget)
+        if self.norm_budget is None:
+            return super()._grid(n_features, bound)
+        return WeightGrid.box(n_features, bound, norm_budget=self.norm_budget)
 
     def _noise(self) -> SphereNoise:
         return self.noise

@@ -14,6 +14,8 @@ from opdisc.errors import TableError
 
 FilePath: TypeAlias = str | PathLike[str]
 
+_SCRATCH_BYTES = 64 * 1024
+
 
 def read_table(path: FilePath) -> pd.DataFrame:
     """Read a CSV file in which nothing is guessed: every cell stays text.
@@ -70,9 +72,38 @@ def write_table(table: pd.DataFrame, path: FilePath) -> None:
     TableError
         If the file cannot be written; an older file is then untouched.
     """
+    atomic_write_text(path, table_text(table))
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Return a table as the CSV text that :func:`write_table` writes."""
     # "\r\n" is the terminator of RFC 4180, and makes the writer quote cells that hold either half.
-    text = table.to_csv(index=False, lineterminator="\r\n")
-    atomic_write_text(path, text)
+    return table.to_csv(index=False, lineterminator="\r\n")
+
+
+def check_output(path: FilePath) -> None:
+    """Refuse a place that :func:`atomic_write_text` could not write to, before work is spent.
+
+    A scratch file of 64 KiB is written beside the target and removed, so that a missing or
+    read-only directory and a full disk are found before any privacy budget is spent.
+
+    Raises
+    ------
+    TableError
+        If the place is not writable.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise TableError(f"output must go to a file, but {path} is not one; name another path")
+    scratch = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            _write_synced(scratch, bytes(_SCRATCH_BYTES))
+        finally:
+            scratch.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
 
 
 def atomic_write_text(path: FilePath, text: str) -> None:

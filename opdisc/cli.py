@@ -1,0 +1,214 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opdisc import __version__
+from opdisc.console import print_json, progress_steps, run_command_line
+from opdisc.errors import TableError
+from opdisc.mechanisms.choice import MECHANISMS
+from opdisc.mechanisms.objective_perturbation import SPHERE_NOISES
+from opdisc.model_file import SavedModel, load_model, save_model
+from opdisc.privacy import NeighboringRelation
+from opdisc.tables import check_output, read_table, table_text, write_table
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_RELATIONS = [member.value for member in NeighboringRelation]
+_PREDICTION = "prediction"
+_NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="opdisc")
+def cli() -> None:
+    """Learn integer scorecards from small sensitive tables under differential privacy."""
+
+
+@cli.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
+@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
+@click.option("--mechanism", default="auto", show_default=True, help=", ".join(MECHANISMS) + ".")
+@click.option("--noise", default="l2-laplace", show_default=True, help=_NOISE_HELP)
+@click.option("--oracle", default="auto", show_default=True, help="See 'opdisc oracles'.")
+@click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
+@click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Record the budget in this file.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
+@_JSON
+def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: Any) -> None:
+    """Learn a scorecard from the CSV file DATA.
+
+    Prints the scorecard and its receipt; nothing else depends on the rows.
+    """
+    from opdisc.learning import learn_model  # heavy imports only when needed
+
+    if out is not None:
+        check_output(out)
+    with progress_steps(3) as step:
+        step("reading the table")
+        table = read_table(data)
+        step("learning the scorecard")
+        model = learn_model(table, schema, **arguments)
+        step("saving the model")
+        try:
+            if out is not None:
+                save_model(model, out)
+        except TableError:
+            # The budget is spent: what it bought must not be lost with the file.
+            _print_model(model, as_json)
+            raise
+    _print_model(model, as_json)
+
+
+@cli.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
+@_JSON
+def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
+    """Predict every row of the CSV file DATA with the saved MODEL.
+
+    Writes the input's columns and rows in their order, with a column 'prediction' that holds the
+    table's own label values.
+    """
+    saved = load_model(model)
+    if out is not None:
+        check_output(out)
+    table = read_table(data)
+    if _PREDICTION in table.columns:
+        raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
+    predictions = saved.predict(table)
+    table[_PREDICTION] = [str(label) for label in predictions]
+    if out is not None:
+        write_table(table, out)
+    if as_json:
+        print_json({"rows": len(table), "predictions": predictions.tolist()})
+    elif out is None:
+        click.echo(table_text(table), nl=False)
+
+
+@cli.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@_JSON
+def show(model: Path, as_json: bool) -> None:
+    """Print the scorecard and the receipt of a saved MODEL."""
+    _print_model(load_model(model), as_json)
+
+
+@cli.command()
+@_JSON
+def oracles(as_json: bool) -> None:
+    """List the oracles, installed or not."""
+    from oracles.registry import available_oracles, oracle_entries, oracle_versions
+
+    installed = set(available_oracles())
+    records = [
+        {
+            "name": name,
+            "installed": name in installed,
+            "summary": entry.summary,
+            "versions": oracle_versions(name) if name in installed else {},
+            "install": "" if name in installed else entry.install,
+        }
+        for name, entry in oracle_entries().items()
+    ]
+    if as_json:
+        print_json(records)
+        return
+    for record in records:
+        versions = record["versions"]
+        assert isinstance(versions, dict)
+        known = ", ".join(f"{k} {v}" for k, v in versions.items())
+        state = f"installed ({known})" if record["installed"] else f"run: {record['install']}"
+        click.echo(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}")
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the table NAME as CSV.")
+@_JSON
+def datasets(name: str | None, out: Path | None, as_json: bool) -> None:
+    """List the known tables, or write the table NAME with --out."""
+    from opdisc.datasets import find_dataset, list_datasets, load_dataset
+
+    if name is not None and out is not None:
+        check_output(out)
+        write_table(load_dataset(name), out)
+        return
+    if out is not None:
+        raise click.UsageError("--out needs the NAME of a table; 'opdisc datasets' lists them")
+    listings = [item for item in list_datasets() if name in (None, item.dataset.name)]
+    if not listings and name is not None:
+        find_dataset(name)
+    records = [
+        {
+            "name": item.dataset.name,
+            "status": item.status,
+            "path": None if item.path is None else str(item.path),
+            "title": item.dataset.title,
+            "source": item.dataset.source,
+            "obtain": item.dataset.obtain,
+        }
+        for item in listings
+    ]
+    if as_json:
+        print_json(records)
+        return
+    for record in records:
+        click.echo(f"{record['name']:<16}{record['status']:<18}{record['title']}")
+        if record["status"] == "missing":
+            click.echo(f"{'':<16}from {record['source']}: {record['obtain']}")
+
+
+@cli.command()
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss, > 0.")
+@click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@_JSON
+def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
+    """Show a private scorecard on real data bundled with scikit-learn: no file, no network."""
+    from opdisc.demo import run_demo
+
+    with progress_steps(1) as step:
+        step("learning a scorecard for breast_cancer (n = 569)")
+        shown = run_demo(epsilon, weight_bound)
+    model = shown.classifier.to_model()
+    if as_json:
+        accuracies = [
+            {"name": a.name, "private": a.private, "training": a.training, "held_out": a.held_out}
+            for a in shown.accuracies
+        ]
+        print_json({**model.to_dict(), "accuracies": accuracies})
+        return
+    click.echo(
+        f"breast_cancer, bundled with scikit-learn: {shown.n_training} rows to learn from, "
+    )
+    click.echo(f"{shown.n_held_out} held out. The table is public, so accuracies may be shown.\n")
+    _print_model(model, False)
+    click.echo(f"\n{'accuracy (these figures are not private)':<44}training  held-out")
+    for a in shown.accuracies:
+        label = a.name if a.private else f"non-private {a.name}"
+        click.echo(f"  {label:<54}{a.training:.3f}     {a.held_out:.3f}")
+
+
+def _print_model(model: SavedModel, as_json: bool) -> None:
+    if as_json:
+        print_json(model.to_dict())
+        return
+    click.echo(f"{model.scorecard}\n\nReceipt\n{model.receipt}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run_command_line(cli, arguments))
+
+
+if __name__ == "__main__":
+    main()
