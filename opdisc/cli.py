@@ -188,14 +188,14 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
         print_json({**model.to_dict(), "accuracies": accuracies})
         return
     click.echo(
-        f"breast_cancer, bundled with scikit-learn: {shown.n_training} rows to learn from, "
+        "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown."
     )
-    click.echo(f"{shown.n_held_out} held out. The table is public, so accuracies may be shown.\n")
+    click.echo(f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n")
     _print_model(model, False)
-    click.echo(f"\n{'accuracy (these figures are not private)':<44}training  held-out")
+    click.echo(f"\n{'Accuracy (these figures are not private)':<54}training  held-out")
     for a in shown.accuracies:
         label = a.name if a.private else f"non-private {a.name}"
-        click.echo(f"  {label:<54}{a.training:.3f}     {a.held_out:.3f}")
+        click.echo(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
 
 
 def _print_model(model: SavedModel, as_json: bool) -> None:

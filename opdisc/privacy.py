@@ -268,7 +268,7 @@ def receipt_lines(receipt: PrivacyReceipt) -> list[tuple[str, str]]:
             f"{receipt.sensitivity} rows, certified gap allowed: {receipt.allowance:g}",
         ),
         ("noise", f"{receipt.noise_law}; scale {_scales(receipt.noise_scales)}"),
-        ("lattice", f"multiples of {receipt.spacing:g} rows"),
+        ("lattice", f"multiples of 2^{math.log2(receipt.spacing):g} rows"),
         ("hypotheses", _grid_text(receipt)),
         ("rows", rows),
         ("schema", f"sha256 {receipt.schema_digest[:16]}"),
