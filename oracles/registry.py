@@ -51,6 +51,13 @@ _ENTRIES: dict[str, OracleEntry] = {
         distributions=("numpy",),
         summary="every hypothesis; integers; grids up to 10,000,000",
     ),
+    "highs": OracleEntry(
+        target="oracles.highs:HighsOracle",
+        modules=("highspy",),
+        distributions=("highspy",),
+        install="pip install highspy",
+        summary="HiGHS called directly; floating point; mixed-integer program",
+    ),
 }
 
 
