@@ -108,6 +108,37 @@ def _harmonic(size: int) -> float:
     return math.fsum(1.0 / k for k in range(1, size + 1))
 
 
+def separator_decay_rate(
+    size: int, margin: Fraction, spacing: Fraction, epsilon: float
+) -> Fraction:
+    """Return the decay per lattice step of each separator's two-sided noise, exactly.
+
+    Parameters
+    ----------
+    size : int
+        Number m of separators.
+    margin, spacing : Fraction
+        mu and g, rows; see :func:`lattice_margin`.
+    epsilon : float
+        Target.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no separator.
+
+    Notes
+    -----
+    **Guarantee.** Laplace noise of scale ``m mu / epsilon`` against a shift of l1 norm ``m mu``.
+    """
+    if size < 1:
+        raise CalibrationError(
+            "the grid must offer a choice, every coordinate has a single weight; allow more "
+            "weights."
+        )
+    return Fraction(epsilon) * spacing / (size * margin)
+
+
 def gibbs_weight(sensitivity: int, epsilon: float) -> Fraction:
     """Return beta of the exponential mechanism, per misclassified row: ``epsilon / sensitivity``.
 

@@ -49,8 +49,8 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
     weight_bound : int, default 1
         Points are in ``-weight_bound .. weight_bound``.
     mechanism : str, default "auto"
-        "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot" or "opdisc". "auto"
-        chooses by the size of the grid, which is public.
+        "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
+        "rspm". "auto" chooses by the size of the grid, which is public.
     relation : str, default "replace_one"
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     oracle : str or Oracle, default "auto"

@@ -14,6 +14,7 @@ from opdisc.mechanisms.objective_perturbation import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 
 __all__ = [
     "BlockOneHotMechanism",
@@ -24,6 +25,7 @@ __all__ = [
     "PerturbingMechanism",
     "Release",
     "SamplingMechanism",
+    "SeparatorMechanism",
     "SphereMechanism",
     "one_hot_mechanism",
     "run_mechanism",

@@ -11,6 +11,7 @@ from opdisc.mechanisms.objective_perturbation import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from oracles import WeightGrid
 from oracles.registry import ENUMERATION_LIMIT
 
@@ -21,6 +22,7 @@ MECHANISMS = (
     "block_one_hot",
     "one_hot",
     "opdisc",
+    "rspm",
 )
 BLOCK_ASSIGNMENTS = 243
 """Largest block that ``block_one_hot`` forms by itself: five coordinates at weights -1..1."""
@@ -65,6 +67,8 @@ def build_mechanism(
             return one_hot_mechanism(grid.n_features, allowance=allowance), ""
         case "opdisc":
             return SphereMechanism(noise=noise, allowance=allowance), ""
+        case "rspm":
+            return SeparatorMechanism(allowance=allowance), ""
         case _:
             raise CalibrationError(
                 f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."
