@@ -6,8 +6,11 @@ import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oracles.errors import OracleUnavailable
@@ -36,6 +39,8 @@ class OracleEntry:
         The command that installs what is missing.
     summary : str
         One line for listings.
+    runnable : callable or None
+        Whether an executable that is not a Python module is there too.
     """
 
     target: str | Callable[..., Oracle]
@@ -43,6 +48,28 @@ class OracleEntry:
     distributions: tuple[str, ...] = ()
     install: str = ""
     summary: str = ""
+    runnable: Callable[[], bool] | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether everything needed is there, found out without importing any of it."""
+        return _installed(self.modules) and (self.runnable is None or self.runnable())
+
+
+def _load_pulp(solver: str, **settings: Any) -> Oracle:
+    return _load("oracles.pulp_backend:PulpOracle", solver=solver, **settings)
+
+
+@functools.lru_cache(maxsize=1)
+def _has_cbc() -> bool:
+    """Return whether a CBC executable is on the path or came with PuLP."""
+    found = importlib.util.find_spec("pulp")
+    folders = [] if found is None else found.submodule_search_locations or []
+    system = {"darwin": "osx", "win32": "win"}.get(sys.platform, "linux")
+    return shutil.which("cbc") is not None or any(
+        next(Path(folder).glob(f"solverdir/cbc/{system}/*/cbc*"), None) is not None
+        for folder in folders
+    )
 
 
 _ENTRIES: dict[str, OracleEntry] = {
@@ -57,6 +84,35 @@ _ENTRIES: dict[str, OracleEntry] = {
         distributions=("highspy",),
         install="pip install highspy",
         summary="HiGHS called directly; floating point; mixed-integer program",
+    ),
+    "pulp:HiGHS": OracleEntry(
+        target="oracles.pulp_backend:PulpOracle",
+        modules=("pulp", "highspy"),
+        distributions=("pulp", "highspy"),
+        install="pip install pulp highspy",
+        summary="HiGHS through PuLP; floating point; mixed-integer program",
+    ),
+    "pulp:CBC": OracleEntry(
+        target=functools.partial(_load_pulp, "CBC"),
+        modules=("pulp",),
+        distributions=("pulp",),
+        install="pip install 'pulp[cbc]'",
+        summary="CBC through PuLP; floating point; a bound only with a proof",
+        runnable=_has_cbc,
+    ),
+    "pulp:SCIP": OracleEntry(
+        target=functools.partial(_load_pulp, "SCIP"),
+        modules=("pulp", "pyscipopt"),
+        distributions=("pulp", "pyscipopt"),
+        install="pip install pulp pyscipopt",
+        summary="SCIP through PuLP; floating point; mixed-integer program",
+    ),
+    "pulp:GUROBI": OracleEntry(
+        target=functools.partial(_load_pulp, "GUROBI"),
+        modules=("pulp", "gurobipy"),
+        distributions=("pulp", "gurobipy"),
+        install="pip install pulp gurobipy",
+        summary="Gurobi through PuLP; floating point; mixed-integer program",
     ),
 }
 
@@ -125,7 +181,7 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
             f"oracle must be one of the installed ones ({', '.join(available_oracles())}), "
             f"got '{name}'."
         )
-    if not _installed(entry.modules):
+    if not entry.installed:
         raise OracleUnavailable(
             f"oracle '{name}' needs a solver that is not installed; run `{entry.install}` or "
             f"choose one of the installed ones ({', '.join(available_oracles())})."
@@ -135,7 +191,7 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
 
 def available_oracles() -> tuple[str, ...]:
     """Return the names of the oracles whose solvers are installed."""
-    return tuple(name for name, entry in _ENTRIES.items() if _installed(entry.modules))
+    return tuple(name for name, entry in _ENTRIES.items() if entry.installed)
 
 
 def oracle_entries() -> dict[str, OracleEntry]:

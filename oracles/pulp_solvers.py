@@ -1,0 +1,158 @@
+"""The solvers that PuLP can run: how to ask each for a proof, and what to believe of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oracles.errors import InvalidOption
+from oracles.highs import highs_options, stopping_gap
+from oracles.interface import SolveOptions
+from oracles.problem import ZeroOneProblem
+from oracles.solution import Limit, Termination
+
+TOLERANCE = 1e-6
+"""Integrality tolerance of the loosest solver, CBC."""
+
+_LARGEST_SEED = 2**31 - 1
+
+SOLUTION_STATUS = {
+    "LpSolutionNoSolutionFound": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "LpSolutionOptimal": (Termination.OPTIMAL, None),
+    "LpSolutionIntegerFeasible": (Termination.FEASIBLE, Limit.UNKNOWN),
+    # Every problem has a solution, so "infeasible" is either numerical or PuLP's word for "not
+    # solved yet"; what solution there is is worth having.
+    "LpSolutionInfeasible": (Termination.FEASIBLE, Limit.UNKNOWN),
+    "LpSolutionUnbounded": (Termination.FEASIBLE, Limit.NUMERICAL),
+}
+"""What every ``sol_status`` of PuLP means; one that is missing here raises ``KeyError``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverProfile:
+    """How to ask a solver for a proof, and what to believe.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        PuLP classes that run it, the preferred one first.
+    arguments : callable
+        Maps problem and options to the arguments of the class, time limit aside.
+    native_bound : callable or None
+        Reads the dual bound from the solver's model, in rows, the objective's constant left out.
+    proves : bool
+        Whether an "Optimal Solution Found" is to be believed.
+    """
+
+    classes: tuple[str, ...]
+    arguments: Callable[[ZeroOneProblem, SolveOptions], dict[str, Any]]
+    native_bound: Callable[[Any], float] | None = None
+    proves: bool = True
+
+
+def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
+    wanted = highs_options(problem, options)
+    wanted["gapRel"], wanted["gapAbs"] = wanted.pop("mip_rel_gap"), wanted.pop("mip_abs_gap")
+    return wanted
+
+
+def _cbc_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
+    if not 0 <= options.seed <= _LARGEST_SEED:
+        raise InvalidOption(f"CBC takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}.")
+    return {
+        "gapRel": 0.0,
+        "gapAbs": stopping_gap(problem, options.absolute_gap),
+        "threads": options.threads,
+        "options": [
+            f"increment {cbc_increment(problem):.3e}",
+            f"randomSeed {options.seed}",
+            f"randomCbcSeed {options.seed}",
+        ],
+    }
+
+
+def cbc_increment(problem: ZeroOneProblem) -> float:
+    """Return by how much, in rows, CBC may require a new incumbent to be better than the last.
+
+    Its default, 1e-4, would hide improvements on a fine lattice.
+    """
+    return min(1e-4, problem.unit / 16) if problem.is_exact else 1e-9
+
+
+def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
+    if not 0 <= options.seed <= _LARGEST_SEED:
+        raise InvalidOption(f"SCIP takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}.")
+    return {
+        "gapRel": 0.0,
+        "gapAbs": stopping_gap(problem, options.absolute_gap),
+        "options": [f"randomization/randomseedshift={options.seed}", "numerics/feastol=1e-9"],
+    }
+
+
+def _gurobi_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
+    # PuLP drops gapRel=0, so Gurobi's own parameter names are used.
+    return {
+        "MIPGap": 0.0,
+        "MIPGapAbs": stopping_gap(problem, options.absolute_gap),
+        "IntFeasTol": 1e-9,
+        "FeasibilityTol": 1e-9,
+        "OptimalityTol": 1e-9,
+        "Threads": options.threads,
+        "Seed": options.seed,
+    }
+
+
+_PROFILES = {
+    "HiGHS": SolverProfile(
+        classes=("HiGHS",),
+        arguments=_highs_arguments,
+        native_bound=lambda model: float(model.getInfo().mip_dual_bound),
+    ),
+    "CBC": SolverProfile(classes=("COIN_CMD", "PULP_CBC_CMD"), arguments=_cbc_arguments),
+    "SCIP": SolverProfile(
+        classes=("SCIP_PY",),
+        arguments=_scip_arguments,
+        native_bound=lambda model: float(model.getDualbound()),
+    ),
+    "GUROBI": SolverProfile(
+        classes=("GUROBI",),
+        arguments=_gurobi_arguments,
+        native_bound=lambda model: float(model.ObjBound),
+    ),
+}
+
+
+def solver_profile(solver: str) -> SolverProfile:
+    """Return what is known of a solver; of an unchecked one, nothing is believed."""
+    for name, profile in _PROFILES.items():
+        if solver == name or solver in profile.classes:
+            return profile
+    return SolverProfile(classes=(solver,), arguments=lambda problem, options: {}, proves=False)
+
+
+def runnable_classes() -> tuple[str, ...]:
+    """Return the names of the PuLP classes whose solvers can run here."""
+    import pulp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(pulp.listSolvers(onlyAvailable=True))
+
+
+def installed_solvers() -> tuple[str, ...]:
+    """Return the names, as in ``pulp:NAME``, of the solvers that PuLP can run here."""
+    found = runnable_classes()
+    known = [name for name, profile in _PROFILES.items() if set(profile.classes) & set(found)]
+    covered = {c for profile in _PROFILES.values() for c in profile.classes}
+    return (*known, *(name for name in found if name not in covered))
+
+
+def check_highs_options(model: Any, arguments: dict[str, Any]) -> None:
+    """Refuse options that HiGHS rejected, which PuLP does not say."""
+    names = {"gapRel": "mip_rel_gap", "gapAbs": "mip_abs_gap", "timeLimit": "time_limit"}
+    for argument, value in arguments.items():
+        option = names.get(argument, argument)
+        if model.getOptionValue(option)[1] != value:
+            raise InvalidOption(f"HiGHS must accept every option, it rejected {option}={value}.")
