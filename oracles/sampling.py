@@ -2,7 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from oracles.column_groups import ColumnGroup
 from oracles.entropy import EntropySource, SeededEntropy
 from oracles.loss_levels import sample_by_enumeration
+from oracles.partition_sampling import (
+    PartitionSampler,
+    SamplingDiagnostics,
+    SamplingOptions,
+    SamplingProgress,
+)
+from oracles.problem import Hypothesis, ZeroOneProblem
 
-__all__ = ["EntropySource", "SeededEntropy", "sample_by_enumeration"]
+__all__ = [
+    "ColumnGroup",
+    "EntropySource",
+    "PartitionSampler",
+    "SampleDraw",
+    "SamplingDiagnostics",
+    "SamplingOptions",
+    "SamplingProgress",
+    "SeededEntropy",
+    "sample_by_enumeration",
+    "sample_hypotheses",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDraw:
+    """A drawn hypothesis and how far its law may be from the target.
+
+    Parameters
+    ----------
+    hypothesis : tuple of int
+        The draw.
+    distance_bound : float
+        Bound on the total-variation distance of its law from the target, given uniform words.
+    """
+
+    hypothesis: Hypothesis
+    distance_bound: float
+
+
+def sample_hypotheses(
+    problem: ZeroOneProblem,
+    beta: Fraction | float,
+    *,
+    structure: Sequence[ColumnGroup] = (),
+    entropy: EntropySource,
+    options: SamplingOptions | None = None,
+) -> SampleDraw:
+    """Draw one ``w`` with probability proportional to ``exp(-beta * L(w))`` from a large grid.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        No perturbation.
+    beta : Fraction or float
+        Weight of one row of loss, >= 0.
+    structure : sequence of ColumnGroup
+        Public facts about columns; those of no group are free.
+    entropy : EntropySource
+        Where the random words come from.
+    options : SamplingOptions or None
+        Limits and callbacks.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If the structure is too large to sum over; decided by public facts alone.
+    NoHypothesis
+        If the cap on rounds was met.
+    InconsistentSolution
+        If an invariant was violated; nothing is drawn then.
+    """
+    sampler = PartitionSampler(problem, beta, structure, options)
+    return SampleDraw(hypothesis=sampler.draw(entropy), distance_bound=sampler.distance_bound)

@@ -1,0 +1,270 @@
+"""Compiled loops over a block's cliques: sums, marginals and draws.
+
+All tables hold non-negative doubles. Contexts' factors are at most 1, so an entry that underflows
+stands for configurations of relative weight below ``2**-1022``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from oracles.block_plan import Plan
+from oracles.problem import IntArray
+
+FloatArray = NDArray[np.float64]
+
+# Sums may be reordered, but infinities and NaNs keep their meaning.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+_DRAW_SCALE = 2.0**52
+_TINY = 1e-300
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def sum_block(
+    weights: FloatArray,
+    plan: Plan,
+    factors: FloatArray,
+    tables: FloatArray,
+    messages: FloatArray,
+    peaks: FloatArray,
+) -> float:
+    """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
+    log_scale = 0.0
+    n_cliques = len(plan.own)
+    for c in range(n_cliques):
+        first, last = plan.extensions[c], plan.extensions[c + 1]
+        own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
+        for e in range(first, last):
+            f = plan.factor_at[e]
+            n = own * plan.dim[e] * plan.prefix[e]
+            for i in range(n):
+                factors[f + i] = plan.fixed[f + i]
+            for t in range(plan.terms[e], plan.terms[e + 1]):
+                m = plan.term_map_at[t]
+                for i in range(n):
+                    factors[f + i] *= weights[plan.term_maps[m + i]]
+        for v in range(own):
+            base = at + v * rest
+            tables[base] = 1.0
+            for e in range(first, last):
+                n, p = plan.length[e], plan.prefix[e]
+                f = plan.factor_at[e] + v * plan.dim[e] * p
+                for u in range(plan.dim[e] - 1, -1, -1):
+                    _extend(tables, base, base + u * n, n, factors, f + u * p, p)
+        for k in range(plan.incoming[c], plan.incoming[c + 1]):
+            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
+            if m < 0:
+                message = messages[g : g + rest]
+                for v in range(own):
+                    part = tables[at + v * rest : at + (v + 1) * rest]
+                    for i in range(rest):
+                        part[i] *= message[i]
+            else:
+                for i in range(own * rest):
+                    tables[at + i] *= messages[g + plan.incoming_maps[m + i]]
+        out = messages[plan.message_at[c] : plan.message_at[c] + rest]
+        out[:] = tables[at : at + rest]
+        for v in range(1, own):
+            part = tables[at + v * rest : at + (v + 1) * rest]
+            for i in range(rest):
+                out[i] += part[i]
+        if c == n_cliques - 1:
+            total = 0.0
+            for i in range(rest):
+                total += out[i]
+            return log_scale + np.log(total) if total > 0.0 else -np.inf
+        # Scaling by the mean (not the sum) leaves entries of configurations no smaller.
+        peak = 0.0
+        for i in range(rest):
+            peak += out[i]
+        peak /= rest
+        if not peak > 0.0:
+            return -np.inf
+        inverse = 1.0 / peak
+        for i in range(rest):
+            out[i] *= inverse
+        peaks[c] = peak
+        log_scale += np.log(peak)
+    return log_scale
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy", inline="always")
+def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untyped-def]
+    """Write the first ``n`` entries, times a factor that repeats every ``p``, to the target."""
+    c = factors[f]
+    if source == target:
+        if p == 1:
+            part = tables[source : source + n]
+            for i in range(n):
+                part[i] *= c
+        else:
+            repeated = factors[f : f + p]
+            for b in range(0, n, p):
+                part = tables[source + b : source + b + p]
+                for i in range(p):
+                    part[i] *= repeated[i]
+    elif p == 1:
+        old, new = tables[source : source + n], tables[target : target + n]
+        for i in range(n):
+            new[i] = old[i] * c
+    else:
+        repeated = factors[f : f + p]
+        for b in range(0, n, p):
+            old = tables[source + b : source + b + p]
+            new = tables[target + b : target + b + p]
+            for i in range(p):
+                new[i] = old[i] * repeated[i]
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def block_marginals(
+    law: FloatArray,
+    plan: Plan,
+    factors: FloatArray,
+    tables: FloatArray,
+    messages: FloatArray,
+    peaks: FloatArray,
+    downward: FloatArray,
+    beliefs: FloatArray,
+) -> None:
+    """Fill ``law`` with the probability of every context's score, after :func:`sum_block`.
+
+    ``factors`` is overwritten; rows of ``law`` sum to 1 up to rounding.
+    """
+    law[:] = 0.0
+    downward[:] = 0.0
+    n_cliques = len(plan.own)
+    total = 0.0
+    root = plan.message_at[n_cliques - 1]
+    for i in range(plan.rest[n_cliques - 1]):
+        total += messages[root + i]
+    for c in range(n_cliques - 1, -1, -1):
+        own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
+        down = downward[plan.message_at[c] : plan.message_at[c] + rest]
+        up = messages[plan.message_at[c] : plan.message_at[c] + rest]
+        if c == n_cliques - 1:
+            down[:] = 1.0 / total
+        else:
+            inverse = 1.0 / peaks[c]
+            for i in range(rest):
+                down[i] = down[i] * inverse / (up[i] + _TINY)
+        for v in range(own):
+            part = tables[at + v * rest : at + (v + 1) * rest]
+            belief = beliefs[v * rest : (v + 1) * rest]
+            for i in range(rest):
+                belief[i] = part[i] * down[i]
+        for k in range(plan.incoming[c], plan.incoming[c + 1]):
+            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
+            if m < 0:
+                child = downward[g : g + rest]
+                for v in range(own):
+                    belief = beliefs[v * rest : (v + 1) * rest]
+                    for i in range(rest):
+                        child[i] += belief[i]
+            else:
+                for i in range(own * rest):
+                    downward[g + plan.incoming_maps[m + i]] += beliefs[i]
+        for v in range(own):
+            for e in range(plan.extensions[c + 1] - 1, plan.extensions[c] - 1, -1):
+                n, p, dim = plan.length[e], plan.prefix[e], plan.dim[e]
+                f = plan.factor_at[e] + v * dim * p
+                needed = plan.terms[e + 1] > plan.terms[e]
+                for u in range(dim):
+                    part = beliefs[v * rest + u * n : v * rest + (u + 1) * n]
+                    if needed:
+                        if p == 1:
+                            s = 0.0
+                            for i in range(n):
+                                s += part[i]
+                            factors[f + u] = s
+                        else:
+                            share = factors[f + u * p : f + (u + 1) * p]
+                            share[:] = 0.0
+                            for b in range(0, n, p):
+                                run = part[b : b + p]
+                                for i in range(p):
+                                    share[i] += run[i]
+                head = beliefs[v * rest : v * rest + n]
+                for u in range(1, dim):
+                    part = beliefs[v * rest + u * n : v * rest + (u + 1) * n]
+                    for i in range(n):
+                        head[i] += part[i]
+        for e in range(plan.extensions[c], plan.extensions[c + 1]):
+            f = plan.factor_at[e]
+            for t in range(plan.terms[e], plan.terms[e + 1]):
+                m = plan.term_map_at[t]
+                for i in range(own * plan.dim[e] * plan.prefix[e]):
+                    law[plan.term_maps[m + i]] += factors[f + i]
+
+
+@njit(cache=True, error_model="numpy")
+def _pick(tables, at, stride, n, total, words, used):  # type: ignore[no-untyped-def]
+    """Draw an index with integer weights; return (index, its weight, sum of weights, used).
+
+    Weights are ``floor(share * 2**52) + 1``: never zero and never rounded down.
+    """
+    scale = _DRAW_SCALE / total if total > 0.0 else 0.0
+    whole = np.uint64(0)
+    for i in range(n):
+        whole += np.uint64(min(tables[at + i * stride] * scale, _DRAW_SCALE)) + np.uint64(1)
+    mask = whole - np.uint64(1)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> np.uint64(shift)
+    while used < len(words):
+        ticket = words[used] & mask
+        used += 1
+        if ticket < whole:
+            for i in range(n):
+                w = np.uint64(min(tables[at + i * stride] * scale, _DRAW_SCALE)) + np.uint64(1)
+                if ticket < w:
+                    return i, w, whole, used
+                ticket -= w
+    return -1, np.uint64(0), whole, used
+
+
+@njit(cache=True, error_model="numpy")
+def draw_block(
+    plan: Plan,
+    tables: FloatArray,
+    messages: FloatArray,
+    words: NDArray[np.uint64],
+    used: int,
+    states: IntArray,
+    weights: NDArray[np.uint64],
+) -> int:
+    """Draw the state of every variable from the block's law, after :func:`sum_block`.
+
+    ``weights[2 * c]`` out of ``weights[2 * c + 1]`` is the exact probability of the choice made at
+    clique ``c``. Returns the number of words used so far, or -1 if they ran out.
+    """
+    n_cliques = len(plan.own)
+    for c in range(n_cliques - 1, -1, -1):
+        first, last = plan.axes[c], plan.axes[c + 1]
+        if c == n_cliques - 1:
+            at = plan.message_at[c]
+            total = 0.0
+            for i in range(plan.rest[c]):
+                total += messages[at + i]
+            place, w, whole, used = _pick(messages, at, 1, plan.rest[c], total, words, used)
+            if place < 0:
+                return -1
+            for a in range(last - 1, first - 1, -1):
+                states[plan.axis_variable[a]] = place // plan.axis_stride[a]
+                place %= plan.axis_stride[a]
+        else:
+            place = 0
+            for a in range(first, last):
+                place += plan.axis_stride[a] * states[plan.axis_variable[a]]
+            at = plan.table_at[c] + place
+            total = 0.0
+            for v in range(plan.own[c]):
+                total += tables[at + v * plan.rest[c]]
+            v, w, whole, used = _pick(tables, at, plan.rest[c], plan.own[c], total, words, used)
+            if v < 0:
+                return -1
+            states[plan.variable[c]] = v
+        weights[2 * c] = w
+        weights[2 * c + 1] = whole
+    return used

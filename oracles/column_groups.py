@@ -1,0 +1,195 @@
+"""Public facts about columns, and the blocks that a sum over their weights is split into.
+
+Blocks depend on the structure and the grid alone, never on the points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from oracles.errors import InvalidOption, InvalidProblem, UnsupportedProblem
+from oracles.problem import IntArray, WeightGrid
+
+LARGEST_BLOCK = 4_000_000
+"""Largest table work of one block (entries, weighted by the number of factors)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnGroup:
+    """Columns that come from one attribute.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Positions in a point.
+    kind : {"exclusive", "nested", "free"}
+        "exclusive": at most one of them is active. "nested": a later one is active only if every
+        earlier one is. "free": no relation.
+    """
+
+    columns: tuple[int, ...]
+    kind: Literal["exclusive", "nested", "free"] = "free"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown kinds and repeated columns."""
+        object.__setattr__(self, "columns", tuple(int(c) for c in self.columns))
+        if self.kind not in ("exclusive", "nested", "free"):
+            raise InvalidOption(
+                f"the kind of a group must be 'exclusive', 'nested' or 'free', got '{self.kind}'."
+            )
+        if not self.columns or len(set(self.columns)) != len(self.columns):
+            raise InvalidOption("a group must name at least one column, and none twice.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnBlock:
+    """Groups whose weights are summed over together, exactly."""
+
+    groups: tuple[ColumnGroup, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns of the block, in order of the groups."""
+        return tuple(c for group in self.groups for c in group.columns)
+
+
+def complete_structure(
+    structure: Sequence[ColumnGroup], n_features: int
+) -> tuple[ColumnGroup, ...]:
+    """Return the groups with free columns singled out, and every other column as a group."""
+    groups: list[ColumnGroup] = []
+    for group in structure:
+        if group.kind == "free" or len(group.columns) == 1:
+            groups += [ColumnGroup(columns=(c,)) for c in group.columns]
+        else:
+            groups.append(group)
+    named = [c for group in groups for c in group.columns]
+    if len(set(named)) != len(named) or any(not 0 <= c < n_features for c in named):
+        raise InvalidOption("groups must name columns of the problem, each at most once.")
+    rest = [ColumnGroup(columns=(c,)) for c in range(n_features) if c not in set(named)]
+    return (*rest, *groups)
+
+
+def check_structure(groups: Sequence[ColumnGroup], points: IntArray) -> None:
+    """Refuse points that contradict the declared structure."""
+    for group in groups:
+        if group.kind == "free":
+            continue
+        part = points[:, list(group.columns)]
+        wrong = (part < 0).any() or (part > 1).any()
+        if group.kind == "exclusive":
+            wrong = wrong or (part.sum(axis=1) > 1).any()
+        else:
+            wrong = wrong or (part[:, 1:] > part[:, :-1]).any()
+        if wrong:
+            raise InvalidProblem(
+                f"columns {group.columns} are declared {group.kind}, but the points are not; "
+                "declare them free or encode them as declared."
+            )
+
+
+def choose_blocks(
+    groups: Sequence[ColumnGroup], grid: WeightGrid, n_blocks: int | None = None
+) -> tuple[ColumnBlock, ...]:
+    """Split groups into blocks that are cheap to sum over, by public facts alone.
+
+    Parameters
+    ----------
+    groups : sequence of ColumnGroup
+        As returned by :func:`complete_structure`.
+    grid : WeightGrid
+        Allowed weights.
+    n_blocks : int or None
+        How many blocks; None: the fewest, at least two, that are small enough.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If even one group alone is too large.
+    """
+    sizes = [tuple(len(grid.values[c]) for c in group.columns) for group in groups]
+    reach = [max(max(abs(v) for v in grid.values[c]) for c in g.columns) for g in groups]
+    counts = range(2, max(2, len(groups)) + 1) if n_blocks is None else (n_blocks,)
+    for k in counts:
+        owner = _local_search(groups, sizes, reach, k)
+        parts = [[i for i in range(len(groups)) if owner[i] == b] for b in range(k)]
+        largest = max(_work([groups[i] for i in part], [sizes[i] for i in part]) for part in parts)
+        if largest <= LARGEST_BLOCK:
+            parts = [part for part in parts if part] or [[]]
+            return tuple(ColumnBlock(groups=tuple(groups[i] for i in part)) for part in parts)
+    raise UnsupportedProblem(
+        f"a block may take at most {LARGEST_BLOCK:,} table entries, the smallest split of these "
+        f"columns needs about {largest:.1e}; use fewer categories, fewer thresholds or smaller "
+        "weights."
+    )
+
+
+def _work(groups: Sequence[ColumnGroup], sizes: Sequence[Sequence[int]]) -> float:
+    """Estimate the table work of a block in which every combination occurs."""
+    joint = [math.prod(map(float, s)) for s in sizes]
+    # Contexts of single columns multiply; those of one-hot attributes touch few variables each.
+    patterns = [2.0 if len(g.columns) == 1 else 1.0 for g in groups]
+    best = math.inf
+    for last in range(len(groups)):
+        core = math.prod(joint[:last] + joint[last + 1 :])
+        factors = 1 + math.prod(patterns[:last] + patterns[last + 1 :]) / 16
+        own = float(sum(sizes[last]))
+        if groups[last].kind == "nested":
+            totals = [1 + sum(s - 1 for s in sizes[last][:i]) for i in range(len(sizes[last]) + 1)]
+            chain = sum(a * b for a, b in zip(totals, totals[1:], strict=False))
+            own = float(min(chain, joint[last]))
+        best = min(best, core * (1 + own) * factors)
+    return best if groups else 1.0
+
+
+def _local_search(
+    groups: Sequence[ColumnGroup],
+    sizes: Sequence[tuple[int, ...]],
+    reach: Sequence[int],
+    n_blocks: int,
+) -> list[int]:
+    """Return the block of each group: moves and swaps from a greedy start, deterministic."""
+
+    def cost(owner: Sequence[int]) -> float:
+        total, spread = 0.0, []
+        for b in range(n_blocks):
+            part = [i for i in range(len(groups)) if owner[i] == b]
+            total += _work([groups[i] for i in part], [sizes[i] for i in part])
+            spread.append(sum(_reach(groups[i], reach[i]) for i in part))
+        # Thresholds per point, and children per split, grow with the narrower block's scores.
+        return total * (2 + 2 * sorted(spread)[0])
+
+    order = sorted(range(len(groups)), key=lambda i: -math.prod(map(float, sizes[i])))
+    owner = [0] * len(groups)
+    for place, i in enumerate(order):
+        owner[i] = place % n_blocks
+    best = cost(owner)
+    improved = True
+    while improved:
+        improved = False
+        for trial in _neighbours(owner, n_blocks):
+            value = cost(trial)
+            if value < best * (1 - 1e-12):
+                owner, best, improved = trial, value, True
+    return owner
+
+
+def _reach(group: ColumnGroup, largest: int) -> int:
+    return largest if group.kind == "exclusive" else largest * len(group.columns)
+
+
+def _neighbours(owner: Sequence[int], n_blocks: int) -> list[list[int]]:
+    trials = []
+    for i in range(len(owner)):
+        for b in range(n_blocks):
+            if b != owner[i]:
+                trials.append([*owner[:i], b, *owner[i + 1 :]])
+        for j in range(i):
+            if owner[i] != owner[j]:
+                swapped = list(owner)
+                swapped[i], swapped[j] = swapped[j], swapped[i]
+                trials.append(swapped)
+    return trials

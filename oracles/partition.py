@@ -1,0 +1,149 @@
+"""A partition of the hypotheses into cells with integer masses.
+
+A cell's mass bounds its share of the sum from above, in units fixed once for all; masses are
+integers, so drawing a cell is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracles.entropy import RandomBits
+from oracles.envelope import Region, Shares
+
+MASS_BITS = 256
+"""A mass of ``2**MASS_BITS`` stands for ``exp(reference)``; the least mass is 1."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """One cell: how it differs from its parent, its mass, and what is known about it.
+
+    Parameters
+    ----------
+    parent : Cell or None
+        The cell it was split from; None for the root.
+    condition : tuple of int
+        (block, context, least index, largest index); empty for the root.
+    mass : int
+        Integer bound on the cell's sum.
+    log_mass : float
+        A float that the mass is at least the exponential of, relative to the reference.
+    shares : Shares or None
+        The bound's shares: the parent's until the cell is tightened.
+    """
+
+    parent: Cell | None
+    condition: tuple[int, int, int, int] | tuple[()]
+    depth: int
+    mass: int
+    log_mass: float
+    shares: Shares | None
+    step: float
+    slot: int = -1
+    tightened: bool = False
+    trials: int = 0
+    accepted: float = 0.0
+
+    def region(self, whole: Region) -> Region:
+        """Return the cell's region: every condition from the root down."""
+        low = (whole.low[0].copy(), whole.low[1].copy())
+        high = (whole.high[0].copy(), whole.high[1].copy())
+        cell: Cell | None = self
+        while cell is not None:
+            if cell.condition:
+                b, k, first, last = cell.condition
+                low[b][k] = max(low[b][k], first)
+                high[b][k] = min(high[b][k], last)
+            cell = cell.parent
+        return Region(low=low, high=high)
+
+
+class MassTree:
+    """Draws a cell with probability proportional to its integer mass, exactly."""
+
+    def __init__(self) -> None:
+        self._capacity = 1
+        self._sums = [0, 0]
+        self._cells: list[Cell] = []
+
+    def __len__(self) -> int:
+        """Return the number of cells, empty ones included."""
+        return len(self._cells)
+
+    @property
+    def total(self) -> int:
+        """The sum of all masses."""
+        return self._sums[1]
+
+    def add(self, cell: Cell, slot: int | None = None) -> None:
+        """Add a cell, in the place of another one if a slot is given."""
+        if slot is None:
+            slot = len(self._cells)
+            self._cells.append(cell)
+            if slot >= self._capacity:
+                self._grow()
+        else:
+            self._cells[slot] = cell
+        cell.slot = slot
+        self.update(cell)
+
+    def update(self, cell: Cell) -> None:
+        """Take over a changed mass."""
+        i = self._capacity + cell.slot
+        self._sums[i] = cell.mass
+        i //= 2
+        while i:
+            self._sums[i] = self._sums[2 * i] + self._sums[2 * i + 1]
+            i //= 2
+
+    def draw(self, bits: RandomBits) -> Cell:
+        """Draw a cell."""
+        ticket = bits.below(self._sums[1])
+        i = 1
+        while i < self._capacity:
+            i *= 2
+            if ticket >= self._sums[i]:
+                ticket -= self._sums[i]
+                i += 1
+        return self._cells[i - self._capacity]
+
+    def masses_add_up(self) -> bool:
+        """Return whether the total is the sum of the cells' masses."""
+        return self.total == sum(cell.mass for cell in self._cells)
+
+    def _grow(self) -> None:
+        leaves = self._sums[self._capacity :] + [0] * self._capacity
+        self._capacity *= 2
+        self._sums = [0] * self._capacity + leaves
+        for i in range(self._capacity - 1, 0, -1):
+            self._sums[i] = self._sums[2 * i] + self._sums[2 * i + 1]
+
+
+def integer_mass(log_mass: float) -> int:
+    """Return ``exp(log_mass)`` in mass units, rounded up, and never below 1."""
+    # Integer powers of two are split off: the factor left is a double in [1, 2].
+    binary = log_mass / math.log(2.0)
+    whole = math.floor(binary)
+    mantissa = math.ceil(math.exp((binary - whole) * math.log(2.0)) * 2.0**52) + 1
+    shift = whole - 52 + MASS_BITS
+    return max(1, mantissa << shift if shift >= 0 else (mantissa >> -shift) + 1)
+
+
+def best_split(
+    lost: tuple[NDArray[np.float64], NDArray[np.float64]], region: Region
+) -> tuple[int, int] | None:
+    """Return the (block, context) that the bound loses most on and that is not fixed yet."""
+    best: tuple[float, int, int] | None = None
+    for b in range(2):
+        open_ones = np.where(region.low[b] < region.high[b], lost[b], -1.0)
+        if not len(open_ones):
+            continue
+        k = int(np.argmax(open_ones))
+        if open_ones[k] > 0 and (best is None or open_ones[k] > best[0]):
+            best = float(open_ones[k]), b, k
+    return None if best is None else (best[1], best[2])
