@@ -9,6 +9,7 @@ highest digits and of the thresholds; both are bounded and reported as a total-v
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from fractions import Fraction
@@ -154,7 +155,8 @@ def discrete_laplace(rate: Fraction, size: int, entropy: EntropySource) -> NDArr
     return both[:size] - both[size:]
 
 
-def _thresholds(rate: Fraction) -> list[int]:
+@functools.lru_cache(maxsize=256)
+def _thresholds(rate: Fraction) -> tuple[int, ...]:
     """Return the digits' probabilities times ``2**THRESHOLD_BITS``, rounded down."""
     found = []
     with mpmath.workprec(_WORKING_BITS):
@@ -162,7 +164,7 @@ def _thresholds(rate: Fraction) -> list[int]:
         for digit in range(_digits(rate)):
             probability = 1 / (1 + mpmath.exp(exact_rate * 2**digit))
             found.append(int(mpmath.floor(mpmath.ldexp(probability, THRESHOLD_BITS))))
-    return found
+    return tuple(found)
 
 
 def _bernoulli(threshold: int, size: int, entropy: EntropySource) -> NDArray[np.bool_]:
