@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from opdisc.accounting import Ledger
 from opdisc.errors import UncertifiedRelease
-from opdisc.noise import EntropySource
+from opdisc.noise import EntropySource, SeededEntropy
 from opdisc.privacy import (
     CalibrationStatus,
     Guarantee,
@@ -21,9 +21,9 @@ from opdisc.privacy import (
 from oracles import (
     Hypothesis,
     Oracle,
-    OracleError,
     Solution,
     SolveOptions,
+    UnsupportedProblem,
     ZeroOneProblem,
     oracle_versions,
     solve,
@@ -166,6 +166,8 @@ def run_mechanism(
 
     Raises
     ------
+    OracleUnavailable, UnsupportedProblem
+        If the oracle cannot run here or cannot take the problem; nothing is spent.
     UncertifiedRelease
         If the oracle gave no certificate within the allowance. The budget stays spent, nothing is
         released, and the message carries no hypothesis and no objective.
@@ -179,6 +181,7 @@ def run_mechanism(
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PerturbingMechanism):
         chosen = resolve_oracle(oracle, problem)
+        _check_support(mechanism, problem, spec, chosen)
         receipt = _receipt(mechanism, spec, public, chosen, options, entropy, choice)
     else:
         chosen = None
@@ -194,12 +197,25 @@ def run_mechanism(
     return Release(hypothesis=hypothesis, receipt=receipt)
 
 
+def _check_support(
+    mechanism: PerturbingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, oracle: Oracle
+) -> None:
+    """Refuse an oracle that cannot take problems of this shape, before anything is spent."""
+    supported = oracle.supports(problem)
+    if supported and oracle.name != "enumeration":
+        # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.
+        supported = oracle.supports(mechanism.perturb(problem, spec, SeededEntropy(0)))
+    if not supported:
+        raise UnsupportedProblem(f"oracle '{oracle.name}' {oracle.requirement}.")
+
+
 def _certified(
     problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions, spec: NoiseSpec
 ) -> Solution:
     """Solve once; anything short of a certificate within the allowance is a refusal."""
     solution: Solution | None = None
-    with suppress(OracleError):
+    # Whatever goes wrong after the noise was drawn depends on the rows: say nothing more.
+    with suppress(Exception):
         solution = solve(problem, oracle, options)
     # Raised outside the handler, so that no solver state travels along as the cause.
     if solution is None or solution.certificate.gap_in_rows > spec.allowance:
