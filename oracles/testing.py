@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.errors import NoHypothesis
+from oracles.errors import InconsistentSolution, NoHypothesis
 from oracles.interface import Oracle, SolveOptions, solve
 from oracles.problem import Objective, ZeroOneProblem
 from oracles.sample_problems import (
@@ -150,7 +150,10 @@ class _Kit:
             seed=options.seed,
             progress=watch,
         )
+        before = _fingerprint(problem)
         claim = self.oracle.solve(problem, watched)
+        unchanged = _fingerprint(problem) == before
+        _require(unchanged, self.oracle, "must not modify the problem", name)
         slack = _slack(problem, optimum, self.oracle)
         self._require_valid(name, problem, claim, optimum, slack)
         _require(
@@ -159,10 +162,26 @@ class _Kit:
             "must report only bounds below and incumbents above the optimum",
             name,
         )
+        return self._certify(name, problem, claim, optimum, watched)
+
+    def _certify(
+        self,
+        name: str,
+        problem: ZeroOneProblem,
+        claim: Claim,
+        optimum: Objective,
+        options: SolveOptions,
+    ) -> Certificate | None:
+        """Let :func:`solve` judge the claim; None if it has no hypothesis."""
         try:
-            certificate = solve(problem, _Replay(self.oracle, claim), watched).certificate
+            certificate = solve(problem, _Replay(self.oracle, claim), options).certificate
         except NoHypothesis:
             return None
+        except InconsistentSolution as error:
+            raise AssertionError(
+                f"oracle '{self.oracle.name}' must not contradict itself: {error} "
+                f"(problem: {name})."
+            ) from error
         _require(
             certificate.dual_bound <= optimum + _rounding(problem, optimum),
             self.oracle,
