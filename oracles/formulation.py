@@ -78,8 +78,7 @@ def formulate(
 
     References
     ----------
-    .. [1] Neel, Roth, Vietri, Wu (2019), Oracle Efficient Private Non-Convex Optimization,
-       appendix D.2 (the per-row encoding).
+    .. [1] Neel, Roth, Vietri, Wu (2019), arXiv:1909.01783, appendix D.2 (the per-row encoding).
 
     Examples
     --------

@@ -1,0 +1,56 @@
+"""One arrow between the packages, no solver at import, no privacy words below the boundary."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import oracles
+
+SOLVERS = ("pulp", "highspy", "ortools", "pyscipopt", "gurobipy", "cvxpy")
+SOURCES = sorted(Path(oracles.__file__).parent.glob("**/*.py"))
+PRIVACY_WORDS = re.compile(
+    r"epsilon|privacy|differential|\bnoise|\bnoisy|\bdp\b|sensitivity|calibrat|"
+    r"\bprivate (?:data|tables?|rows?|optim|learn)",
+    re.IGNORECASE,
+)
+
+
+def loaded(package, suspects):
+    """Return which of the modules are loaded by importing the package in a fresh interpreter."""
+    code = (
+        f"import sys, {package}; "
+        f"print(*sorted(set({suspects!r}) & {{m.split('.')[0] for m in sys.modules}}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+def test_importing_oracles_loads_no_opdisc_and_no_solver():
+    assert loaded("oracles", ("opdisc", "numba", *SOLVERS)) == []
+
+
+def test_importing_opdisc_loads_no_solver():
+    assert loaded("opdisc", SOLVERS) == []
+
+
+def test_the_detector_can_fire():
+    assert loaded("highspy, opdisc", ("opdisc", *SOLVERS)) == ["highspy", "opdisc"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_oracles_never_mention_opdisc(source):
+    assert not re.search(r"\bopdisc\b", source.read_text(), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_oracles_speak_of_optimisation_only(source):
+    found = {match.group(0) for match in PRIVACY_WORDS.finditer(source.read_text())}
+    assert not found
+
+
+def test_the_words_would_be_found():
+    text = "Differential privacy needs epsilon."
+    assert len(PRIVACY_WORDS.findall(text)) == 3
