@@ -1,0 +1,243 @@
+"""Documentation that can fail: references, code blocks, parameter names, doctests."""
+
+import dataclasses
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import opdisc
+import oracles
+from opdisc.privacy import PrivacyReceipt
+from oracles import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+THEORY = ROOT / "docs" / "theory.md"
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+SOURCES = sorted([*(ROOT / "opdisc").rglob("*.py"), *(ROOT / "oracles").rglob("*.py")])
+PACKAGES = (opdisc, oracles)
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch, tmp_path):
+    """Examples may register oracles and write files; neither may outlive them."""
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    monkeypatch.chdir(tmp_path)
+
+
+def _headings(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return re.findall(r"^#+ +(.*?)\s*$", text, flags=re.MULTILINE)
+
+
+def _anchor(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+# --- references to the theory --------------------------------------------------------------------
+
+REFERENCE = re.compile(
+    r"docs/theory\.md, entry \"(?P<entry>[^\"]+)\""
+    r"|\(docs/theory\.md, \"?(?P<aside>[^\")]+)\"?\)"
+    r"|(?P<theorem>Theorem [A-Z]) of docs/theory\.md"
+)
+
+
+def _references(path):
+    """Names that a module cites from the theory; docstrings and messages may break lines."""
+    text = re.sub(r"\"\s*\n\s*f?\"", "", path.read_text(encoding="utf-8"))
+    text = re.sub(r"\s+", " ", text)
+    return {match[match.lastgroup] for match in REFERENCE.finditer(text)}
+
+
+def test_every_reference_to_the_theory_has_a_heading():
+    headings = set(_headings(THEORY))
+    cited = {name for path in SOURCES for name in _references(path)}
+    assert {"Theorem A", "block-one-hot", "sphere", "selection", "separator"} <= cited
+    assert cited - headings == set()
+
+
+def test_a_reference_without_a_heading_is_found(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text('"""docs/theory.md, entry\n    "nowhere"; Theorem Z of docs/theory.md."""\n')
+    assert _references(module) == {"nowhere", "Theorem Z"}
+
+
+def test_the_theorem_of_every_receipt_names_an_entry():
+    """Receipts cite in a parenthesis at the end of ``theorem``."""
+    headings = set(_headings(THEORY))
+    theorems = [
+        name
+        for path in SOURCES
+        for name in re.findall(r"\(docs/theory\.md, ([a-z-]+)\)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(theorems) >= 5
+    assert set(theorems) <= headings
+
+
+def test_links_lead_to_headings_and_files():
+    for page in PAGES:
+        anchors = {_anchor(heading) for heading in _headings(page)}
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            file, _, anchor = target.partition("#")
+            if file:
+                linked = page.parent / file
+                assert linked.exists(), f"{page.name} links to {file}"
+                if linked.suffix == ".md" and anchor:
+                    assert anchor in {_anchor(heading) for heading in _headings(linked)}
+            else:
+                assert anchor in anchors, f"{page.name} links to #{anchor}"
+
+
+def test_every_receipt_field_is_explained():
+    text = THEORY.read_text(encoding="utf-8").split("## How to check a receipt")[1]
+    table = "\n".join(line for line in text.splitlines() if line.startswith("| `"))
+    explained = set(re.findall(r"`(\w+)`", "\n".join(r.split("|")[1] for r in table.splitlines())))
+    assert explained == {field.name for field in dataclasses.fields(PrivacyReceipt)}
+
+
+# --- code blocks ---------------------------------------------------------------------------------
+
+
+def _python_blocks(page):
+    """Blocks fenced as ```python; anything after the word (```python not-run) marks a skip."""
+    return re.findall(
+        r"^```python[ \t]*\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_in_order(page, capsys):
+    blocks = _python_blocks(page)
+    if not blocks:
+        pytest.skip("no python blocks")
+    namespace = {"__name__": "__documentation__"}
+    for number, block in enumerate(blocks):
+        name = f"{page.name}, block {number + 1}"
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, namespace, name, str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+            runner.run(test, clear_globs=False)
+            namespace.update(test.globs)
+            assert runner.failures == 0, f"{name}: {capsys.readouterr().out}"
+        else:
+            exec(compile(block, name, "exec"), namespace)
+
+
+def test_the_authors_page_ends_with_the_conformance_kit():
+    last = _python_blocks(ROOT / "docs" / "oracle-authors.md")[-1]
+    assert last.rstrip().endswith("check_oracle(MyOracle())")
+
+
+# --- modules: doctests and parameter names -------------------------------------------------------
+
+
+def _module_names():
+    return sorted(
+        {package.__name__ for package in PACKAGES}
+        | {
+            info.name
+            for package in PACKAGES
+            for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+            if not info.name.endswith("__main__")
+        }
+    )
+
+
+def _module(name):
+    """Import a module, or skip if an optional third-party package is missing."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in {"opdisc", "oracles"}:
+            raise
+        pytest.skip(f"{name} needs {error.name}")
+
+
+@pytest.mark.parametrize("name", _module_names())
+def test_doctests(name, capsys):
+    result = doctest.testmod(_module(name))
+    assert result.failed == 0, capsys.readouterr().out
+
+
+SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
+
+
+def _documented(docstring):
+    """Names in the Parameters section, or None if there is none."""
+    text = inspect.cleandoc(docstring or "")
+    starts = list(SECTION.finditer(text))
+    for i, section in enumerate(starts):
+        if section["title"] == "Parameters":
+            end = starts[i + 1].start() if i + 1 < len(starts) else len(text)
+            lines = text[section.end() : end].splitlines()
+            heads = [line.split(" : ")[0] for line in lines if line and not line[0].isspace()]
+            return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+    return None
+
+
+def _expected(thing):
+    """Names of the signature; a dataclass that extends another may document its own fields."""
+    names = [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+    if dataclasses.is_dataclass(thing) and any(map(dataclasses.is_dataclass, thing.__bases__)):
+        return [name for name in names if name in vars(thing)["__annotations__"]]
+    return names
+
+
+def _public_things(module):
+    """(qualified name, object) of public functions, classes and their public methods."""
+    for name, thing in vars(module).items():
+        if name.startswith("_") or getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if inspect.isfunction(thing):
+            yield name, thing
+        elif inspect.isclass(thing):
+            yield name, thing
+            for method_name, member in vars(thing).items():
+                method = getattr(member, "__func__", member)
+                if not method_name.startswith("_") and inspect.isfunction(method):
+                    yield f"{name}.{method_name}", method
+
+
+def _complaints(module):
+    found = []
+    for name, thing in _public_things(module):
+        documented = _documented(thing.__doc__)
+        if documented is not None and sorted(documented) != sorted(_expected(thing)):
+            found.append(f"{module.__name__}.{name}: {documented} != {_expected(thing)}")
+        if not (thing.__doc__ or "").strip():
+            found.append(f"{module.__name__}.{name}: no docstring")
+    return found
+
+
+@pytest.mark.parametrize("name", _module_names())
+def test_documented_parameters_are_those_of_the_signature(name):
+    assert _complaints(_module(name)) == []
+
+
+def test_a_wrong_parameter_name_is_found(monkeypatch):
+    def wrong(alpha, *rest, beta=1):
+        """Do it.
+
+        Parameters
+        ----------
+        alpha, gamma : int
+            Two of them.
+        *rest
+            More.
+
+        Returns
+        -------
+        int
+        """
+
+    assert _documented(wrong.__doc__) == ["alpha", "gamma", "rest"]
+    monkeypatch.setattr(wrong, "__module__", registry.__name__)
+    monkeypatch.setattr(registry, "wrong", wrong, raising=False)
+    assert any("wrong" in complaint for complaint in _complaints(registry))
