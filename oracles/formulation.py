@@ -28,7 +28,10 @@ LARGEST_EXPANSION = 1_000_000
 """Most rows of the per-row encoding."""
 
 FINEST_RESOLUTION = 1e10
-"""Most objective steps that a floating-point objective may have to tell apart."""
+"""Most objective steps that a floating-point solver may have to tell apart."""
+
+LARGEST_INTEGER = 2.0**53
+"""Most objective steps for an integer solver: the program's own numbers are floats."""
 
 
 def formulation_limits(problem: ZeroOneProblem, formulation: str) -> str | None:
@@ -58,7 +61,8 @@ def formulate(
     formulation : {"aggregated", "per-row"}
         The encoding.
     tolerance : float
-        How far the solver may leave an integer variable from an integer, or a row from its bound.
+        How far the solver may leave an integer variable from an integer, or a row from its bound;
+        0 for a solver with integer arithmetic.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def formulate(
     if reason is not None:
         raise FormulationError(f"the {formulation} formulation {reason}.")
     _check_tolerance(problem, tolerance)
-    _check_resolution(problem)
+    _check_resolution(problem, FINEST_RESOLUTION if tolerance > 0 else LARGEST_INTEGER)
     program = ProgramBuilder()
     choices, weights = _add_weights(program, problem)
     _add_perturbation(program, problem, choices)
@@ -120,8 +124,8 @@ def _check_tolerance(problem: ZeroOneProblem, tolerance: float) -> None:
         )
 
 
-def _check_resolution(problem: ZeroOneProblem) -> None:
-    """Refuse lattices too fine for a floating-point objective."""
+def _check_resolution(problem: ZeroOneProblem, most: float) -> None:
+    """Refuse lattices too fine for the solver's objective."""
     if not problem.is_exact:
         return
     total = float(np.abs(problem.negatives.astype(float) - problem.positives).sum())
@@ -130,11 +134,10 @@ def _check_resolution(problem: ZeroOneProblem) -> None:
     if problem.perturbation is not None:
         tables = (*problem.perturbation.tables, problem.perturbation.norm_table)
         steps += sum(0.0 if t is None else float(np.abs(t.astype(float)).max()) for t in tables)
-    if steps > FINEST_RESOLUTION:
+    if steps > most:
         raise FormulationError(
-            f"a floating-point objective must need at most {FINEST_RESOLUTION:.0e} steps of the "
-            f"unit, this problem's needs more; use a coarser unit or an oracle with integer "
-            f"arithmetic."
+            f"the objective must need at most {most:.0e} steps of the unit for this solver, this "
+            f"problem's needs more; use a coarser unit or an oracle with integer arithmetic."
         )
 
 

@@ -114,6 +114,13 @@ _ENTRIES: dict[str, OracleEntry] = {
         install="pip install pulp gurobipy",
         summary="Gurobi through PuLP; floating point; mixed-integer program",
     ),
+    "cp-sat": OracleEntry(
+        target="oracles.cpsat:CpSatOracle",
+        modules=("ortools",),
+        distributions=("ortools",),
+        install="pip install ortools",
+        summary="OR-tools CP-SAT in a child process; integers",
+    ),
 }
 
 

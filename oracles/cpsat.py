@@ -1,0 +1,229 @@
+"""OR-tools CP-SAT: integers only, in a child process.
+
+OR-tools and HiGHS crash when loaded into one process, so CP-SAT never enters this one. The child
+is started at the first solve, serves one oracle object and dies with it or with this process.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+from oracles.errors import InvalidOption
+from oracles.formulation import formulate, formulation_limits
+from oracles.interface import SolveOptions
+from oracles.problem import ZeroOneProblem
+from oracles.program import Formulation
+from oracles.solution import Claim, Limit, Termination
+
+SECONDS_OF_GRACE = 10.0
+"""How long after its time limit a silent child is given before it is killed."""
+
+STATUS = {
+    "UNKNOWN": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "MODEL_INVALID": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "FEASIBLE": (Termination.FEASIBLE, Limit.UNKNOWN),
+    # Every grid has a hypothesis.
+    "INFEASIBLE": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "OPTIMAL": (Termination.OPTIMAL, None),
+    "DIED": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+}
+"""What every CP-SAT status means ("DIED": the child did); a missing one raises ``KeyError``."""
+
+_LARGEST_SEED = 2**31 - 1
+
+
+class CpSatOracle:
+    """CP-SAT on the aggregated formulation, every coefficient an integer.
+
+    Notes
+    -----
+    **Guarantee.** Bounds are integers, proved in integer arithmetic.
+
+    Examples
+    --------
+    >>> from oracles import WeightGrid, ZeroOneProblem, available_oracles, solve
+    >>> problem = ZeroOneProblem(points=[[1, 0], [1, 1]], positives=[0, 3], negatives=[2, 1],
+    ...                          grid=WeightGrid.box(2, 1))
+    >>> if "cp-sat" in available_oracles():
+    ...     assert solve(problem, "cp-sat").certificate.primal_bound == 1
+    """
+
+    name = "cp-sat"
+    integer_arithmetic = True
+
+    def __init__(self) -> None:
+        self.requirement = "takes tables on a lattice only"
+        self._child: _Child | None = None
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether the problem is exact and can be written down."""
+        reason = formulation_limits(problem, "aggregated")
+        if not problem.is_exact:
+            reason = "takes tables on a lattice only, because it computes with integers"
+        if reason is not None:
+            self.requirement = reason
+        return reason is None
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise with CP-SAT."""
+        if not 0 <= options.seed <= _LARGEST_SEED:
+            raise InvalidOption(
+                f"CP-SAT takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}."
+            )
+        started, deadline = time.perf_counter(), None
+        if options.time_limit is not None:
+            deadline = time.time() + options.time_limit
+        program = formulate(problem, tolerance=0.0)
+        offset = round(program.offset * problem.steps_per_row)
+        request = {
+            "program": integer_program(program, problem.steps_per_row),
+            "threads": options.threads,
+            "seed": options.seed,
+            "gap": float(math.floor(options.absolute_gap * problem.steps_per_row)),
+            "deadline": deadline,
+            "report": options.progress is not None,
+        }
+
+        def report(message: dict[str, Any]) -> None:
+            if options.progress is not None:
+                seconds = time.perf_counter() - started
+                incumbent = message["incumbent"]
+                options.progress(
+                    None if incumbent is None else (incumbent + offset) * problem.unit,
+                    (message["bound"] + offset) * problem.unit,
+                    seconds,
+                )
+
+        return _claim(problem, program, offset, self._ask(request, report), deadline)
+
+    def _ask(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
+        """Ask the child; whatever interrupts the wait also ends the child."""
+        child, self._child = self._child or _Child(), None
+        try:
+            answer = child.ask(request, report)
+        except BaseException:
+            child.kill()
+            raise
+        if answer["status"] == "DIED":
+            child.kill()
+        else:
+            self._child = child
+        return answer
+
+
+class _Child:
+    """A running worker."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            # -P: do not let this folder shadow other modules.
+            [sys.executable, "-P", str(Path(__file__).with_name("cpsat_worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the parent, which then ends the child
+        )
+        self._finalizer = weakref.finalize(self, _end, self._process)
+
+    def kill(self) -> None:
+        """End the child now."""
+        self._finalizer()
+
+    def ask(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
+        """Send a request, pass on the reports, return the answer."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        killer = None
+        if request["deadline"] is not None:
+            left = request["deadline"] - time.time() + SECONDS_OF_GRACE
+            killer = threading.Timer(max(left, 0.0), self._process.kill)
+            killer.daemon = True
+            killer.start()
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            for line in self._process.stdout:
+                message: dict[str, Any] = json.loads(line)
+                if "status" in message:
+                    return message
+                report(message)
+        except BrokenPipeError:
+            pass
+        finally:
+            if killer is not None:
+                killer.cancel()
+        return {"status": "DIED", "assignment": None, "bound": None, "nodes": None}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+    process.wait()
+
+
+def integer_program(program: Formulation, steps_per_row: int) -> dict[str, list[int | None]]:
+    """Return a program's arrays as integers, the objective in steps; None for infinite bounds.
+
+    Variables that may be continuous become integers too: their optimum is integral.
+    """
+
+    def integers(array: Any) -> list[int | None]:
+        return [None if math.isinf(v) else round(v) for v in array.tolist()]
+
+    return {
+        "objective": integers(program.objective * steps_per_row),
+        "lower": integers(program.lower),
+        "upper": integers(program.upper),
+        "starts": integers(program.starts),
+        "columns": integers(program.columns),
+        "coefficients": integers(program.coefficients),
+        "row_lower": integers(program.row_lower),
+        "row_upper": integers(program.row_upper),
+    }
+
+
+def _claim(
+    problem: ZeroOneProblem,
+    program: Formulation,
+    offset: int,
+    answer: dict[str, Any],
+    deadline: float | None,
+) -> Claim:
+    termination, limit = STATUS[answer["status"]]
+    if limit is Limit.UNKNOWN and deadline is not None and time.time() >= deadline - 0.1:
+        limit = Limit.TIME
+    hypothesis = None
+    if answer["assignment"] is not None:
+        hypothesis = program.hypothesis(answer["assignment"])
+    if hypothesis is None:
+        return Claim(
+            hypothesis=None,
+            objective=None,
+            dual_bound=-math.inf,
+            termination=Termination.NO_HYPOTHESIS,
+            limit=limit or Limit.UNKNOWN,
+            nodes=answer["nodes"],
+        )
+    # The bound is an integer that CP-SAT hands over as a float, exact below 2**53.
+    bound = answer["bound"]
+    return Claim(
+        hypothesis=hypothesis,
+        objective=problem.objective(hypothesis),
+        dual_bound=math.floor(bound + 1e-6) + offset if math.isfinite(bound) else -math.inf,
+        termination=termination,
+        limit=limit,
+        nodes=answer["nodes"],
+    )
