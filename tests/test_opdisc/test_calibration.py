@@ -276,6 +276,7 @@ def test_gaussian_stddev_fails_with_at_most_delta(shift, epsilon, delta, dimensi
     stddev = gaussian_stddev(shift, epsilon, delta, dimension)
     assert gaussian_failure(stddev, shift, epsilon, dimension) <= delta
     assert _exact_failure(stddev, shift, epsilon, dimension) <= delta
+    assert _exact_failure(stddev * (1 - 1e-5), shift, epsilon, dimension) > delta  # no waste
 
 
 @pytest.mark.parametrize("dimension", [2, 9, 40])
