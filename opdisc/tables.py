@@ -3,7 +3,10 @@
 import contextlib
 import csv
 import os
+import re
 import secrets
+import stat
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TextIO, TypeAlias
@@ -15,6 +18,7 @@ from opdisc.errors import TableError
 FilePath: TypeAlias = str | PathLike[str]
 
 _SCRATCH_BYTES = 64 * 1024
+_QUOTED = re.compile('[",\r\n]')
 
 
 def read_table(path: FilePath) -> pd.DataFrame:
@@ -77,26 +81,35 @@ def write_table(table: pd.DataFrame, path: FilePath) -> None:
 
 def table_text(table: pd.DataFrame) -> str:
     """Return a table as the CSV text that :func:`write_table` writes."""
-    # "\r\n" is the terminator of RFC 4180, and makes the writer quote cells that hold either half.
-    return table.to_csv(index=False, lineterminator="\r\n")
+    columns = (["" if pd.isna(c) else str(c) for c in cells] for _, cells in table.items())
+    lines = [[str(name) for name in table], *zip(*columns, strict=True)]
+    return "".join(_csv_line(cells) + "\n" for cells in lines)
 
 
-def check_output(path: FilePath) -> None:
+def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
     """Refuse a place that :func:`atomic_write_text` could not write to, before work is spent.
 
     A scratch file of 64 KiB is written beside the target and removed, so that a missing or
     read-only directory and a full disk are found before any privacy budget is spent.
 
+    Parameters
+    ----------
+    path : path
+        Where the output is to go.
+    inputs : iterable of path
+        Files that the same command reads or appends to; replacing one would lose it.
+
     Raises
     ------
     TableError
-        If the place is not writable.
+        If the place is not writable, or is one of the inputs.
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise TableError(f"output must go to a file, but {path} is not one; name another path")
+    if any(target == Path(os.path.realpath(other)) for other in inputs):
+        raise TableError(f"output must not replace an input, but {path} is one; name another path")
     scratch = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
+        _check_regular(target, path)
         try:
             _write_synced(scratch, bytes(_SCRATCH_BYTES))
         finally:
@@ -127,8 +140,7 @@ def atomic_write_text(path: FilePath, text: str) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        if target.exists() and not target.is_file():
-            raise TableError(f"output must go to a file, but {path} is not one; name another path")
+        _check_regular(target, path)
         try:
             _write_synced(temporary, text.encode("utf-8"))
             os.replace(temporary, target)
@@ -161,6 +173,23 @@ def _read_rows(file: TextIO, path: Path) -> tuple[list[str], list[list[str]]]:
             )
         rows.append(row)
     return header, rows
+
+
+def _csv_line(cells: Iterable[str]) -> str:
+    """Quote what RFC 4180 says must be quoted, and a lone empty cell: a blank line is no row."""
+    line = ",".join(
+        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
+    )
+    return line or '""'
+
+
+def _check_regular(target: Path, named: FilePath) -> None:
+    """Refuse directories and devices; OSError for a name that the file system does not take."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise TableError(
+                f"output must go to a file, but {named} is not one; name another path"
+            )
 
 
 def _write_synced(path: Path, data: bytes) -> None:
