@@ -16,7 +16,7 @@ from oracles.solution import Limit, Termination
 TOLERANCE = 1e-6
 """Integrality tolerance of the loosest solver, CBC."""
 
-_LARGEST_SEED = 2**31 - 1
+_LARGEST_SEED = 2_000_000_000
 
 SOLUTION_STATUS = {
     "LpSolutionNoSolutionFound": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -58,9 +58,14 @@ def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str
     return wanted
 
 
+def _check_seed(solver: str, seed: int) -> None:
+    """Refuse seeds outside the range that all solvers share; some ignore them silently."""
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise InvalidOption(f"{solver} takes seeds in 0..{_LARGEST_SEED}, got seed={seed}.")
+
+
 def _cbc_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    if not 0 <= options.seed <= _LARGEST_SEED:
-        raise InvalidOption(f"CBC takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}.")
+    _check_seed("CBC", options.seed)
     return {
         "gapRel": 0.0,
         "gapAbs": stopping_gap(problem, options.absolute_gap),
@@ -82,8 +87,7 @@ def cbc_increment(problem: ZeroOneProblem) -> float:
 
 
 def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    if not 0 <= options.seed <= _LARGEST_SEED:
-        raise InvalidOption(f"SCIP takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}.")
+    _check_seed("SCIP", options.seed)
     return {
         "gapRel": 0.0,
         "gapAbs": stopping_gap(problem, options.absolute_gap),
@@ -92,8 +96,11 @@ def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str,
 
 
 def _gurobi_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    # PuLP drops gapRel=0, so Gurobi's own parameter names are used.
+    _check_seed("Gurobi", options.seed)
+    # PuLP drops gapRel=0, so Gurobi's own parameter names are used. An environment of its own is
+    # silent from the start; it is closed with the solver.
     return {
+        "manageEnv": True,
         "MIPGap": 0.0,
         "MIPGapAbs": stopping_gap(problem, options.absolute_gap),
         "IntFeasTol": 1e-9,
