@@ -20,14 +20,14 @@ _SHARE_BITS = 40
 _ROUND_UP = 1 + 1e-9
 
 
-def lattice_margin(sensitivity: int, allowance: Fraction, spacing: Fraction) -> Fraction:
+def lattice_margin(sensitivity: int, allowance: Fraction | float, spacing: Fraction) -> Fraction:
     """Return mu, the margin that a shift must win by on a lattice (docs/theory.md, "Theorem A").
 
     Parameters
     ----------
     sensitivity : int
         Pairwise sensitivity of the loss, rows.
-    allowance : Fraction
+    allowance : Fraction or float
         Certified gap that a release may have, rows.
     spacing : Fraction
         Lattice spacing, rows.
@@ -37,13 +37,21 @@ def lattice_margin(sensitivity: int, allowance: Fraction, spacing: Fraction) -> 
     Fraction
         The smallest multiple of ``spacing`` strictly above ``sensitivity + 2 * allowance``, rows.
     """
+    _check_allowance(float(allowance))
+    _check_allowance(allowance)
     needed = Fraction(sensitivity) + 2 * Fraction(allowance)
     return (needed // spacing + 1) * spacing
 
 
 def continuous_margin(sensitivity: int, allowance: float) -> float:
     """Return mu for continuous noise: ``sensitivity + 2 * allowance``, rows."""
+    _check_allowance(allowance)
     return sensitivity + 2.0 * allowance
+
+
+def _check_allowance(allowance: Fraction | float) -> None:
+    if not (allowance >= 0 and math.isfinite(allowance)):
+        raise CalibrationError(f"allowance must be finite and >= 0 rows, got {allowance}.")
 
 
 def block_decay_rates(
@@ -170,8 +178,8 @@ def sphere_separation(grid: WeightGrid, radius_squared: int) -> float:
     Returns
     -------
     float
-        The exact minimum ``1 - sqrt(1 - 1/R^2)`` where neighbouring integers are allowed,
-        else ``spacing^2 / (2 R^2)``; rounded down.
+        ``1 - sqrt(1 - 1/R^2)`` where neighbouring integers are allowed (the exact minimum if 0 and
+        a unit vector are in the grid), else ``spacing^2 / (2 R^2)``; rounded down.
 
     Notes
     -----

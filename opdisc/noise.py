@@ -233,6 +233,8 @@ def l2_laplace_vector(dimension: int, scale: float, entropy: EntropySource) -> l
 def sphere_distance(dimension: int) -> float:
     """Return a bound on the probability that a sphere draw is off by more than its allowance.
 
+    Valid below 1,024 dimensions, on lattices no finer than ``2**-28`` rows.
+
     Couple every 320-bit uniform with the continuous one in its cell. A logarithm is then off by
     at most ``2**-192`` unless the uniform is below ``2**-128``, a normal by at most ``2**-150``,
     and the direction by at most ``2**-80`` unless the normals' length is below ``2**-64``

@@ -12,6 +12,7 @@ from opdisc.errors import CalibrationError
 from oracles import WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
+_FINEST_SPACING_BITS = 28
 
 
 class NeighboringRelation(enum.Enum):
@@ -123,7 +124,12 @@ class PublicInputs:
     assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a public n under a relation that hides it, and bad multiplicities."""
+        """Refuse bad lattices and multiplicities, and a public n where it is hidden."""
+        bits = -math.log2(self.spacing) if self.spacing > 0 else -1.0
+        if bits != int(bits) or not 0 <= bits <= _FINEST_SPACING_BITS:
+            raise CalibrationError(
+                f"spacing must be 2**-r with r in 0..{_FINEST_SPACING_BITS}, got {self.spacing}."
+            )
         if self.rows_per_unit < 1:
             raise CalibrationError(
                 f"rows_per_unit must be an integer >= 1, got {self.rows_per_unit}."
@@ -162,7 +168,7 @@ class PrivacyReceipt:
     noise_scales : tuple of float
         Its scale parameters, rows (an inverse temperature per row for a Gibbs law).
     spacing : float
-        Lattice spacing, rows.
+        Lattice spacing, rows; 0 if the law needs no lattice.
     schema_digest : str
         SHA-256 of the public schema.
     n_rows : int or None
@@ -268,7 +274,7 @@ def receipt_lines(receipt: PrivacyReceipt) -> list[tuple[str, str]]:
             f"{receipt.sensitivity} rows, certified gap allowed: {receipt.allowance:g}",
         ),
         ("noise", f"{receipt.noise_law}; scale {_scales(receipt.noise_scales)}"),
-        ("lattice", f"multiples of 2^{math.log2(receipt.spacing):g} rows"),
+        ("lattice", _lattice_text(receipt.spacing)),
         ("hypotheses", _grid_text(receipt)),
         ("rows", rows),
         ("schema", f"sha256 {receipt.schema_digest[:16]}"),
@@ -283,6 +289,10 @@ def receipt_lines(receipt: PrivacyReceipt) -> list[tuple[str, str]]:
 def _scales(scales: tuple[float, ...]) -> str:
     distinct = sorted(set(scales))
     return ", ".join(f"{scale:.6g}" for scale in distinct)
+
+
+def _lattice_text(spacing: float) -> str:
+    return f"multiples of 2^{math.log2(spacing):g} rows" if spacing > 0 else "none: exact draw"
 
 
 def _grid_text(receipt: PrivacyReceipt) -> str:

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from oracles.errors import InconsistentSolution, InvalidOption, NoHypothesis, UnsupportedProblem
@@ -61,8 +62,8 @@ class Oracle(Protocol):
     """Anything that minimises a :class:`~oracles.problem.ZeroOneProblem`.
 
     Contract: the hypothesis is in the grid; ``dual_bound`` never exceeds the optimum; a search
-    that a limit ended never claims ``OPTIMAL``; the problem is not modified; the same inputs give the
-    same answer at ``threads=1``. :func:`oracles.testing.check_oracle` checks all of it.
+    that a limit ended never claims ``OPTIMAL``; the problem is not modified; the same inputs give
+    the same answer at ``threads=1``. :func:`oracles.testing.check_oracle` checks all of it.
 
     Attributes
     ----------
@@ -188,10 +189,13 @@ def _certify(
     )
 
 
-def _tolerance(problem: ZeroOneProblem, primal: Objective, integer_arithmetic: bool) -> float:
+def _tolerance(
+    problem: ZeroOneProblem, primal: Objective, integer_arithmetic: bool
+) -> Fraction | float:
     """Return how far a bound may sit from the truth, in objective units."""
     if problem.is_exact:
-        return 0.0 if integer_arithmetic else 0.5
+        # Exact types: a float here would round integers beyond 2**53.
+        return Fraction(0) if integer_arithmetic else Fraction(1, 2)
     return (1e-9 if integer_arithmetic else 1e-6) * max(1.0, abs(float(primal)))
 
 
@@ -199,7 +203,7 @@ def _checked_bound(
     problem: ZeroOneProblem,
     claimed: Objective,
     primal: Objective,
-    tolerance: float,
+    tolerance: Fraction | float,
     oracle: Oracle,
 ) -> Objective:
     """Return a valid form of the claimed lower bound, or refuse it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import platform
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Protocol, runtime_checkable
 
 from opdisc.accounting import Ledger
-from opdisc.errors import UncertifiedRelease
+from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.noise import EntropySource, SeededEntropy
 from opdisc.privacy import (
     CalibrationStatus,
@@ -30,11 +31,25 @@ from oracles import (
 )
 from oracles.interface import resolve_oracle
 
-TRUSTED_ORACLES = frozenset({"enumeration", "branch-and-bound", "cp-sat"})
-"""Oracles that prove optimality in integers; a guarantee may rest on them unconditionally."""
+TRUSTED_ORACLES = {
+    "enumeration": "oracles.enumeration:EnumerationOracle",
+    "branch-and-bound": "oracles.branch_and_bound:BranchAndBoundOracle",
+    "cp-sat": "oracles.cpsat:CpSatOracle",
+}
+"""Classes that prove optimality in integers. A guarantee rests on the class, never on a name."""
 
 COMPLETE_ORACLES = frozenset({"enumeration", "branch-and-bound"})
-"""Oracles that always end with a proof when no limit is set."""
+"""Those of them that always end with a proof when no limit is set."""
+
+
+def trusted_name(oracle: Oracle) -> str | None:
+    """Return the name under which an oracle's class is trusted, or None."""
+    for name, target in TRUSTED_ORACLES.items():
+        module, attribute = target.split(":")
+        known = getattr(sys.modules.get(module), attribute, None)
+        if known is not None and type(oracle) is known:
+            return name
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +69,10 @@ class NoiseSpec:
     allowance : float
         Largest certified gap a release may have, rows.
     distance : float
-        Total variation between the sampled noise and its law.
+        Total variation between the sampled noise and its law, or the probability that a draw is
+        off by more than the calibration pays for.
+    spacing : float
+        Lattice spacing of the noise, rows; 0 if there is no lattice.
     """
 
     law: str
@@ -63,6 +81,7 @@ class NoiseSpec:
     status: CalibrationStatus
     allowance: float
     distance: float
+    spacing: float
 
 
 @runtime_checkable
@@ -177,6 +196,7 @@ def run_mechanism(
     **Guarantee.** As stated on the receipt, by Theorem A of docs/theory.md for perturbing
     mechanisms. There is one noise draw per call and never a second.
     """
+    _check_public(problem, public)
     spec = mechanism.calibrate(public)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PerturbingMechanism):
@@ -197,12 +217,20 @@ def run_mechanism(
     return Release(hypothesis=hypothesis, receipt=receipt)
 
 
+def _check_public(problem: ZeroOneProblem, public: PublicInputs) -> None:
+    """Refuse a problem that is not the one the noise would be calibrated for."""
+    if problem.grid != public.grid:
+        raise CalibrationError("the problem's grid must be the public grid; state one grid.")
+    if problem.perturbation is not None:
+        raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
+
+
 def _check_support(
     mechanism: PerturbingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, oracle: Oracle
 ) -> None:
     """Refuse an oracle that cannot take problems of this shape, before anything is spent."""
     supported = oracle.supports(problem)
-    if supported and oracle.name != "enumeration":
+    if supported and trusted_name(oracle) != "enumeration":
         # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.
         supported = oracle.supports(mechanism.perturb(problem, spec, SeededEntropy(0)))
     if not supported:
@@ -252,7 +280,7 @@ def _receipt(
         allowance=spec.allowance,
         noise_law=spec.law,
         noise_scales=spec.scales,
-        spacing=public.spacing,
+        spacing=spec.spacing,
         schema_digest=public.schema_digest,
         n_rows=public.n_rows,
         weights=public.grid.values,
@@ -288,10 +316,10 @@ def _judgement(
     conditions = list(assumptions)
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
-    elif oracle is not None and oracle.name not in TRUSTED_ORACLES:
+    elif oracle is not None and trusted_name(oracle) is None:
         conditions.append(f"the certificates of the third-party oracle '{oracle.name}' are right")
     limited = options.time_limit is not None
-    if limited or (oracle is not None and oracle.name not in COMPLETE_ORACLES):
+    if limited or (oracle is not None and trusted_name(oracle) not in COMPLETE_ORACLES):
         within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
         who = "the draw ends" if oracle is None else f"'{oracle.name}' certifies"
         conditions.append(f"{who}{within} on every table and every noise draw")

@@ -39,6 +39,7 @@ SPHERE_NOISES: tuple[SphereNoise, ...] = (
     "gaussian-published-3.5",
 )
 _LARGEST_SPHERE_NOISE = 2.0**50
+_LARGEST_DIMENSION = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +52,10 @@ class BlockSpec(NoiseSpec):
         Coordinates of each block.
     rates : tuple of Fraction
         Decay per lattice step of each block; 0 for none.
-    spacing : float
-        Lattice spacing, rows.
     """
 
     blocks: tuple[tuple[int, ...], ...]
     rates: tuple[Fraction, ...]
-    spacing: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +87,12 @@ class BlockOneHotMechanism:
         """Return the rates of all blocks."""
         check_partition(self.blocks, public.grid)
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.sensitivity, Fraction(self.allowance), spacing)
+        margin = lattice_margin(public.sensitivity, self.allowance, spacing)
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
         return BlockSpec(
-            law=f"one-sided geometric on each of {len(active)} block(s)",
+            law=f"one-sided geometric on blocks of {', '.join(str(n) for _, n in active)}",
             scales=tuple(float(spacing / rate) for rate, _ in active),
             theorem="Theorem A with the one-hot embedding (docs/theory.md, block-one-hot)",
             status=CalibrationStatus.PROVEN,
@@ -154,14 +152,11 @@ class SphereSpec(NoiseSpec):
         Scale (l2-Laplace) or standard deviation (Gaussian), rows.
     radius_squared : int
         R^2.
-    spacing : float
-        Lattice spacing that table entries are rounded to, rows.
     """
 
     noise: SphereNoise
     scale: float
     radius_squared: int
-    spacing: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +200,10 @@ class SphereMechanism:
             )
         dimension = public.grid.n_features + 1
         squared = self.radius_squared or public.grid.largest_norm
+        if dimension >= _LARGEST_DIMENSION:
+            raise CalibrationError(
+                f"the sphere takes fewer than {_LARGEST_DIMENSION - 1} weights."
+            )
         if squared < 1:
             raise CalibrationError("the sphere needs a hypothesis besides 0; allow more weights.")
         rounding = (dimension + 1) * public.spacing
@@ -215,7 +214,7 @@ class SphereMechanism:
         if scale * tail > _LARGEST_SPHERE_NOISE:
             raise CalibrationError("epsilon must be larger: the sphere noise would not fit.")
         return SphereSpec(
-            law=f"{self.noise} in {dimension} dimensions",
+            law=f"{self.noise} in {dimension} dimensions, R^2 = {squared}",
             scales=(scale,),
             theorem=theorem,
             status=status,

@@ -122,6 +122,7 @@ class ExponentialMechanism:
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
             distance=0.0,
+            spacing=0.0,
             beta=beta,
         )
 

@@ -22,12 +22,9 @@ class SeparatorSpec(NoiseSpec):
     ----------
     rate : Fraction
         Decay per lattice step of each separator's two-sided noise.
-    spacing : float
-        Lattice spacing, rows.
     """
 
     rate: Fraction
-    spacing: float
 
 
 def thermometer_size(grid: WeightGrid) -> int:
@@ -64,7 +61,7 @@ class SeparatorMechanism:
     def calibrate(self, public: PublicInputs) -> SeparatorSpec:
         """Return the rate of every separator's noise."""
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.sensitivity, Fraction(self.allowance), spacing)
+        margin = lattice_margin(public.sensitivity, self.allowance, spacing)
         size = thermometer_size(public.grid)
         rate = separator_decay_rate(size, margin, spacing, public.params.epsilon)
         return SeparatorSpec(

@@ -236,9 +236,9 @@ def test_receipts_say_holds_conditional_or_void_and_why():
     assert refuted.guarantee == "VOID" and refuted.calibration == "refuted"
     limited = receipt(options=SolveOptions(time_limit=60))
     assert limited.guarantee == "CONDITIONAL" and "60 s" in limited.conditions[0]
-    third_party = get_oracle("enumeration")
-    third_party.name = "somebody's"
-    assert receipt(oracle=third_party).guarantee == "CONDITIONAL"
+    impostor = type("Impostor", (type(get_oracle("enumeration")),), {})()
+    assert impostor.name == "enumeration"
+    assert receipt(oracle=impostor).guarantee == "CONDITIONAL"
     assumed = receipt(assumptions=("the labels are public",))
     assert assumed.conditions == ("the labels are public",)
     assert assumed.guarantee == "CONDITIONAL"
@@ -334,6 +334,34 @@ def test_the_exponential_mechanism_has_its_law():
 def test_impossible_calibrations_are_refused(mechanism, words):
     with pytest.raises(CalibrationError, match=words):
         mechanism.calibrate(public())
+
+
+def test_a_grid_other_than_the_public_one_is_refused_before_anything_is_spent(tmp_path):
+    # Noise for two of the coordinates only would leave the third one bare.
+    other = WeightGrid(values=((0,), *GRID.values[1:]))
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(CalibrationError, match="public grid"):
+        run_mechanism(
+            one_hot_mechanism(4),
+            table(),
+            public(grid=other),
+            entropy=SystemEntropy(),
+            ledger=ledger,
+        )
+    assert not ledger.path.exists()
+
+
+@pytest.mark.parametrize("spacing", [0.3, 4.0, -0.5, 0.0, 2.0**-45, math.nan])
+def test_lattices_that_are_no_power_of_two_are_refused(spacing):
+    with pytest.raises(CalibrationError, match="spacing must be"):
+        public(spacing=spacing)
+
+
+@pytest.mark.parametrize("allowance", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("build", [PermuteAndFlipMechanism, SphereMechanism, SeparatorMechanism])
+def test_an_allowance_that_would_shrink_the_noise_is_refused(build, allowance):
+    with pytest.raises(CalibrationError, match="allowance must be"):
+        build(allowance=allowance).calibrate(public())
 
 
 @pytest.mark.parametrize("mechanism", [PermuteAndFlipMechanism(), ExponentialMechanism()])

@@ -3,6 +3,7 @@
 import math
 
 import instances
+import numpy as np
 import pytest
 
 from oracles import (
@@ -12,9 +13,12 @@ from oracles import (
     Limit,
     NoHypothesis,
     Oracle,
+    Perturbation,
     SolveOptions,
     Termination,
     UnsupportedProblem,
+    WeightGrid,
+    ZeroOneProblem,
     solve,
 )
 from oracles.enumeration import EnumerationOracle
@@ -157,3 +161,22 @@ def test_impossible_options_are_refused(options, message):
     with pytest.raises(InvalidOption) as caught:
         SolveOptions(**options)
     assert str(caught.value) == message
+
+
+def test_bounds_beyond_the_reach_of_floats_are_compared_as_integers():
+    # Thirty steps apart near 2**60, where neighbouring floats are 128 apart.
+    worse, better = 2**60 - 130, 2**60 - 100
+    problem = ZeroOneProblem(
+        points=[[1]],
+        positives=[0],
+        negatives=[0],
+        grid=WeightGrid(values=((0, 1),)),
+        perturbation=Perturbation.separable([np.array([worse, better])], unit=1.0),
+    )
+    loose = Scripted(hypothesis=(0,), objective=-worse, dual_bound=-better)
+    certificate = solve(problem, loose).certificate
+    assert certificate.gap == 30 and not certificate.proves_optimal
+    tight = Scripted(hypothesis=(1,), objective=-better, dual_bound=-better)
+    assert solve(problem, tight).certificate.proves_optimal
+    with pytest.raises(InconsistentSolution, match="lower bound above"):
+        solve(problem, Scripted(hypothesis=(1,), objective=-better, dual_bound=1 - better))
