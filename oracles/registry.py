@@ -78,6 +78,13 @@ _ENTRIES: dict[str, OracleEntry] = {
         distributions=("numpy",),
         summary="every hypothesis; integers; grids up to 10,000,000",
     ),
+    "branch-and-bound": OracleEntry(
+        target="oracles.branch_and_bound:BranchAndBoundOracle",
+        modules=("numba",),
+        distributions=("numba",),
+        install="pip install numba",
+        summary="native exact search; integers; any size, proof included",
+    ),
     "highs": OracleEntry(
         target="oracles.highs:HighsOracle",
         modules=("highspy",),

@@ -1,0 +1,253 @@
+"""The native exact search: depth-first branch and bound over the grid, integers only.
+
+``reduction`` merges points, ``local_search`` finds a hypothesis, ``search_kernels`` proves it the
+best: each node is bounded by letting the undecided points (grouped), the blocks and the norm share out
+what they cannot avoid among the coordinates' tables (``bound_kernels``).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracles import search_kernels as kernels
+from oracles.interface import SolveOptions
+from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
+from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.reduction import (
+    LARGEST_COST,
+    LARGEST_NORM,
+    Reduction,
+    largest_box_norm,
+    needs_norm,
+    reduce_problem,
+    total_cost,
+)
+from oracles.search_layout import (
+    Arena,
+    Frames,
+    Scratch,
+    grown,
+    new_arena,
+    new_frames,
+    new_scratch,
+)
+from oracles.solution import Claim, Limit, Termination
+
+_SLICE_SECONDS = 0.1
+_KICK_WORK = 20_000_000
+
+
+@dataclass(slots=True)
+class _Search:
+    """One search in progress: everything the compiled slices work on."""
+
+    reduction: Reduction
+    frames: Frames
+    arena: Arena
+    scratch: Scratch
+    state: IntArray
+
+    def run(self, n_nodes: int) -> bool:
+        """Search on for so many nodes; return whether the tree is exhausted."""
+        while True:
+            status = kernels.search(
+                self.reduction.model, self.frames, self.arena, self.scratch, self.state, n_nodes
+            )
+            if status != kernels.FULL:
+                return bool(status == kernels.FINISHED)
+            self.arena = grown(self.arena)
+
+    def lower_bound(self) -> int:
+        """Return the least bound among the nodes still open, internal units."""
+        depth, frames = int(self.state[kernels.DEPTH]), self.frames
+        bound = int(self.state[kernels.UPPER])
+        for t in range(depth + 1):
+            if t == depth and self.state[kernels.ENTERED]:
+                bound = min(bound, int(frames.bound[t]))
+                continue
+            first, last = frames.next_child[t], frames.n_children[t]
+            bound = min(bound, *(int(b) for b in frames.child_bound[t, first:last]), bound)
+        return bound
+
+
+class BranchAndBoundOracle:
+    """Exact minimisation by branch and bound in integers.
+
+    Complete: without a time limit it always ends with a proof. Depth first, so memory stays small.
+
+    Parameters
+    ----------
+    node_limit : int or None
+        Nodes after which the search stops with what it has; None: no limit.
+    """
+
+    name = "branch-and-bound"
+    integer_arithmetic = True
+    requirement = (
+        "takes objectives that are integers (a perturbation on a lattice) with sums below 2**57 "
+        "steps and norms up to 4,000,000; round the tables to a lattice or choose another oracle"
+    )
+
+    def __init__(self, node_limit: int | None = None) -> None:
+        self._node_limit = node_limit
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether the objective is an exact integer of moderate size."""
+        return (
+            problem.is_exact
+            and total_cost(problem) < LARGEST_COST
+            and (not needs_norm(problem) or _norm_size(problem) <= LARGEST_NORM)
+        )
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise by local search, then branch and bound."""
+        run = _Run(problem, options, self._node_limit)
+        return run.solve()
+
+
+def _norm_size(problem: ZeroOneProblem) -> int:
+    largest = largest_box_norm(problem)
+    budget = problem.grid.norm_budget
+    return largest if budget is None else min(largest, budget)
+
+
+class _Run:
+    """One call of :meth:`BranchAndBoundOracle.solve`."""
+
+    def __init__(
+        self, problem: ZeroOneProblem, options: SolveOptions, node_limit: int | None
+    ) -> None:
+        self.problem = problem
+        self.options = options
+        self.node_limit = node_limit
+        self.started = time.perf_counter()
+        self.reduction = reduce_problem(problem)
+        self.scale = self.reduction.model.scale
+        self.columns: Columns = columns_of(self.reduction)
+        self.walk: Walk = new_walk(self.reduction, options.seed)
+
+    def solve(self) -> Claim:
+        self._local_search()
+        search = _new_search(self.reduction, self.walk, self._gap_steps())
+        exhausted, limit = False, None
+        n_nodes = 1
+        while not exhausted and limit is None:
+            before = time.perf_counter()
+            if self.node_limit is not None:
+                n_nodes = min(n_nodes, self.node_limit - int(search.state[kernels.NODES]))
+            exhausted = search.run(n_nodes)
+            now = time.perf_counter()
+            if now - before < _SLICE_SECONDS / 2:
+                n_nodes *= 2
+            elif now - before > _SLICE_SECONDS:
+                n_nodes = max(1, n_nodes // 2)
+            if not exhausted:
+                self._report(search)
+                limit = self._limit(search)
+        return self._claim(search, exhausted, limit)
+
+    def _gap_steps(self) -> int:
+        # Floats here only make the requested gap smaller, never larger.
+        return int(self.options.absolute_gap * self.problem.steps_per_row * (1 - 1e-15))
+
+    def _out_of_time(self) -> bool:
+        limit = self.options.time_limit
+        return limit is not None and time.perf_counter() - self.started > limit
+
+    def _limit(self, search: _Search) -> Limit | None:
+        if self._out_of_time():
+            return Limit.TIME
+        if self.node_limit is not None and search.state[kernels.NODES] >= self.node_limit:
+            return Limit.NODE
+        return None
+
+    def _local_search(self) -> None:
+        """Walk until the work is spent, or for a while nothing better was found."""
+        model, d = self.reduction.model, self.problem.n_features
+        work = 4 * (len(self.columns.point) + d * model.values.shape[1]) + 1
+        kicks = max(20, min(2000, _KICK_WORK // work))
+        done = 0
+        while done < kicks:
+            step = min(kicks - done, 1 if done == 0 else 50)
+            walk_on(model, self.columns, self.walk, step)
+            done += step
+            if self._out_of_time() or self.walk.numbers[3] > max(50, kicks // 3):
+                break
+
+    def _report(self, search: _Search) -> None:
+        if self.options.progress is not None:
+            unit = self.problem.unit / self.scale
+            self.options.progress(
+                int(search.state[kernels.UPPER]) * unit,
+                -(-search.lower_bound() // self.scale) * self.problem.unit,
+                time.perf_counter() - self.started,
+            )
+
+    def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
+        upper = int(search.state[kernels.UPPER]) // self.scale
+        if exhausted:
+            bound = upper - self._gap_steps()
+        else:
+            # The optimum is a whole number of steps, so the bound may be rounded up.
+            bound = min(-(-search.lower_bound() // self.scale), upper)
+        closed = upper - bound <= self._gap_steps()
+        return Claim(
+            hypothesis=_hypothesis(self.problem, search.scratch.best),
+            objective=upper,
+            dual_bound=bound,
+            termination=Termination.OPTIMAL if closed else Termination.FEASIBLE,
+            limit=None if closed else limit,
+            nodes=int(search.state[kernels.NODES]),
+        )
+
+
+def _hypothesis(problem: ZeroOneProblem, positions: IntArray) -> Hypothesis:
+    return tuple(
+        allowed[int(a)] for allowed, a in zip(problem.grid.values, positions, strict=True)
+    )
+
+
+def _new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
+    """Return a search at its root: one group per point, the walk's best hypothesis known."""
+    model = reduction.model
+    n, d = reduction.points.shape
+    width = model.values.shape[1]
+    rows, coords = np.nonzero(reduction.points)
+    per_point = np.bincount(rows, minlength=n)
+    starts = np.concatenate([[0], np.cumsum(per_point)]).astype(np.int64)
+    arena = new_arena(8 * n + 16, 8 * n + 16, 8 * len(rows) + 16, width)
+    arena.key[:n] = reduction.points @ model.keys
+    arena.cell_at[:n] = np.arange(n)
+    arena.n_cells[:n] = 1
+    arena.cell_cost[:n] = reduction.costs
+    arena.entry_at[:n] = starts[:-1]
+    arena.n_entries[:n] = per_point
+    arena.entry_coord[: len(rows)] = coords
+    arena.entry_coef[: len(rows)] = reduction.points[rows, coords]
+    depth = 3 + int(sum(int(k).bit_length() + 1 for k in model.n_values))
+    frames = new_frames(depth, d, width, len(model.block_at))
+    frames.base[0] = reduction.base
+    frames.group_end[0], frames.cell_end[0], frames.entry_end[0] = n, n, len(rows)
+    frames.theta[0] = reduction.unary
+    for j in range(d):
+        frames.domain[0, j, : model.n_values[j]] = True
+    state = np.zeros(16, dtype=np.int64)
+    state[kernels.UPPER] = walk.numbers[2]
+    state[kernels.GAP] = gap_steps
+    state[kernels.MAX_PASSES], state[kernels.MIN_GAIN] = 6, 10
+    state[kernels.RULE], state[kernels.SPLIT] = 200, 8
+    scratch = new_scratch(d, width, n)
+    scratch.best[:] = walk.best
+    _add_trivial_child(frames, reduction)
+    return _Search(reduction, frames, arena, scratch, state)
+
+
+def _add_trivial_child(frames: Frames, reduction: Reduction) -> None:
+    """Let the first child be the whole box, so that single-valued coordinates get fixed."""
+    bound = reduction.base + int(reduction.unary.min(axis=1).sum())
+    frames.n_children[0] = 1
+    frames.child_coord[0] = -1
+    frames.child_bound[0, 0] = bound

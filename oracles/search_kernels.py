@@ -1,0 +1,325 @@
+"""Compiled depth-first search, in slices of a given number of nodes."""
+
+from __future__ import annotations
+
+from oracles.bound_kernels import update_block, update_group, update_norm
+from oracles.compilation import compiled
+from oracles.frame_kernels import has_room, make_child
+from oracles.problem import IntArray
+from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
+
+DEPTH, ENTERED, NODES, UPPER, GAP, MAX_PASSES, MIN_GAIN, RULE, SPLIT = range(9)
+"""Places in the state: depth of the current node; whether it is yet to be bounded; nodes so far;
+internal objective of the best hypothesis; absolute gap in objective steps; most sharing passes per
+node; percent of the gap that a pass must close to be followed by another; weight of the undecided
+points in branching, percent; most values that are branched on one by one."""
+
+FINISHED, PAUSED, FULL = range(3)
+"""What a slice returns: the tree is exhausted, the nodes are used up, the arena needs room."""
+
+
+@compiled
+def prune_at(model: Model, state: IntArray) -> int:
+    """Return the least internal bound at which a node cannot improve by more than the gap."""
+    return state[UPPER] - (state[GAP] + 1) * model.scale + 1
+
+
+@compiled
+def opening_bound(model: Model, frames: Frames, t: int, scratch: Scratch) -> int:
+    """Compute the least entry of every open table; return the bound."""
+    bound = frames.base[t]
+    for j in range(len(model.n_values)):
+        scratch.least[j] = 0
+        if frames.fixed[t, j]:
+            continue
+        least = INFINITE
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                least = min(least, frames.theta[t, j, a])
+        scratch.least[j] = least
+        bound += least
+    return bound
+
+
+@compiled
+def shave(model: Model, frames: Frames, t: int, scratch: Scratch, slack: int) -> bool:
+    """Remove values whose table entry alone lifts the bound by ``slack``; return whether any."""
+    changed = False
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j]:
+            continue
+        limit = scratch.least[j] + slack
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a] and frames.theta[t, j, a] >= limit:
+                frames.domain[t, j, a] = False
+                changed = True
+    return changed
+
+
+@compiled
+def bound_node(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
+) -> int:
+    """Raise the node's bound by sharing passes and shave values; return the bound."""
+    target = prune_at(model, state)
+    bound = opening_bound(model, frames, t, scratch)
+    passes = 0
+    while bound < target:
+        before = bound
+        for b in range(len(model.block_at)):
+            bound += update_block(model, frames, t, b, scratch)
+        change = update_norm(model, frames, t, scratch)
+        if change >= INFINITE // 4:
+            return INFINITE
+        bound += change
+        for g in range(frames.group_at[t], frames.group_end[t]):
+            bound += update_group(model, frames, t, arena, g, scratch)
+            if bound >= target:
+                return bound
+        if bound >= target:
+            return bound
+        shave(model, frames, t, scratch, target - bound)
+        passes += 1
+        if passes >= state[MAX_PASSES]:
+            break
+        if (bound - before) * 100 < (target - bound) * state[MIN_GAIN]:
+            break
+    return bound
+
+
+@compiled
+def weigh_coordinates(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch
+) -> bool:
+    """Sum what is undecided at each coordinate; return whether anything is coupled."""
+    coupled = len(model.block_at) > 0 or len(model.norm_cost) > 0
+    scratch.weight[:] = 0
+    for g in range(frames.group_at[t], frames.group_end[t]):
+        total = 0
+        for q in range(arena.cell_at[g], arena.cell_at[g] + arena.n_cells[g]):
+            total += abs(arena.cell_cost[q])
+        for e in range(arena.entry_at[g], arena.entry_at[g] + arena.n_entries[g]):
+            scratch.weight[arena.entry_coord[e]] += total
+    return coupled
+
+
+@compiled
+def drop_idle(model: Model, frames: Frames, t: int, scratch: Scratch) -> None:
+    """Leave one value to coordinates that no point depends on."""
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j] or scratch.weight[j] > 0:
+            continue
+        found = False
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                if found or frames.theta[t, j, a] > scratch.least[j]:
+                    frames.domain[t, j, a] = False
+                else:
+                    found = True
+
+
+@compiled
+def factor_cost(model: Model, frames: Frames, t: int, scratch: Scratch) -> int:
+    """Return what blocks and norm of the candidate cost beyond their messages."""
+    total = 0
+    for b in range(len(model.block_at)):
+        if frames.block_done[t, b]:
+            continue
+        at = model.block_at[b]
+        for q in range(model.block_start[b], model.block_start[b + 1]):
+            j = model.block_coord[q]
+            at += scratch.candidate[j] * model.block_stride[q]
+            total -= frames.block_message[t, j, scratch.candidate[j]]
+        total += model.block_cost[at]
+    if len(model.norm_cost) > 0 and not frames.block_done[t, len(model.block_at)]:
+        norm = 0
+        for j in range(len(model.n_values)):
+            value = model.values[j, scratch.candidate[j]]
+            norm += value * value
+            total -= frames.norm_message[t, j, scratch.candidate[j]]
+        if norm >= len(model.norm_cost) or model.norm_cost[norm] >= INFINITE:
+            return INFINITE
+        total += model.norm_cost[norm]
+    return total
+
+
+@compiled
+def group_cost(model: Model, arena: Arena, g: int, scratch: Scratch) -> int:
+    """Return what the candidate costs in a group beyond the group's messages."""
+    total = arena.constant[g]
+    score = 0
+    for e in range(arena.entry_at[g], arena.entry_at[g] + arena.n_entries[g]):
+        j = arena.entry_coord[e]
+        total -= arena.message[e, scratch.candidate[j]]
+        score += arena.entry_coef[e] * model.values[j, scratch.candidate[j]]
+    for q in range(arena.cell_at[g], arena.cell_at[g] + arena.n_cells[g]):
+        cost = arena.cell_cost[q]
+        total += max(cost if arena.cell_score[q] + score >= 1 else -cost, 0)
+    return total
+
+
+@compiled
+def try_candidate(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
+) -> None:
+    """Evaluate the node's cheapest table entries as a hypothesis; keep it if it is the best."""
+    total = frames.base[t]
+    for j in range(len(model.n_values)):
+        least = INFINITE
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a] and frames.theta[t, j, a] < least:
+                least = frames.theta[t, j, a]
+                scratch.candidate[j] = a
+        if not frames.fixed[t, j]:
+            total += least
+    extra = factor_cost(model, frames, t, scratch)
+    if extra >= INFINITE // 2:
+        return
+    total += extra
+    for g in range(frames.group_at[t], frames.group_end[t]):
+        if arena.n_entries[g] > 0:
+            total += group_cost(model, arena, g, scratch)
+        if total >= state[UPPER]:
+            return
+    if total < state[UPPER]:
+        state[UPPER] = total
+        scratch.best[:] = scratch.candidate
+
+
+@compiled
+def choose_coordinate(
+    model: Model, frames: Frames, t: int, scratch: Scratch, slack: int, rule: int
+) -> int:
+    """Return the coordinate to branch on, -1 if every coordinate has one value."""
+    heaviest = 1
+    for j in range(len(model.n_values)):
+        if not frames.fixed[t, j]:
+            heaviest = max(heaviest, scratch.weight[j])
+    best = -1
+    best_score = -1.0
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j]:
+            continue
+        n = 0
+        lifted = 0.0
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                n += 1
+                lift = (frames.theta[t, j, a] - scratch.least[j]) / max(slack, 1)
+                lifted += min(lift, 1.0)
+        if n < 2:
+            continue
+        score = lifted / n + 0.01 * rule * scratch.weight[j] / heaviest
+        if score > best_score:
+            best_score = score
+            best = j
+    return best
+
+
+@compiled
+def add_child(frames: Frames, t: int, low: int, high: int, bound: int) -> None:
+    """Insert a child, least bound first."""
+    k = frames.n_children[t]
+    while k > 0 and frames.child_bound[t, k - 1] > bound:
+        frames.child_low[t, k] = frames.child_low[t, k - 1]
+        frames.child_high[t, k] = frames.child_high[t, k - 1]
+        frames.child_bound[t, k] = frames.child_bound[t, k - 1]
+        k -= 1
+    frames.child_low[t, k] = low
+    frames.child_high[t, k] = high
+    frames.child_bound[t, k] = bound
+    frames.n_children[t] += 1
+
+
+@compiled
+def branch(
+    model: Model, frames: Frames, t: int, scratch: Scratch, bound: int, state: IntArray
+) -> None:
+    """List the node's children (none if it is solved)."""
+    frames.n_children[t] = 0
+    frames.next_child[t] = 0
+    slack = prune_at(model, state) - bound
+    j = choose_coordinate(model, frames, t, scratch, slack, state[RULE])
+    if j < 0:
+        return
+    frames.child_coord[t] = j
+    n = 0
+    for a in range(model.n_values[j]):
+        if frames.domain[t, j, a]:
+            n += 1
+    per_child = 1 if n <= state[SPLIT] else (n + 1) // 2
+    first = -1
+    taken = 0
+    least = INFINITE
+    for a in range(model.n_values[j]):
+        if not frames.domain[t, j, a]:
+            continue
+        if taken == 0:
+            first = a
+            least = INFINITE
+        least = min(least, frames.theta[t, j, a])
+        taken += 1
+        n -= 1
+        if taken == per_child or n == 0:
+            add_child(frames, t, first, a, bound - scratch.least[j] + least)
+            taken = 0
+
+
+@compiled
+def visit(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
+) -> None:
+    """Bound the node at the top of the stack and list its children."""
+    frames.n_children[t] = 0
+    frames.next_child[t] = 0
+    bound = bound_node(model, frames, t, arena, scratch, state)
+    if bound >= prune_at(model, state):
+        return
+    if not weigh_coordinates(model, frames, t, arena, scratch):
+        drop_idle(model, frames, t, scratch)
+    try_candidate(model, frames, t, arena, scratch, state)
+    if bound < prune_at(model, state):
+        branch(model, frames, t, scratch, bound, state)
+
+
+@compiled
+def search(
+    model: Model,
+    frames: Frames,
+    arena: Arena,
+    scratch: Scratch,
+    state: IntArray,
+    n_nodes: int,
+) -> int:
+    """Continue the search for at most ``n_nodes`` nodes."""
+    last = state[NODES] + n_nodes
+    while state[DEPTH] >= 0:
+        t = state[DEPTH]
+        if state[ENTERED]:
+            if state[NODES] >= last:
+                return PAUSED
+            state[NODES] += 1
+            visit(model, frames, t, arena, scratch, state)
+            state[ENTERED] = 0
+            continue
+        k = frames.next_child[t]
+        if k >= frames.n_children[t] or frames.child_bound[t, k] >= prune_at(model, state):
+            state[DEPTH] = t - 1
+            continue
+        if not has_room(frames, t, arena):
+            return FULL
+        frames.next_child[t] = k + 1
+        frames.bound[t + 1] = frames.child_bound[t, k]
+        make_child(
+            model,
+            frames,
+            t,
+            arena,
+            scratch,
+            frames.child_coord[t],
+            frames.child_low[t, k],
+            frames.child_high[t, k],
+        )
+        state[DEPTH] = t + 1
+        state[ENTERED] = 1
+    return FINISHED
