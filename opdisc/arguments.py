@@ -19,6 +19,9 @@ from opdisc.target import Label
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 
+LARGEST_WEIGHT_BOUND = 1000
+"""Beyond this the grid alone fills the memory, and points stop being simple."""
+
 _CONVENTIONAL_LABELS = {(0, 1), (-1, 1)}
 
 
@@ -32,9 +35,12 @@ def parse_relation(name: str) -> NeighboringRelation:
 
 
 def parse_weight_bound(bound: int) -> int:
-    """Return a positive integer bound."""
-    if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or bound < 1:
-        raise CalibrationError(f"weight_bound must be an integer >= 1, got {bound!r}.")
+    """Return an integer bound of a scorecard that a person could add up."""
+    is_integer = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
+    if not is_integer or not 1 <= bound <= LARGEST_WEIGHT_BOUND:
+        raise CalibrationError(
+            f"weight_bound must be an integer from 1 to {LARGEST_WEIGHT_BOUND:,}, got {bound!r}."
+        )
     return int(bound)
 
 

@@ -7,13 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from opdisc import __version__
-from opdisc.console import print_json, progress_steps, run_command_line
+from opdisc.console import (
+    CommandGroup,
+    print_json,
+    progress_steps,
+    prompt_interruption,
+    run_command_line,
+)
 from opdisc.errors import TableError
 from opdisc.mechanisms.choice import MECHANISMS
 from opdisc.mechanisms.objective_perturbation import SPHERE_NOISES
-from opdisc.model_file import SavedModel, load_model, save_model
+from opdisc.model_file import SavedModel, load_model, save_model, spelled_classes
 from opdisc.privacy import NeighboringRelation
 from opdisc.tables import check_output, read_table, table_text, write_table
 
@@ -23,13 +30,28 @@ _PREDICTION = "prediction"
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Example: a scorecard from a CSV file, and its predictions
+  opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
+  opdisc show card.json
+  opdisc predict card.json applicants.csv --out scored.csv
+""",
+)
 @click.version_option(__version__, prog_name="opdisc")
 def cli() -> None:
     """Learn integer scorecards from small sensitive tables under differential privacy."""
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Examples
+  opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
+  opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
+"""
+)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
 @click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
@@ -46,12 +68,14 @@ def cli() -> None:
 def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: Any) -> None:
     """Learn a scorecard from the CSV file DATA.
 
-    Prints the scorecard and its receipt; nothing else depends on the rows.
+    Prints the scorecard and its receipt; nothing else depends on the rows. Every public mistake
+    is refused before the ledger records anything; a failure after that leaves the budget spent.
     """
     from opdisc.learning import learn_model  # heavy imports only when needed
 
+    ledger = arguments["ledger"]
     if out is not None:
-        check_output(out)
+        check_output(out, inputs=[data, schema, *([] if ledger is None else [ledger])])
     with progress_steps(3) as step:
         step("reading the table")
         table = read_table(data)
@@ -68,7 +92,13 @@ def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: A
     _print_model(model, as_json)
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Examples
+  opdisc predict card.json applicants.csv --out scored.csv
+  opdisc predict card.json applicants.csv | head -3
+"""
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
@@ -77,25 +107,37 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     """Predict every row of the CSV file DATA with the saved MODEL.
 
     Writes the input's columns and rows in their order, with a column 'prediction' that holds the
-    table's own label values.
+    label values as the table's own target column spells them, or as the schema does where the
+    table has no target column.
     """
     saved = load_model(model)
     if out is not None:
-        check_output(out)
+        check_output(out, inputs=[model, data])
     table = read_table(data)
     if _PREDICTION in table.columns:
         raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-    predictions = saved.predict(table)
-    table[_PREDICTION] = [str(label) for label in predictions]
+    positive = saved.predicts_positive(table)
+    table[_PREDICTION] = np.array(spelled_classes(table, saved.schema), object)[
+        positive.astype(int)
+    ]
     if out is not None:
         write_table(table, out)
     if as_json:
-        print_json({"rows": len(table), "predictions": predictions.tolist()})
+        written = {} if out is None else {"out": str(out)}
+        print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
     elif out is None:
-        click.echo(table_text(table), nl=False)
+        # As bytes: a terminal's encoding must not decide what a CSV file holds.
+        click.echo(table_text(table).encode("utf-8"), nl=False)
+    else:
+        click.echo(f"{len(table):,} rows with their predictions written to {out}")
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Example
+  opdisc show card.json
+"""
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @_JSON
 def show(model: Path, as_json: bool) -> None:
@@ -103,7 +145,12 @@ def show(model: Path, as_json: bool) -> None:
     _print_model(load_model(model), as_json)
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Example
+  opdisc oracles --json
+"""
+)
 @_JSON
 def oracles(as_json: bool) -> None:
     """List the oracles, installed or not."""
@@ -131,7 +178,13 @@ def oracles(as_json: bool) -> None:
         click.echo(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}")
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Examples
+  opdisc datasets
+  opdisc datasets breast-cancer --out breast-cancer.csv
+"""
+)
 @click.argument("name", required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="Write the table NAME as CSV.")
 @_JSON
@@ -141,7 +194,12 @@ def datasets(name: str | None, out: Path | None, as_json: bool) -> None:
 
     if name is not None and out is not None:
         check_output(out)
-        write_table(load_dataset(name), out)
+        table = load_dataset(name)
+        write_table(table, out)
+        if as_json:
+            print_json({"name": name, "rows": len(table), "out": str(out)})
+        else:
+            click.echo(f"{len(table):,} rows of {name} written to {out}")
         return
     if out is not None:
         raise click.UsageError("--out needs the NAME of a table; 'opdisc datasets' lists them")
@@ -168,12 +226,22 @@ def datasets(name: str | None, out: Path | None, as_json: bool) -> None:
             click.echo(f"{'':<16}from {record['source']}: {record['obtain']}")
 
 
-@cli.command()
+@cli.command(
+    epilog="""\b
+Examples
+  opdisc demo
+  opdisc demo --epsilon 0.2 --weight-bound 2
+"""
+)
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss, > 0.")
 @click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
 @_JSON
 def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
-    """Show a private scorecard on real data bundled with scikit-learn: no file, no network."""
+    """Learn a scorecard from a bundled public table.
+
+    The table is scikit-learn's breast_cancer (569 rows): no file, no network. Prints the
+    scorecard, its receipt, and its accuracy beside non-private logistic regression.
+    """
     from opdisc.demo import run_demo
 
     with progress_steps(1) as step:
@@ -185,7 +253,11 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
             {"name": a.name, "private": a.private, "training": a.training, "held_out": a.held_out}
             for a in shown.accuracies
         ]
-        print_json({**model.to_dict(), "accuracies": accuracies})
+        # Not the fields of a saved model alone: accuracies never belong to one.
+        parts = {
+            k: v for k, v in model.to_dict().items() if k in ("scorecard", "schema", "receipt")
+        }
+        print_json({**parts, "accuracies": accuracies})
         return
     click.echo(
         "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown."
@@ -207,7 +279,9 @@ def _print_model(model: SavedModel, as_json: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(run_command_line(cli, arguments))
+    with prompt_interruption():
+        status = run_command_line(cli, arguments)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import click
@@ -18,6 +20,10 @@ from opdisc.errors import OPDiscError
 from oracles import OracleError
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"
+INTERRUPTED = 130
+
+_INTERRUPTION = "interrupted; whatever the ledger recorded stays spent."
+_PATIENCE = 2.0
 
 
 class Steps(Protocol):
@@ -34,11 +40,10 @@ def progress_steps(total: int) -> Iterator[Steps]:
 
     The bar counts steps and seconds only: bounds and objectives depend on the private rows.
     """
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    # Asked of the stream itself: rich takes a pipe for a terminal where FORCE_COLOR is set.
+    silent = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
         task = bar.add_task("", total=total)
         started = False
 
@@ -55,6 +60,25 @@ def print_json(record: Any) -> None:
     click.echo(json.dumps(record, indent=2, allow_nan=False))
 
 
+class CommandGroup(click.Group):
+    """A group whose interruptions and failed writes reach :func:`run_command_line` unchanged."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would add an empty line, or exit at once."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, OSError) as error:
+            raise _Stopped(error) from error
+
+
+class _Stopped(Exception):
+    """Carries an interruption or a failed read or write past click."""
+
+    def __init__(self, reason: KeyboardInterrupt | OSError) -> None:
+        super().__init__()
+        self.reason = reason
+
+
 def run_command_line(command: click.Command, arguments: list[str] | None = None) -> int:
     """Run a command and turn every outcome into an exit status.
 
@@ -67,15 +91,17 @@ def run_command_line(command: click.Command, arguments: list[str] | None = None)
         result = command.main(args=arguments, prog_name="opdisc", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.UsageError as error:
-        return _fail(f"{_sentence(error.format_message())} Try 'opdisc --help'.", 2)
+        return _refuse_usage(error)
     except (OPDiscError, OracleError) as error:
         return _fail(_sentence(str(error)), 1)
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; whatever the ledger recorded stays spent.", 130)
-    except BrokenPipeError:
-        # The reader left; nothing more can be said to it.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        return 1
+        return _fail(_INTERRUPTION, INTERRUPTED)
+    except _Stopped as stopped:
+        if isinstance(stopped.reason, OSError):
+            return _fail_to_transfer(stopped.reason)
+        return _fail(_INTERRUPTION, INTERRUPTED)
+    except OSError as error:
+        return _fail_to_transfer(error)
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             traceback.print_exc()
@@ -85,6 +111,57 @@ def run_command_line(command: click.Command, arguments: list[str] | None = None)
             "see it, which may print private values.",
             1,
         )
+
+
+@contextmanager
+def prompt_interruption() -> Iterator[None]:
+    """End the process two seconds after a Ctrl-C that the main thread does not serve.
+
+    Python raises KeyboardInterrupt only once compiled code returns, and a solver may not return
+    for hours. Files are safe: they are replaced whole or not at all.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    finished = threading.Event()
+
+    def watch() -> None:
+        while received := os.read(reader, 1):
+            if received[0] == signal.SIGINT and not finished.wait(_PATIENCE):
+                os.write(2, f"error: {_INTERRUPTION}\n".encode())
+                os._exit(INTERRUPTED)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.set_wakeup_fd(previous)
+        os.close(writer)
+        watcher.join()
+        os.close(reader)
+
+
+def _refuse_usage(error: click.UsageError) -> int:
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click >= 8.2
+        error.show()
+        return 2
+    command = "opdisc" if error.ctx is None else error.ctx.command_path
+    return _fail(f"{_sentence(error.format_message())} Try '{command} --help'.", 2)
+
+
+def _fail_to_transfer(error: OSError) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What is still buffered would fail once more when Python ends, with a message of its own.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 1  # the reader left: nothing more can be said to it
+    reason = error.strerror or type(error).__name__
+    return _fail(f"reading or writing failed ({reason}); check the place and run again.", 1)
 
 
 def _sentence(text: str) -> str:

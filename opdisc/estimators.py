@@ -47,7 +47,7 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         Public facts about the table. None declares every column numeric on the range [0, 1] with
         one threshold in the middle; values outside are clipped.
     weight_bound : int, default 1
-        Points are in ``-weight_bound .. weight_bound``.
+        Points are in ``-weight_bound .. weight_bound``; at most 1,000.
     mechanism : str, default "auto"
         "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
         "rspm". "auto" chooses by the size of the grid, which is public.
@@ -76,7 +76,8 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
     intercept_ : ndarray of shape (1,), int64
         Starting points.
     classes_ : ndarray of shape (2,)
-        Negative and positive label.
+        The two labels, sorted as scikit-learn requires. The positive one is
+        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first.
     n_features_in_ : int
         Raw columns.
     feature_names_in_ : ndarray of str
@@ -149,7 +150,12 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
             If an argument, the schema or the table is not acceptable.
         UncertifiedRelease
             If the oracle gave no certificate; the budget is spent and nothing is released.
+
+        Notes
+        -----
+        A refused fit leaves the estimator unfitted, whatever it was before.
         """
+        self._forget()
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         relation = parse_relation(self.relation)
         grid_bound = parse_weight_bound(self.weight_bound)
@@ -177,6 +183,15 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         release = self._release(problem, public)
         self._publish(schema, release)
         return self
+
+    def _forget(self) -> None:
+        """Drop the last fit, so that a refused one cannot be mistaken for it."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether a scorecard was released."""
+        return hasattr(self, "scorecard_")
 
     def _grid(self, n_features: int, bound: int) -> WeightGrid:
         # OPDisc's published grid: squared norms up to the number of coordinates.
@@ -228,13 +243,13 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
             raise TableError("X and y must have the same number of rows.")
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
-        self.classes_ = np.array(schema.classes)
+        self.classes_ = np.sort(np.array(schema.classes))
         return schema, table, labels
 
     def _validated_numeric(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
     ) -> tuple[Schema, pd.DataFrame, NDArray[Any]]:
-        values, labels = validate_data(self, X, y, dtype=np.float64)
+        values, labels = self._numeric(X, y=y)
         check_classification_targets(labels)
         self.classes_ = np.unique(labels)
         if len(self.classes_) > 2:
@@ -253,8 +268,28 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         )
         return schema, pd.DataFrame(values, columns=list(schema.columns)), labels
 
+    def _numeric(self, X: ArrayLike | pd.DataFrame, **settings: Any) -> Any:
+        """Validate rows as scikit-learn does, without its quoting of a cell that is no number."""
+        try:
+            return validate_data(self, X, dtype=np.float64, **settings)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        raise TableError("X must hold numbers where schema=None, it has text; declare a schema.")
+
+    def _totals(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
+        """Return the total points of each row."""
+        check_is_fitted(self)
+        if self.schema is None:
+            table = pd.DataFrame(self._numeric(X, reset=False), columns=list(self.schema_.columns))
+        else:
+            table = as_table(X, self.schema_)
+        return self.scorecard_.scores(encode_features(table, self.schema_))
+
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
-        """Return the total points of each row; above 0 means the positive class.
+        """Return scores that are above 0 where ``classes_[1]`` is predicted.
+
+        They are the total points, or 1 minus them where the positive label is ``classes_[0]``.
 
         Parameters
         ----------
@@ -265,17 +300,19 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         -------
         ndarray of shape (n_samples,), int64
         """
-        check_is_fitted(self)
-        if self.schema is None:
-            values = validate_data(self, X, dtype=np.float64, reset=False)
-            table = pd.DataFrame(values, columns=list(self.schema_.columns))
-        else:
-            table = as_table(X, self.schema_)
-        return self.scorecard_.scores(encode_features(table, self.schema_))
+        totals = self._totals(X)
+        return totals if self._labels()[1] == self.classes_[1] else 1 - totals
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the predicted label of each row, shape (n_samples,)."""
-        return np.asarray(self.classes_[(self.decision_function(X) >= 1).astype(int)])
+        totals = self._totals(X)
+        return np.asarray(self._labels()[(totals >= 1).astype(int)])
+
+    def _labels(self) -> NDArray[Any]:
+        """Return (negative, positive) labels, of the type of ``classes_``."""
+        if self.schema is None:
+            return np.asarray(self.classes_)  # as y spells them
+        return np.array(self.schema_.classes, dtype=self.classes_.dtype)
 
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""

@@ -55,6 +55,12 @@ def learn_model(
         )
     if noise != "l2-laplace" and mechanism != "opdisc":
         raise CalibrationError("noise applies to mechanism='opdisc' only; drop it or say opdisc.")
+    for name, default in (("oracle", "auto"), ("time_limit", None)):
+        if mechanism == "exponential" and settings.get(name, default) != default:
+            raise CalibrationError(
+                f"{name} applies to mechanisms that minimise, mechanism='exponential' draws "
+                f"directly; drop it."
+            )
     check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":

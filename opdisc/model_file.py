@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from opdisc.cells import canonical_text
 from opdisc.encoding import encode_features
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.privacy import PrivacyReceipt
@@ -23,6 +25,7 @@ from opdisc.tables import atomic_write_text
 _FORMAT = "opdisc-model"
 _VERSION = 1
 _LARGEST_FILE = 16 * 2**20
+_LARGEST_POINTS = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +73,13 @@ class SavedModel:
         table : DataFrame
             Has the schema's feature columns; the target is not needed.
         """
-        scores = self.scorecard.scores(encode_features(table, self.schema))
         labels = np.array(self.schema.classes, dtype=object)
-        return np.asarray(labels[(scores >= 1).astype(int)])
+        return np.asarray(labels[self.predicts_positive(table).astype(int)])
+
+    def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+        """Return whether each row has a total of at least 1, shape (n,) bool."""
+        scores = self.scorecard.scores(encode_features(table, self.schema))
+        return np.asarray(scores >= 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
@@ -84,6 +91,38 @@ class SavedModel:
             "receipt": self.receipt.to_dict(),
         }
         return {**body, "sha256": _digest(body)}
+
+
+def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
+    """Return the two labels as a table spells them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text cells; it need not have the target column.
+    schema : Schema
+        Says which label is which.
+
+    Returns
+    -------
+    (negative, positive) : tuple of str
+        The first spelling of each class in the target column; for a class that is not there, the
+        schema's. Where the schema declares no negative label, the table's only other label.
+    """
+    target = schema.target
+    negative, positive = (str(label) for label in schema.classes)
+    if target.column not in table.columns:
+        return negative, positive
+    found: dict[str, str] = {}
+    for text in table[target.column].dropna().drop_duplicates():
+        if canonical_text(text) not in schema.missing_values:
+            found.setdefault(canonical_text(text), str(text))
+    positive = found.pop(canonical_text(target.positive), positive)
+    if target.negative is not None:
+        negative = found.get(canonical_text(target.negative), negative)
+    elif len(found) == 1:
+        (negative,) = found.values()
+    return negative, positive
 
 
 def _digest(body: dict[str, Any]) -> str:
@@ -114,7 +153,7 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
     record = _read(Path(path))
     if record.get("format") != _FORMAT:
         raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
-    if record.get("version") != _VERSION:
+    if type(record.get("version")) is not int or record["version"] != _VERSION:
         raise ModelFileError(
             f"a model must have format version {_VERSION}, '{path}' has another; fit it again."
         )
@@ -122,6 +161,7 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
     try:
         if digest != _digest(record):
             raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
+        _check_receipt(record["receipt"])
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_dict(record["schema"]),
@@ -129,15 +169,43 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
         )
     except ModelFileError:
         raise
-    except (OPDiscError, ValueError, KeyError, TypeError):
+    except (OPDiscError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
+
+
+def _check_receipt(record: dict[str, Any]) -> None:
+    """Refuse fields that could not be printed: a digest proves only who computed it last."""
+    texts = {
+        "mechanism",
+        "theorem",
+        "privacy_unit",
+        "noise_law",
+        "schema_digest",
+        "oracle",
+        "choice",
+    }
+    amounts = [record["delta_numerical"], record["allowance"], *record["noise_scales"]]
+    counts = [record["sensitivity"], record["n_rows"] or 0, record["norm_budget"] or 0]
+    points = [point for allowed in record["weights"] for point in allowed]
+    if not all(isinstance(record[name], str) for name in texts):
+        raise ValueError("a receipt's words must be text.")
+    if any(type(a) not in (int, float) or not 0 <= a < math.inf for a in amounts):
+        raise ValueError("a receipt's amounts must be finite and not negative.")
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("a receipt's counts must be whole numbers.")
+    if any(type(point) is not int or abs(point) > _LARGEST_POINTS for point in points):
+        raise ValueError("a receipt's points must be whole and of a size that can be added up.")
+    if type(record["spacing"]) not in (int, float) or not 0 < record["spacing"] < math.inf:
+        raise ValueError("a receipt's spacing must be positive.")
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ModelFileError(f"a model must be smaller than 16 MiB, '{path}' is not.")
-        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ModelFileError(f"a model must be at most 16 MiB, '{path}' is larger.")
+        record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelFileError(f"a model must be a readable file, '{path}': {reason}.") from None
