@@ -13,6 +13,7 @@ from opdisc import __version__
 from opdisc.console import (
     CommandGroup,
     print_json,
+    print_text,
     progress_steps,
     prompt_interruption,
     run_command_line,
@@ -126,8 +127,7 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
         written = {} if out is None else {"out": str(out)}
         print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
     elif out is None:
-        # As bytes: a terminal's encoding must not decide what a CSV file holds.
-        click.echo(table_text(table).encode("utf-8"), nl=False)
+        print_text(table_text(table))
     else:
         click.echo(f"{len(table):,} rows with their predictions written to {out}")
 

@@ -57,7 +57,21 @@ def progress_steps(total: int) -> Iterator[Steps]:
 
 def print_json(record: Any) -> None:
     """Print one JSON document."""
-    click.echo(json.dumps(record, indent=2, allow_nan=False))
+    print_text(json.dumps(record, indent=2, allow_nan=False) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print UTF-8 text to the last byte, or raise OSError, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+        return
+    rest = memoryview(text.encode("utf-8"))
+    # Where PYTHONUNBUFFERED is set the stream is raw: it may write a part and say nothing.
+    while rest:
+        rest = rest[stream.write(rest) :]
+    stream.flush()
 
 
 class CommandGroup(click.Group):
