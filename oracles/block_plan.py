@@ -16,94 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.enumeration import grid_assignments
 from oracles.problem import IntArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointVariable:
-    """Some columns' weights, taken together; assignments no context can tell apart share a state.
-
-    Parameters
-    ----------
-    columns : tuple of int
-        Columns of the block.
-    assignments : ndarray of shape (a, c), int64
-        All assignments, those of one state next to each other.
-    starts : ndarray of shape (states + 1,), int64
-        Where each state's assignments begin.
-    """
-
-    columns: tuple[int, ...]
-    assignments: IntArray
-    starts: IntArray
-
-    @property
-    def size(self) -> int:
-        """Number of states."""
-        return len(self.starts) - 1
-
-    def scores(self, context: IntArray) -> IntArray:
-        """Return what each state adds to a context's score, shape (states,) int64."""
-        return np.asarray(
-            self.assignments[self.starts[:-1]] @ context[list(self.columns)], dtype=np.int64
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelVariable:
-    """The cumulated weight of the first levels of nested columns.
-
-    Parameters
-    ----------
-    column : int
-        The block's column that this level adds.
-    steps : tuple of int
-        Allowed weights of that column.
-    totals : ndarray of shape (states,), int64
-        Reachable cumulated weights.
-    previous : int or None
-        Position of the variable one level below.
-    """
-
-    column: int
-    steps: tuple[int, ...]
-    totals: IntArray
-    previous: int | None
-
-    @property
-    def size(self) -> int:
-        """Number of states."""
-        return len(self.totals)
-
-
-Variable = JointVariable | LevelVariable
-
-
-def joint_variable(
-    columns: Sequence[int], values: Sequence[Sequence[int]], contexts: IntArray
-) -> JointVariable:
-    """Group the assignments of some columns by the scores they give to the contexts.
-
-    Parameters
-    ----------
-    columns : sequence of int
-        Columns of the block.
-    values : sequence of sequence of int
-        Allowed weights of these columns.
-    contexts : ndarray of shape (K, block columns), int64
-        The contexts that occur.
-    """
-    assignments = grid_assignments(tuple(tuple(v) for v in values))
-    patterns = np.unique(contexts[:, list(columns)], axis=0)
-    scores = assignments @ patterns.T
-    _, states = np.unique(scores, axis=0, return_inverse=True)
-    states = states.ravel()
-    order = np.argsort(states, kind="stable")
-    starts = np.searchsorted(states[order], np.arange(states.max() + 2))
-    return JointVariable(
-        columns=tuple(int(c) for c in columns), assignments=assignments[order], starts=starts
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,8 +151,10 @@ class PlanBuilder:
         Factors that are constants.
     lowest : int
         Score of index 0 of a context's table.
+    n_scores : int
+        Scores of a context; those beyond either end are clipped.
     width : int
-        Entries of a context's table; scores beyond either end are clipped.
+        Entries of a context's table, at least ``n_scores``.
     """
 
     def __init__(
@@ -249,10 +164,11 @@ class PlanBuilder:
         fixed: Sequence[Fixed],
         *,
         lowest: int,
+        n_scores: int,
         width: int,
     ) -> None:
         self._sizes, self._terms, self._fixed = sizes, terms, fixed
-        self._lowest, self._width = lowest, width
+        self._lowest, self._n_scores, self._width = lowest, n_scores, width
         self._lists: dict[str, list[Any]] = {name: [] for name in Plan._fields}
         self._pools: dict[str, int] = {"table": 0, "message": 0, "factor": 0, "term": 0, "in": 0}
         self._cliques = _cliques(sizes, terms, fixed)
@@ -353,7 +269,7 @@ class PlanBuilder:
         total = np.zeros(entries, dtype=np.int64)
         for v, scores in zip(term.variables, term.scores, strict=True):
             total += scores[states[v]]
-        index = np.clip(total - self._lowest, 0, self._width - 1) + i * self._width
+        index = np.clip(total - self._lowest, 0, self._n_scores - 1) + i * self._width
         self._lists["term_map_at"].append(self._pools["term"])
         self._lists["term_maps"].append(index)
         self._pools["term"] += entries

@@ -60,18 +60,23 @@ class RandomBits:
     def integer(self, bits: int) -> int:
         """Return a uniform integer in ``0 .. 2**bits - 1``."""
         while self._pooled < bits:
-            words = np.asarray(self._source.words(_BUFFER_WORDS), dtype="<u8")
-            if words.shape != (_BUFFER_WORDS,):
-                raise InvalidOption(
-                    f"an entropy source must return the words asked for ({_BUFFER_WORDS}), "
-                    f"got shape {words.shape}."
-                )
+            words = self.words(_BUFFER_WORDS).astype("<u8")
             self._pool |= int.from_bytes(words.tobytes(), "little") << self._pooled
             self._pooled += _BUFFER_WORDS * _WORD_BITS
         value = self._pool & ((1 << bits) - 1)
         self._pool >>= bits
         self._pooled -= bits
         return value
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return fresh uniform words straight from the source, shape (count,) uint64."""
+        words = np.ascontiguousarray(self._source.words(count), dtype=np.uint64)
+        if words.shape != (count,):
+            raise InvalidOption(
+                f"an entropy source must return the words asked for ({count}), "
+                f"got shape {words.shape}."
+            )
+        return words
 
     def below(self, bound: int) -> int:
         """Return a uniform integer in ``0 .. bound - 1``, exactly, by rejection."""

@@ -1,222 +1,371 @@
 """Compiled loops of the envelope: tables from thresholds, and steps that tighten them.
 
-Index conventions: a second-block score ``y`` has index ``y - lowest``, ``0 .. n - 1``; a
-first-block score ``t`` has index ``t + highest`` clipped to ``0 .. n``; threshold ``x`` is
-``lowest + x``.
-Then a point is predicted "+" if and only if its two indices add up to ``n`` or more.
+Every context of every block is a *row*; a score's index is the score minus the block's lowest one.
+A point belongs to one row per block and is predicted "+" if and only if its indices add up to
+``target`` or more. A point that wants "-" (count > 0) chooses thresholds ``a_i`` that add up to
+``target`` and certifies ``sum 1[x_i >= a_i] - (k - 1)``; one that wants "+" chooses thresholds
+that add up to ``target - 1`` and certifies ``sum 1[x_i <= a_i] - (k - 1)``; either may also
+certify nothing. Choices are mixed with weights ``exp(sum u_i(a_i))``: *shares* are the marginals
+of that mixture. Of two blocks the first carries all the logs, the second's are 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from oracles.block_kernels import FloatArray
 from oracles.problem import IntArray
 
-SHARES = 32768
-"""Shares of thresholds are stored as integers that add up to this for every point."""
-
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+_DEEPEST = -14.0
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _exp(z):  # type: ignore[no-untyped-def]
+    """Return a positive, increasing stand-in for ``exp(z)``; any such weight is valid."""
+    z = 1.0 + z / 64.0
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    z *= z
+    return z
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _mix(k, r, depth, span, weights, forward, backward):  # type: ignore[no-untyped-def]
+    """Turn weights ``(k, r)`` into marginals over choices that add up to ``depth``, in place.
+
+    Entry ``i * r + a`` counts for ``a`` in ``0 .. span[i]``. Returns the sum over the choices.
+    """
+    n = depth + 1
+    for s in range(n):
+        forward[s] = 0.0
+        backward[k * n + s] = 0.0
+    forward[0] = 1.0
+    backward[k * n + depth] = 1.0
+    for i in range(k - 1):
+        for s in range(n):
+            forward[(i + 1) * n + s] = 0.0
+        for a in range(min(span[i], depth) + 1):
+            w = weights[i * r + a]
+            for s in range(n - a):
+                forward[(i + 1) * n + s + a] += w * forward[i * n + s]
+    for i in range(k - 1, -1, -1):
+        for s in range(n):
+            backward[i * n + s] = 0.0
+        for a in range(r):
+            w = weights[i * r + a]
+            mass = 0.0
+            if a <= span[i] and a <= depth:
+                for s in range(n - a):
+                    z = backward[(i + 1) * n + s + a]
+                    mass += forward[i * n + s] * z
+                    backward[i * n + s] += w * z
+            weights[i * r + a] = w * mass
+    return backward[0]
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _mix_pair(logs, w, wanted, rows, low, high, out):  # type: ignore[no-untyped-def]
+    """Fill the shares of two blocks, whose first threshold carries all the logs."""
+    first, last = low[rows[0]], high[rows[0]]
+    start = max(first, wanted - high[rows[1]])
+    stop = min(last, wanted - low[rows[1]])
+    total = 0.0
+    for a in range(start, stop + 1):
+        z = _exp(logs[a])
+        out[a] = z
+        total += z
+    if first < last and low[rows[1]] < high[rows[1]]:
+        z = _exp(logs[2 * w])
+        out[2 * w] = z
+        total += z
+    total = 1.0 / total
+    out[2 * w] *= total
+    for a in range(start, stop + 1):
+        out[a] *= total
+        out[w + wanted - a] = out[a]
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def mix_shares(
+    logs: FloatArray,
+    rows: IntArray,
+    counts: IntArray,
+    low: IntArray,
+    high: IntArray,
+    target: int,
+    shares: FloatArray,
+) -> None:
+    """Fill ``shares`` (points, k * w + 1) from mixture logs of the same shape.
+
+    The last column is the share of certifying nothing. A point whose prediction is settled within
+    ``low .. high`` gets shares 0, and in the last column -1 if it is surely lost, 1 if not.
+    """
+    k = rows.shape[1]
+    w = (logs.shape[1] - 1) // k
+    span = np.empty(k, dtype=np.int64)
+    weights = np.empty(k * w)
+    forward = np.empty((k + 1) * (k * w + 2))
+    backward = np.empty_like(forward)
+    for p in range(len(counts)):
+        least, most = 0, 0
+        for i in range(k):
+            first, last = low[rows[p, i]], high[rows[p, i]]
+            span[i] = last - first
+            least += first
+            most += last
+        out = shares[p]
+        out[:] = 0.0
+        wanted = target if counts[p] > 0 else target - 1
+        if counts[p] > 0 and (least >= wanted or most < wanted):
+            out[k * w] = -1.0 if least >= wanted else 1.0
+            continue
+        if counts[p] < 0 and (most <= wanted or least > wanted):
+            out[k * w] = -1.0 if most <= wanted else 1.0
+            continue
+        if k == 2:
+            _mix_pair(logs[p], w, wanted, rows[p], low, high, out)
+            continue
+        level = logs[p, k * w]
+        open_blocks = 0
+        for i in range(k):
+            first = low[rows[p, i]]
+            peak = -np.inf
+            for a in range(span[i] + 1):
+                peak = max(peak, logs[p, i * w + first + a])
+            for a in range(span[i] + 1):
+                weights[i * w + a] = _exp(max(_DEEPEST, logs[p, i * w + first + a] - peak))
+            level -= peak
+            open_blocks += span[i] > 0
+            for a in range(span[i] + 1, w):
+                weights[i * w + a] = 0.0
+        total = _mix(k, w, wanted - least, span, weights, forward, backward)
+        nothing = _exp(min(30.0, max(_DEEPEST, level)))
+        if open_blocks < 2:  # the only choice left certifies the point's loss itself
+            nothing = 0.0
+        total += nothing
+        out[k * w] = nothing / total
+        for i in range(k):
+            first = low[rows[p, i]]
+            for a in range(span[i] + 1):
+                out[i * w + first + a] = weights[i * w + a] / total
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def threshold_tables(
-    shares: FloatArray,
-    owner: IntArray,
-    cell: IntArray,
-    counts: IntArray,
-    first: FloatArray,
-    second: FloatArray,
-) -> None:
-    """Fill the two blocks' costs of ``m(w)``, flat tables (K, n + 1) and (J, n).
-
-    ``counts[p] > 0``: the point wants "-" and costs that much if predicted "+"; ``< 0``: mirrored.
-    """
-    n = shares.shape[1] - 1
-    above = np.zeros(len(first))
-    below = np.zeros(len(first))
-    lower = np.zeros((len(second) // n) * (n + 1))
-    upper = np.zeros_like(lower)
+    shares: FloatArray, rows: IntArray, counts: IntArray, costs: FloatArray
+) -> float:
+    """Fill ``costs`` (rows, w) and return the constant: their sum is ``m(w)`` without the base."""
+    k = rows.shape[1]
+    w = costs.shape[1]
+    constant = 0.0
+    rising = np.zeros(costs.shape)
+    falling = np.zeros(costs.shape)
     for p in range(len(counts)):
-        row = shares[p]
-        c = counts[p]
-        k, j = owner[p] * (n + 1), cell[p] * (n + 1)
-        if c > 0:
-            a, b = above[k : k + n + 1], lower[j : j + n + 1]
-        else:
-            c = -c
-            a, b = below[k : k + n + 1], upper[j : j + n + 1]
-        for x in range(n + 1):
-            z = c * row[x]
-            a[x] += z
-            b[x] += z
-    for k in range(0, len(first), n + 1):
+        c = float(abs(counts[p]))
+        out = shares[p]
+        if out[k * w] < 0.0:
+            constant += c
+            continue
+        constant -= c * (k - 1) * (1.0 - out[k * w])
+        for i in range(k):
+            part = out[i * w : (i + 1) * w]
+            row = rising[rows[p, i]] if counts[p] > 0 else falling[rows[p, i]]
+            for a in range(w):
+                row[a] += c * part[a]
+    for row in range(len(costs)):
         s = 0.0
-        for t in range(n + 1):
-            s += above[k + n - t]
-            first[k + t] = s
+        for a in range(w):
+            s += rising[row, a]
+            costs[row, a] = s
         s = 0.0
-        for t in range(n, -1, -1):
-            s += below[k + n - t]
-            first[k + t] += s
-    for j in range(len(second) // n):
-        s = 0.0
-        for y in range(n - 1, -1, -1):
-            s += lower[j * (n + 1) + y + 1]
-            second[j * n + y] = -s
-        s = 0.0
-        for y in range(n):
-            s += upper[j * (n + 1) + y]
-            second[j * n + y] -= s
+        for a in range(w - 1, -1, -1):
+            s += falling[row, a]
+            costs[row, a] += s
+    return constant
 
 
 @njit(cache=True, error_model="numpy")
 def boltzmann(
-    costs: FloatArray, width: int, beta: float, low: IntArray, high: IntArray, out: FloatArray
+    costs: FloatArray, beta: float, low: IntArray, high: IntArray, out: FloatArray
 ) -> float:
-    """Fill ``exp(-beta * (cost - least))`` within ``low .. high`` per context, 0 outside.
+    """Fill ``exp(-beta * (cost - least))`` within ``low .. high`` per row, 0 outside.
 
     Returns the sum of the least costs.
     """
     total = 0.0
-    for k in range(len(low)):
-        at = k * width
+    for row in range(len(costs)):
         least = np.inf
-        for t in range(low[k], high[k] + 1):
-            least = min(least, costs[at + t])
+        for a in range(low[row], high[row] + 1):
+            least = min(least, costs[row, a])
         total += least
-        for t in range(width):
-            out[at + t] = 0.0
-        for t in range(low[k], high[k] + 1):
-            out[at + t] = np.exp(-beta * (costs[at + t] - least))
+        out[row, :] = 0.0
+        for a in range(low[row], high[row] + 1):
+            out[row, a] = np.exp(-beta * (costs[row, a] - least))
     return total
 
 
 @njit(cache=True, error_model="numpy")
-def cumulated(
-    first: FloatArray, second: FloatArray, n: int, reach: FloatArray, below: FloatArray
-) -> None:
-    """Cumulate laws: ``reach[k, x] = P[t >= n - x]``, ``below[j, x] = P[y < x]``, x in 0 .. n."""
-    for k in range(len(first) // (n + 1)):
+def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
+    """Cumulate every row's law from both ends."""
+    for row in range(len(law)):
         s = 0.0
-        for x in range(n + 1):
-            s += first[k * (n + 1) + n - x]
-            reach[k * (n + 1) + x] = s
-    for j in range(len(second) // n):
+        for a in range(law.shape[1] - 1, -1, -1):
+            s += law[row, a]
+            at_least[row, a] = s
         s = 0.0
-        for x in range(n + 1):
-            below[j * (n + 1) + x] = s
-            if x < n:
-                s += second[j * n + x]
+        for a in range(law.shape[1]):
+            s += law[row, a]
+            at_most[row, a] = s
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _gains(n, c, k, j, first, reach, below, out):  # type: ignore[no-untyped-def]
-    """Fill what each threshold certifies on average for one point."""
-    if c > 0:
-        for x in range(n + 1):
-            out[x] = reach[k + x] - below[j + x]
-    else:
-        for x in range(n + 1):
-            out[x] = below[j + x] - (reach[k + x] - first[k + n - x])
+def _fold(logs, w, wanted, rows, low, high, tail, pace):  # type: ignore[no-untyped-def]
+    """Step two blocks: the second threshold follows from the first, which carries all the logs."""
+    peak = logs[2 * w]
+    for a in range(low[rows[0]], high[rows[0]] + 1):
+        b = wanted - a
+        if low[rows[1]] <= b <= high[rows[1]]:
+            logs[a] += pace * (tail[rows[0], a] + tail[rows[1], b])
+            peak = max(peak, logs[a])
+    for a in range(w):
+        logs[a] = max(_DEEPEST, logs[a] - peak)
+    logs[2 * w] = max(_DEEPEST, logs[2 * w] - peak)
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _common_slope(logs, w, wanted, rows, low, high, reach):  # type: ignore[no-untyped-def]
+    """Return the slope at which the blocks' best thresholds add up to the wanted sum."""
+    left, right = -reach, reach
+    for _ in range(10):
+        slope = 0.5 * (left + right)
+        total = 0
+        for i in range(len(rows)):
+            best, place = -np.inf, 0
+            for a in range(low[rows[i]], high[rows[i]] + 1):
+                z = logs[i * w + a] - slope * a
+                if z > best:
+                    best, place = z, a
+            total += place
+        if total > wanted:
+            left = slope
+        elif total < wanted:
+            right = slope
+        else:
+            return slope
+    return 0.5 * (left + right)
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def tighten(
+    logs: FloatArray,
     shares: FloatArray,
-    frozen: NDArray[np.bool_],
-    owner: IntArray,
-    cell: IntArray,
-    counts: IntArray,
-    laws: tuple[FloatArray, FloatArray, FloatArray],
     previous: FloatArray,
+    rows: IntArray,
+    counts: IntArray,
+    low: IntArray,
+    high: IntArray,
+    target: int,
+    at_least: FloatArray,
+    at_most: FloatArray,
     paces: FloatArray,
     step: float,
 ) -> None:
-    """Move every point's shares towards the thresholds that certify more than average.
+    """Shift every point's mixture towards the choices that certify more on average.
 
-    A multiplicative step; ``paces`` adapt per point to whether successive steps agree.
+    A multiplicative step; ``paces`` adapt per point to whether the last shift was right.
     """
-    first, reach, below = laws
-    n = shares.shape[1] - 1
-    gains = np.empty(n + 1)
+    k = rows.shape[1]
+    w = at_least.shape[1]
     for p in range(len(counts)):
-        if frozen[p]:
+        out, old = shares[p], previous[p]
+        if abs(out[k * w]) == 1.0:
             continue
-        row, last = shares[p], previous[p]
-        _gains(n, counts[p], owner[p] * (n + 1), cell[p] * (n + 1), first, reach, below, gains)
-        mean = 0.0
-        for x in range(n + 1):
-            mean += row[x] * gains[x]
-        agreement = 0.0
-        for x in range(n + 1):
-            z = gains[x] - mean
-            agreement += row[x] * z * last[x]
-            last[x] = z
-        if agreement > 0.0:
-            paces[p] = min(paces[p] * 1.3, 30.0)
-        elif agreement < 0.0:
-            paces[p] = max(paces[p] * 0.6, 0.02)
+        tail = at_least if counts[p] > 0 else at_most
+        agreement = (k - 1) * (out[k * w] - old[k * w])
+        for i in range(k):
+            gains = tail[rows[p, i]]
+            for a in range(w):
+                agreement += (out[i * w + a] - old[i * w + a]) * gains[a]
+        if old[k * w] != 2.0:  # 2 marks the first step
+            if agreement > 0.0:
+                paces[p] = min(paces[p] * 1.3, 30.0)
+            elif agreement < 0.0:
+                paces[p] = max(paces[p] * 0.6, 0.02)
+        old[:] = out
         pace = step * paces[p]
-        total = 0.0
-        for x in range(n + 1):
-            # (1 + z / 64) ** 64 stands in for exp(z): any positive factor is valid.
-            z = 1.0 + min(30.0, max(-30.0, pace * gains[x])) / 64.0
-            z *= z
-            z *= z
-            z *= z
-            z *= z
-            z *= z
-            z *= z
-            row[x] = (row[x] + 1e-6) * z
-            total += row[x]
-        for x in range(n + 1):
-            row[x] /= total
+        logs[p, k * w] += pace * (k - 1)
+        wanted = target if counts[p] > 0 else target - 1
+        if k == 2:
+            _fold(logs[p], w, wanted, rows[p], low, high, tail, pace)
+            continue
+        for i in range(k):
+            gains = tail[rows[p, i]]
+            for a in range(low[rows[p, i]], high[rows[p, i]] + 1):
+                logs[p, i * w + a] += pace * gains[a]
+        # Thresholds have a fixed sum, so a common slope is idle. The right one makes every block
+        # peak where the best choice is; then what is far below the peak can be cut off.
+        slope = _common_slope(logs[p], w, wanted, rows[p], low, high, pace)
+        nothing = logs[p, k * w] - slope * wanted
+        for i in range(k):
+            peak = -np.inf
+            for a in range(low[rows[p, i]], high[rows[p, i]] + 1):
+                peak = max(peak, logs[p, i * w + a] - slope * a)
+            for a in range(w):
+                logs[p, i * w + a] = max(_DEEPEST, logs[p, i * w + a] - slope * a - peak)
+            nothing -= peak
+        logs[p, k * w] = min(-_DEEPEST, max(_DEEPEST, nothing))
 
 
 @njit(cache=True, error_model="numpy")
-def round_shares(shares: FloatArray, out: NDArray[np.uint16]) -> None:
-    """Round to integers that add up to ``SHARES`` exactly, the remainder to the largest."""
-    for p in range(len(shares)):
-        row = shares[p]
-        total, largest = 0, 0
-        for x in range(len(row)):
-            z = int(row[x] * SHARES)
-            out[p, x] = z
-            total += z
-            if row[x] > row[largest]:
-                largest = x
-        out[p, largest] += SHARES - total
-
-
-@njit(cache=True, error_model="numpy")
-def expected_losses(
+def shortfalls(
     shares: FloatArray,
-    owner: IntArray,
-    cell: IntArray,
+    rows: IntArray,
     counts: IntArray,
-    second: FloatArray,
-    laws: tuple[FloatArray, FloatArray, FloatArray],
-    by_context: FloatArray,
-    by_cell: FloatArray,
+    target: int,
+    law: FloatArray,
+    at_least: FloatArray,
+    at_most: FloatArray,
+    lost: FloatArray,
 ) -> None:
-    """Add up how far the bound falls short on average, per context and per cell."""
-    first, reach, below = laws
-    n = shares.shape[1] - 1
-    gains = np.empty(n + 1)
+    """Add up how far the bound falls short on average, per row, taking rows as independent."""
+    k = rows.shape[1]
+    w = law.shape[1]
+    total = np.zeros(k * w + 1)
+    lost[:] = 0.0
     for p in range(len(counts)):
-        k, j = owner[p] * (n + 1), cell[p] * (n + 1)
-        _gains(n, counts[p], k, j, first, reach, below, gains)
-        certified = 0.0
-        for x in range(n + 1):
-            certified += shares[p, x] * gains[x]
-        truth = 0.0
-        for y in range(n):
-            truth += second[cell[p] * n + y] * reach[k + y]
-        if counts[p] < 0:
-            truth = 1.0 - truth
-        lost = max(0.0, abs(counts[p]) * (truth - certified))
-        by_context[owner[p]] += lost
-        by_cell[cell[p]] += lost
+        out = shares[p]
+        if abs(out[k * w]) == 1.0 and out[0] == 0.0:
+            continue
+        total[:] = 0.0
+        total[0] = 1.0
+        top = 0
+        for i in range(k - 1):
+            for s in range(top + w - 1, -1, -1):
+                z = 0.0
+                for a in range(max(0, s - top), min(w - 1, s) + 1):
+                    z += law[rows[p, i], a] * total[s - a]
+                total[s] = z
+            top += w - 1
+        reached = 0.0
+        last = at_least[rows[p, k - 1]]
+        for s in range(top + 1):
+            need = target - s
+            if need <= 0:
+                reached += total[s]
+            elif need < w:
+                reached += total[s] * last[need]
+        truth = reached if counts[p] > 0 else 1.0 - reached
+        certified = -(k - 1) * (1.0 - out[k * w])
+        tail = at_least if counts[p] > 0 else at_most
+        for i in range(k):
+            for a in range(w):
+                certified += out[i * w + a] * tail[rows[p, i], a]
+        gap = abs(counts[p]) * (truth - certified)
+        if gap > 0.0:
+            for i in range(k):
+                lost[rows[p, i]] += gap

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.entropy import RandomBits
-from oracles.envelope import Region, Shares
+from oracles.envelope import Bound, Mixtures, Region
 
 MASS_BITS = 256
 """A mass of ``2**MASS_BITS`` stands for ``exp(reference)``; the least mass is 1."""
+
+LEAST_LOG_MASS = -MASS_BITS * math.log(2.0)
+"""Log of the least mass, relative to the reference."""
 
 
 @dataclass(slots=True)
@@ -28,21 +31,24 @@ class Cell:
     parent : Cell or None
         The cell it was split from; None for the root.
     condition : tuple of int
-        (block, context, least index, largest index); empty for the root.
+        (row, least index, largest index); empty for the root.
     mass : int
         Integer bound on the cell's sum.
     log_mass : float
-        A float that the mass is at least the exponential of, relative to the reference.
-    shares : Shares or None
-        The bound's shares: the parent's until the cell is tightened.
+        Log of the bound relative to the reference; ``mass`` is at least its exponential.
+    bound : Bound
+        The parent's until the cell is tightened.
+    mixtures : Mixtures or None
+        Where tightening starts, or arrived; None once the cell was split.
     """
 
     parent: Cell | None
-    condition: tuple[int, int, int, int] | tuple[()]
+    condition: tuple[int, int, int] | tuple[()]
     depth: int
     mass: int
     log_mass: float
-    shares: Shares | None
+    bound: Bound
+    mixtures: Mixtures | None
     step: float
     slot: int = -1
     tightened: bool = False
@@ -51,14 +57,13 @@ class Cell:
 
     def region(self, whole: Region) -> Region:
         """Return the cell's region: every condition from the root down."""
-        low = (whole.low[0].copy(), whole.low[1].copy())
-        high = (whole.high[0].copy(), whole.high[1].copy())
+        low, high = whole.low.copy(), whole.high.copy()
         cell: Cell | None = self
         while cell is not None:
             if cell.condition:
-                b, k, first, last = cell.condition
-                low[b][k] = max(low[b][k], first)
-                high[b][k] = min(high[b][k], last)
+                row, first, last = cell.condition
+                low[row] = max(low[row], first)
+                high[row] = min(high[row], last)
             cell = cell.parent
         return Region(low=low, high=high)
 
@@ -134,16 +139,46 @@ def integer_mass(log_mass: float) -> int:
     return max(1, mantissa << shift if shift >= 0 else (mantissa >> -shift) + 1)
 
 
-def best_split(
-    lost: tuple[NDArray[np.float64], NDArray[np.float64]], region: Region
-) -> tuple[int, int] | None:
-    """Return the (block, context) that the bound loses most on and that is not fixed yet."""
-    best: tuple[float, int, int] | None = None
-    for b in range(2):
-        open_ones = np.where(region.low[b] < region.high[b], lost[b], -1.0)
-        if not len(open_ones):
-            continue
-        k = int(np.argmax(open_ones))
-        if open_ones[k] > 0 and (best is None or open_ones[k] > best[0]):
-            best = float(open_ones[k]), b, k
-    return None if best is None else (best[1], best[2])
+def best_split(lost: NDArray[np.float64], region: Region) -> int | None:
+    """Return the row that the bound loses most on and that is not fixed yet."""
+    open_rows = np.where(region.low < region.high, lost, -1.0)
+    row = int(np.argmax(open_rows))
+    return row if open_rows[row] > 0 else None
+
+
+def split_cell(
+    cell: Cell, row: int, region: Region, law: NDArray[np.float64], slack: float
+) -> list[Cell]:
+    """Return one child per value of a row, none left out however light.
+
+    Parameters
+    ----------
+    cell : Cell
+        The parent, whose bound the children inherit.
+    row : int
+        The row to fix.
+    region : Region
+        The parent's region.
+    law : ndarray of shape (w,), float64
+        Full marginal of the row under the parent's bound.
+    slack : float
+        Added to the log of every child's mass, to outweigh rounding.
+    """
+    total = float(law.sum())
+    children = []
+    for value in range(int(region.low[row]), int(region.high[row]) + 1):
+        share = float(law[value]) / total
+        log_mass = cell.log_mass + math.log(share) + slack if share > 0 else -math.inf
+        log_mass = max(log_mass, LEAST_LOG_MASS)
+        child = Cell(
+            parent=cell,
+            condition=(row, value, value),
+            depth=cell.depth + 1,
+            mass=integer_mass(log_mass),
+            log_mass=log_mass,
+            bound=cell.bound,
+            mixtures=cell.mixtures,
+            step=cell.step,
+        )
+        children.append(child)
+    return children

@@ -12,74 +12,35 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from oracles.acceptance import accept
 from oracles.block_sums import BlockDraw
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
-from oracles.entropy import EntropySource, RandomBits, exponential_enclosure
-from oracles.envelope import Envelope, Region, Tightener, as_fractions
+from oracles.entropy import EntropySource, RandomBits
+from oracles.envelope import Envelope, Region
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.loss_levels import checked_beta
-from oracles.partition import MASS_BITS, Cell, MassTree, best_split, integer_mass
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.partition import (
+    MASS_BITS,
+    Cell,
+    MassTree,
+    best_split,
+    integer_mass,
+    split_cell,
+)
+from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
+from oracles.tightening import Tightener
 
-_WORDS = 2048
+_WORDS = 1024
 _SLACK = 1e-7
-_LOG_FLOOR = -600 * math.log(2.0)
-_DOUBT = 1e-6
-
-SamplingProgress = Callable[["SamplingDiagnostics"], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplingDiagnostics:
-    """How a draw went. Depends on the points: never part of what is published.
-
-    Parameters
-    ----------
-    rounds : int
-        Rounds so far.
-    acceptance : float
-        Mean acceptance probability of the draws so far.
-    cells : int
-        Cells of the partition.
-    steps : int
-        Tightening steps.
-    log_total : float
-        Log of the sum of the masses: an upper bound on ``log(sum exp(-beta * L))``.
-    seconds : float
-        Wall seconds.
-    """
-
-    rounds: int
-    acceptance: float
-    cells: int
-    steps: int
-    log_total: float
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplingOptions:
-    """How to sample.
-
-    Parameters
-    ----------
-    max_rounds : int or None
-        Public cap on the rounds of one draw; reaching it raises and yields nothing.
-    n_blocks : int or None
-        Blocks of columns; None: chosen from the structure.
-    progress : callable or None
-        Called after rounds with :class:`SamplingDiagnostics`, at most once a second.
-    """
-
-    max_rounds: int | None = None
-    n_blocks: int | None = None
-    progress: SamplingProgress | None = None
+_LARGEST_GRID_BITS = 300
+_FARTHEST_GAP_BITS = 150
+_SMALLEST_DOUBLE_BITS = 1022
 
 
 class PartitionSampler:
@@ -114,12 +75,27 @@ class PartitionSampler:
         self._problem = problem
         self._beta = checked_beta(beta)
         self._options = options or SamplingOptions()
+        self._grid_bits = math.log2(problem.grid.n_assignments)
+        if self._grid_bits > _LARGEST_GRID_BITS:
+            raise UnsupportedProblem(
+                f"sampling takes grids of at most 2**{_LARGEST_GRID_BITS} weight combinations, "
+                f"got 2**{self._grid_bits:.0f}; use fewer columns or smaller weights."
+            )
+        if 1000 * problem.grid.n_hypotheses < problem.grid.n_assignments:
+            raise UnsupportedProblem(
+                "a norm budget must leave at least one weight combination in 1,000 of the box for "
+                "sampling; raise it or use smaller weights."
+            )
+        # Deep sums are refused, the earlier the larger the grid, to keep underflow negligible.
+        self._depth_bits = min(600.0, 772.0 - 2 * self._grid_bits)
         groups = complete_structure(structure, problem.n_features)
         check_structure(groups, problem.points)
         blocks = choose_blocks(groups, problem.grid, self._options.n_blocks)
         self._started = time.perf_counter()
         self._envelope = Envelope(problem, float(self._beta), blocks)
-        self._tightener = Tightener(self._envelope)
+        self._slack = _slack(self._envelope)
+        least_depth = -self._depth_bits * math.log(2.0)
+        self._tightener = Tightener(self._envelope, least_depth)
         self._whole = self._envelope.whole()
         self._tree = MassTree()
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
@@ -139,8 +115,16 @@ class PartitionSampler:
 
     @property
     def distance_bound(self) -> float:
-        """Bound on the total-variation distance of a draw's law from the target."""
-        return 2.0**-100
+        """Bound on the total-variation distance of a draw's law from the target.
+
+        Every choice is exact except that configurations may underflow in a block sum, each of
+        relative weight below ``|W| * 2**-1022`` where sums are at least ``2**-depth``. Together
+        they weigh ``|W|**2 * 2**(depth - 1022) * S / Z``, S the sum of the masses and Z of the
+        target. A round in which ``S / Z > 2**150`` succeeds with probability below ``2**-150``;
+        the bound allows for ``2**50`` of them.
+        """
+        bits = 2 * self._grid_bits + self._depth_bits + _FARTHEST_GAP_BITS - _SMALLEST_DOUBLE_BITS
+        return float(2.0**-100 + 2.0**bits)
 
     def draw(self, entropy: EntropySource) -> Hypothesis:
         """Return one hypothesis, independent of all earlier ones given the points.
@@ -158,7 +142,7 @@ class PartitionSampler:
         while self._options.max_rounds is None or rounds < self._options.max_rounds:
             rounds += 1
             self._rounds += 1
-            hypothesis = self._round(entropy, bits)
+            hypothesis = self._round(bits)
             if hypothesis is not None:
                 if not self._tree.masses_add_up():
                     raise InconsistentSolution("the masses of the cells must add up.")
@@ -173,13 +157,10 @@ class PartitionSampler:
         )
 
     def _plant(self) -> None:
-        shares, value, step = self._tightener.run(
-            None, self._whole, step=2.0, n_steps=80, n_least=10
-        )
-        if not math.isfinite(value):
-            raise InconsistentSolution("the sum over all hypotheses underflowed.")
-        self._reference = math.floor(value)
-        log_mass = value - self._reference + _SLACK
+        found = self._tightener.run(None, self._whole, step=2.0, n_steps=80)
+        self._holds_any(found.depth, self._whole)
+        self._reference = math.floor(found.log_sum)
+        log_mass = found.log_sum - self._reference + self._slack
         self._tree.add(
             Cell(
                 parent=None,
@@ -187,27 +168,38 @@ class PartitionSampler:
                 depth=0,
                 mass=integer_mass(log_mass),
                 log_mass=log_mass,
-                shares=shares,
-                step=step,
+                bound=found.bound,
+                mixtures=found.mixtures,
+                step=found.step,
                 tightened=True,
             )
         )
 
-    def _round(self, entropy: EntropySource, bits: RandomBits) -> Hypothesis | None:
+    def _holds_any(self, depth: float, region: Region) -> bool:
+        """Return whether a region holds any hypothesis; refuse sums that underflowed."""
+        if depth > self._tightener.least_depth:
+            return True
+        if depth == -math.inf and self._envelope.log_count(region) == -math.inf:
+            return False
+        raise InconsistentSolution("a sum over hypotheses underflowed.")
+
+    def _round(self, bits: RandomBits) -> Hypothesis | None:
         """Run one round; return the hypothesis it accepts, if it does."""
         cell = self._tree.draw(bits)
         region = cell.region(self._whole)
         if not cell.tightened and not self._tightened(cell, region, bits):
             return None
-        assert cell.shares is not None
-        self._checked(self._envelope.evaluate_rounded(cell.shares, region), cell)
-        draws = self._block_draws(entropy, bits)
-        hypothesis, scores = self._assembled(draws)
+        log_sum, _ = self._envelope.log_sum(cell.bound, region)
+        if not log_sum - self._reference <= cell.log_mass:
+            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
+        draws = self._block_draws(bits)
+        hypothesis = self._assembled(draws)
         loss = self._problem.loss(hypothesis)
-        if loss < self._envelope.certified(scores) - 1e-6 * max(1, abs(loss)):
+        indices = self._envelope.score_indices([drawn.weights for drawn in draws])
+        if loss < self._envelope.certified(cell.bound, indices) - 1e-6 * max(1, abs(loss)):
             raise InconsistentSolution("the loss must not be below its certified bound.")
-        chances = draws[0].chances + draws[1].chances
-        accepted, chance = self._accepts(cell, loss, chances, bits)
+        chances = [pair for drawn in draws for pair in drawn.chances]
+        accepted, chance = accept(self._beta * loss + self._reference, cell.mass, chances, bits)
         cell.trials += 1
         cell.accepted += chance
         self._trials += 1
@@ -222,132 +214,58 @@ class PartitionSampler:
     def _tightened(self, cell: Cell, region: Region, bits: RandomBits) -> bool:
         """Tighten a fresh cell; return False with the probability that its mass shrank by."""
         cell.tightened = True
-        shares, value, step = self._tightener.run(
-            cell.shares,
-            region,
-            step=cell.step,
-            n_steps=40 // cell.depth,
-            n_least=10,
-        )
         before = cell.mass
-        if value == -math.inf:
-            if self._envelope.relative_log_sum(region) > -math.inf:
-                raise InconsistentSolution("the sum over a cell underflowed.")
-            cell.mass = 0  # no hypothesis meets the cell's conditions
+        n_steps = max(10, 40 // cell.depth)
+        found = self._tightener.run(cell.mixtures, region, step=cell.step, n_steps=n_steps)
+        if not self._holds_any(found.depth, region):
+            cell.mass = 0
         else:
-            log_mass = value - self._reference + _SLACK
+            log_mass = found.log_sum - self._reference + self._slack
             # The smaller of the two bounds holds; a worse fresh one never replaces the parent's.
             if log_mass < cell.log_mass:
-                cell.log_mass, cell.shares, cell.step = log_mass, shares, step
+                cell.log_mass, cell.bound = log_mass, found.bound
+                cell.mixtures, cell.step = found.mixtures, found.step
                 cell.mass = min(cell.mass, integer_mass(log_mass))
         self._tree.update(cell)
         return cell.mass > 0 and bits.below(before) < cell.mass
 
-    def _checked(self, value: float, cell: Cell) -> None:
-        if not value - self._reference <= cell.log_mass:
-            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
+    def _block_draws(self, bits: RandomBits) -> list[BlockDraw]:
+        words = bits.words(_WORDS)
+        draws, used = [], 0
+        for block in self._envelope.sums:
+            drawn, used = block.draw(words, used, bits)
+            if used < 0:
+                raise InconsistentSolution("the random words of a draw ran out.")
+            draws.append(drawn)
+        return draws
 
-    def _block_draws(
-        self, entropy: EntropySource, bits: RandomBits
-    ) -> tuple[BlockDraw, BlockDraw]:
-        while True:
-            words = np.array([bits.integer(64) for _ in range(256)], dtype=np.uint64)
-            first, used = self._envelope.sums[0].draw(words, 0, bits)
-            if used >= 0:
-                second, used = self._envelope.sums[1].draw(words, used, bits)
-            if used >= 0:
-                return first, second
-
-    def _assembled(
-        self, draws: tuple[BlockDraw, BlockDraw]
-    ) -> tuple[Hypothesis, tuple[IntArray, IntArray]]:
+    def _assembled(self, draws: Sequence[BlockDraw]) -> Hypothesis:
         weights = np.zeros(self._problem.n_features, dtype=np.int64)
         for columns, drawn in zip(self._envelope.columns, draws, strict=True):
             weights[columns] = drawn.weights
-        scores = (
-            self._envelope.score_indices(0, draws[0].weights),
-            self._envelope.score_indices(1, draws[1].weights),
-        )
-        return tuple(int(w) for w in weights), scores
-
-    def _accepts(
-        self,
-        cell: Cell,
-        loss: int,
-        chances: Sequence[tuple[int, int]],
-        bits: RandomBits,
-    ) -> tuple[bool, float]:
-        """Decide the accept test exactly; also return its probability as a float."""
-        exponent = self._beta * loss + self._reference
-        log_chance = MASS_BITS * math.log(2.0) - float(exponent) - math.log(cell.mass)
-        log_chance -= math.fsum(math.log(p) - math.log(q) for p, q in chances)
-        if log_chance > 0:
-            raise InconsistentSolution("an acceptance probability must not exceed 1.")
-        chance = math.exp(log_chance)
-        drawn = bits.integer(64)
-        if (drawn + 1) * 2.0**-64 <= chance * (1 - _DOUBT):
-            return True, chance
-        if drawn * 2.0**-64 >= chance * (1 + _DOUBT):
-            return False, chance
-        return _decide(drawn, exponent, cell.mass, chances, bits), chance
+        return tuple(weights.tolist())
 
     def _split(self, cell: Cell, region: Region) -> None:
-        assert cell.shares is not None
-        self._envelope.evaluate_rounded(cell.shares, region)
-        self._envelope.laws()
-        shares = as_fractions(cell.shares)
-        chosen = best_split(self._envelope.shortfalls(shares), region)
-        if chosen is None:
+        assert cell.mixtures is not None
+        self._envelope.log_sum(cell.bound, region)
+        self._envelope.take_laws()
+        shares = self._tightener.shares(cell.mixtures, region)
+        row = best_split(self._envelope.shortfalls(shares), region)
+        if row is None:
             return
-        block, context = chosen
-        width = self._envelope.widths[block]
-        law = self._envelope.sums[block].law[context * width : (context + 1) * width]
-        total = float(law.sum())
-        slot: int | None = cell.slot
-        for value in range(int(region.low[block][context]), int(region.high[block][context]) + 1):
-            share = float(law[value]) / total
-            log_mass = cell.log_mass + math.log(share) + _SLACK if share > 0 else -math.inf
-            log_mass = max(log_mass, -MASS_BITS * math.log(2.0))
-            child = Cell(
-                parent=cell,
-                condition=(block, context, value, value),
-                depth=cell.depth + 1,
-                mass=integer_mass(log_mass),
-                log_mass=log_mass,
-                shares=cell.shares,
-                step=cell.step,
-            )
-            self._tree.add(child, slot)
-            slot = None
-        cell.shares = None
+        children = split_cell(cell, row, region, self._envelope.law[row], self._slack)
+        self._tree.add(children[0], cell.slot)
+        for child in children[1:]:
+            self._tree.add(child)
+        cell.mixtures = None
 
 
-def _decide(
-    drawn: int,
-    exponent: Fraction,
-    mass: int,
-    chances: Sequence[tuple[int, int]],
-    bits: RandomBits,
-) -> bool:
-    """Decide ``U < 2**MASS_BITS * exp(-exponent) / (mass * prod(p / q))`` in integers."""
-    numerator = math.prod(p for p, _ in chances) * mass
-    denominator = math.prod(q for _, q in chances) << MASS_BITS
-    drawn_bits, precision = 64, 256
-    while True:
-        low, high = exponential_enclosure(abs(exponent), precision)
-        # U * numerator / denominator against exp(-exponent); one of the two enclosures divides.
-        below, above = drawn * numerator, (drawn + 1) * numerator
-        scale = denominator << drawn_bits
-        if exponent >= 0:
-            if above << precision <= low * scale:
-                return True
-            if below << precision >= high * scale:
-                return False
-        else:
-            if above * high <= scale << precision:
-                return True
-            if below * low >= scale << precision:
-                return False
-        drawn = (drawn << precision) | bits.integer(precision)
-        drawn_bits += precision
-        precision *= 2
+def _slack(envelope: Envelope) -> float:
+    """Return by how much a log sum is raised: far more than its rounding errors.
+
+    Sums of ``N`` non-negative doubles are good to ``N * 2**-53``; shares are good to about
+    ``1e-14`` each, which moves ``beta * m(w)`` by at most the second term.
+    """
+    entries = sum(block.n_entries for block in envelope.sums)
+    rows = float(np.abs(envelope.counts).sum()) * len(envelope.sums)
+    return _SLACK + entries * 2.0**-50 + envelope.beta * rows * 1e-12

@@ -9,13 +9,9 @@ from fractions import Fraction
 from oracles.column_groups import ColumnGroup
 from oracles.entropy import EntropySource, SeededEntropy
 from oracles.loss_levels import sample_by_enumeration
-from oracles.partition_sampling import (
-    PartitionSampler,
-    SamplingDiagnostics,
-    SamplingOptions,
-    SamplingProgress,
-)
+from oracles.partition_sampling import PartitionSampler
 from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.sampling_options import SamplingDiagnostics, SamplingOptions, SamplingProgress
 
 __all__ = [
     "ColumnGroup",

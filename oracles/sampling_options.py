@@ -1,0 +1,55 @@
+"""How to sample, and how a draw went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SamplingProgress = Callable[["SamplingDiagnostics"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingDiagnostics:
+    """How a draw went. Depends on the points: never part of what is published.
+
+    Parameters
+    ----------
+    rounds : int
+        Rounds so far.
+    acceptance : float
+        Mean acceptance probability of the draws so far.
+    cells : int
+        Cells of the partition.
+    steps : int
+        Tightening steps.
+    log_total : float
+        Log of the sum of the masses: an upper bound on ``log(sum exp(-beta * L))``.
+    seconds : float
+        Wall seconds.
+    """
+
+    rounds: int
+    acceptance: float
+    cells: int
+    steps: int
+    log_total: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingOptions:
+    """How to sample.
+
+    Parameters
+    ----------
+    max_rounds : int or None
+        Public cap on the rounds of one draw; reaching it raises and yields nothing.
+    n_blocks : int or None
+        Blocks of columns; None: chosen from the structure.
+    progress : callable or None
+        Called after rounds with :class:`SamplingDiagnostics`, at most once a second.
+    """
+
+    max_rounds: int | None = None
+    n_blocks: int | None = None
+    progress: SamplingProgress | None = None
