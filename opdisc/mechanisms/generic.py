@@ -1,0 +1,167 @@
+"""Any hypothesis class that can be listed, any bounded loss: every mechanism on explicit tables.
+
+Sensitivity is that of a sum of per-row losses in [0, 1]. For classes too large to list see
+:mod:`opdisc.mechanisms.own_argmin`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from opdisc.accounting import Ledger
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import (
+    Mechanism,
+    NoiseSpec,
+    PerturbingMechanism,
+    Release,
+    SamplingMechanism,
+    run_mechanism,
+)
+from opdisc.mechanisms.selection import ExponentialMechanism, GibbsSpec
+from opdisc.noise import EntropySource, SystemEntropy
+from opdisc.privacy import PublicInputs
+from oracles import (
+    Hypothesis,
+    ZeroOneProblem,
+)
+from oracles.entropy import RandomBits
+from oracles.enumeration import hypothesis_at
+from oracles.loss_levels import draw_level
+from oracles.tabular import TabularProblem
+
+_SAMPLER = "exact minimum of an explicit table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMinimum:
+    """A perturbing mechanism whose minimum is read off an explicit table.
+
+    Parameters
+    ----------
+    inner : PerturbingMechanism
+        Where the noise comes from.
+    sampler : str
+        Who answers; printed on receipts.
+
+    Notes
+    -----
+    **Guarantee.** That of ``inner`` with an exact oracle: the minimum over integers is exact.
+    """
+
+    inner: PerturbingMechanism
+    sampler: str = _SAMPLER
+
+    @property
+    def name(self) -> str:
+        """Name on receipts."""
+        return self.inner.name
+
+    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+        """Return the inner mechanism's noise."""
+        return self.inner.calibrate(public)
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return the minimiser under one fresh perturbation."""
+        perturbed = cast(Any, self.inner.perturb(problem, spec, entropy))
+        if not isinstance(perturbed, TabularProblem):
+            raise CalibrationError("a mechanism on tables must perturb by tables.")
+        return perturbed.minimiser()[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableGibbs:
+    """The exponential mechanism on an explicit table.
+
+    Parameters
+    ----------
+    name : str
+        Name on receipts.
+    sampler : str
+        Who draws; printed on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP, exactly: losses are integers in steps of ``unit``, and the
+    level is drawn in integer arithmetic with inverse temperature ``beta * unit`` per step.
+    """
+
+    name: str = "exponential"
+    sampler: str = "exact draw by loss level over an explicit table"
+
+    def calibrate(self, public: PublicInputs) -> GibbsSpec:
+        """Return the inverse temperature per row."""
+        return ExponentialMechanism().calibrate(public)
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return one exact draw."""
+        table = cast(Any, problem)
+        assert isinstance(spec, GibbsSpec) and isinstance(table, TabularProblem)
+        members = table.members()
+        losses = table.losses[members]
+        levels, counts = np.unique(losses, return_counts=True)
+        bits = RandomBits(entropy)
+        level = draw_level(levels, counts, spec.beta / table.steps_per_row, bits)
+        candidates = members[losses == levels[level]]
+        return hypothesis_at(table.grid, int(candidates[bits.below(len(candidates))]))
+
+
+def run_on_table(
+    mechanism: Mechanism,
+    problem: TabularProblem,
+    public: PublicInputs,
+    *,
+    entropy: EntropySource | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """Release one hypothesis of an explicit table of losses.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism of :mod:`opdisc.mechanisms` that perturbs by tables, or the exponential one.
+    problem : TabularProblem
+        The private losses. Each row of the private table must add a number in [0, 1] (times
+        ``public.rows_per_unit`` per privacy unit) to every entry, as
+        :meth:`~oracles.tabular.TabularProblem.from_rows` sees to.
+    public : PublicInputs
+        All that the noise may depend on; its spacing must be the table's unit.
+    entropy : EntropySource or None
+        None takes the operating system's.
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Returns
+    -------
+    Release
+        Hypothesis and receipt.
+
+    Raises
+    ------
+    CalibrationError
+        If the mechanism cannot run on tables or the units differ.
+    """
+    runner: SamplingMechanism
+    if isinstance(mechanism, ExponentialMechanism):
+        runner = TableGibbs()
+    elif isinstance(mechanism, PerturbingMechanism):
+        if problem.unit != public.spacing:
+            raise CalibrationError("the table's unit must be the public spacing; state one.")
+        if getattr(mechanism, "route", "tables") != "tables":
+            raise CalibrationError("a mechanism on tables must perturb by tables.")
+        runner = TableMinimum(inner=mechanism)
+    else:
+        raise CalibrationError(
+            f"mechanism '{mechanism.name}' samples by itself and does not take tables; choose one "
+            "that perturbs, or the exponential mechanism."
+        )
+    return run_mechanism(
+        runner,
+        cast(ZeroOneProblem, problem),
+        public,
+        entropy=entropy or SystemEntropy(),
+        ledger=ledger,
+    )
