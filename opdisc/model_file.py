@@ -184,8 +184,10 @@ def _check_receipt(record: dict[str, Any]) -> None:
         "oracle",
         "choice",
     }
-    amounts = [record["delta_numerical"], record["allowance"], *record["noise_scales"]]
-    counts = [record["sensitivity"], record["n_rows"] or 0, record["norm_budget"] or 0]
+    amounts = [record[name] for name in ("delta_numerical", "allowance", "spacing")]
+    amounts += record["noise_scales"]
+    optional = [record["n_rows"], record["norm_budget"]]
+    counts = [record["sensitivity"], *(count for count in optional if count is not None)]
     points = [point for allowed in record["weights"] for point in allowed]
     if not all(isinstance(record[name], str) for name in texts):
         raise ValueError("a receipt's words must be text.")
@@ -195,8 +197,6 @@ def _check_receipt(record: dict[str, Any]) -> None:
         raise ValueError("a receipt's counts must be whole numbers.")
     if any(type(point) is not int or abs(point) > _LARGEST_POINTS for point in points):
         raise ValueError("a receipt's points must be whole and of a size that can be added up.")
-    if type(record["spacing"]) not in (int, float) or not 0 < record["spacing"] < math.inf:
-        raise ValueError("a receipt's spacing must be positive.")
 
 
 def _read(path: Path) -> dict[str, Any]:

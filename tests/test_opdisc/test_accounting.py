@@ -220,8 +220,14 @@ def test_two_processes_never_exceed_the_cap_together(path):
     program = f"""
         import sys
         sys.path[:0] = {sys.path!r}
+        import time
         from opdisc.accounting import Ledger, LedgerError
         from test_accounting import receipt
+        append = Ledger._append
+        def slowly(*arguments):  # between the comparison with the cap and the record
+            time.sleep(0.01)
+            append(*arguments)
+        Ledger._append = slowly
         print("ready", flush=True)
         sys.stdin.readline()
         done = 0
