@@ -88,7 +88,9 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
     **Guarantee.** As stated on ``receipt_``. Nothing else about the training rows is kept.
     **Assumes.** The schema, the bounds and the label values were written down without looking at
     the private rows. With ``schema=None`` the two label values are taken from ``y``; unless they
-    are 0 and 1 or -1 and 1, that becomes a condition on the receipt.
+    are 0 and 1 or -1 and 1, that becomes a condition on the receipt. Some of scikit-learn's
+    meta-estimators (``VotingClassifier``, ``cross_val_predict`` of decisions) number the labels
+    before they fit; under them a schema must call its labels 0 and 1.
 
     References
     ----------
@@ -156,6 +158,13 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         A refused fit leaves the estimator unfitted, whatever it was before.
         """
         self._forget()
+        try:
+            return self._fit(X, y)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         relation = parse_relation(self.relation)
         grid_bound = parse_weight_bound(self.weight_bound)
