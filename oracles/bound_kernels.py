@@ -46,36 +46,46 @@ def sum_range(k: int, scratch: Scratch) -> tuple[int, int]:
 
 @compiled
 def min_marginals(k: int, scratch: Scratch) -> None:
-    """For each member and value: the least of ``terminal[sum]`` plus the members' tables."""
-    forward, backward = scratch.forward, scratch.backward
-    forward[0, 0] = 0
-    for i in range(k - 1):
+    """Share out ``terminal[sum]`` plus the members' tables: fill ``marginal``.
+
+    The sum over members of ``marginal`` never exceeds what is shared out. Members take turns: the
+    first of ``k`` gets a ``k``-th of its min-marginals, the next a ``k - 1``-th of what is left, the last
+    one all that is left.
+    """
+    ahead, behind = scratch.forward, scratch.backward
+    n = scratch.width[k]
+    ahead[k, :n] = scratch.terminal[:n]
+    for i in range(k - 1, 0, -1):
         n = scratch.width[i]
-        for v in range(scratch.width[i + 1]):
-            forward[i + 1, v] = INFINITE
+        new = ahead[i, :n]
+        new[:] = INFINITE
         for x in range(scratch.count[i]):
             lam = scratch.lam[i, x]
-            old = forward[i, :n]
-            new = forward[i + 1, scratch.offset[i, x] : scratch.offset[i, x] + n]
+            old = ahead[i + 1, scratch.offset[i, x] : scratch.offset[i, x] + n]
             for v in range(n):
                 new[v] = min(new[v], old[v] + lam)
-    after = scratch.terminal
-    for i in range(k - 1, -1, -1):
+    behind[0, 0] = 0
+    for i in range(k):
         n = scratch.width[i]
-        before = backward[i & 1, :n]
-        for v in range(n):
-            before[v] = INFINITE
-        ahead = forward[i, :n]
+        old = behind[i & 1, :n]
+        new = behind[1 - (i & 1), : scratch.width[i + 1]]
+        new[:] = INFINITE
         for x in range(scratch.count[i]):
-            lam = scratch.lam[i, x]
-            rest = after[scratch.offset[i, x] : scratch.offset[i, x] + n]
+            first = scratch.offset[i, x]
+            rest = ahead[i + 1, first : first + n]
             least = INFINITE
             for v in range(n):
-                total = rest[v] + lam
-                before[v] = min(before[v], total)
-                least = min(least, ahead[v] + total)
-            scratch.marginal[i, x] = least
-        after = backward[i & 1]
+                least = min(least, old[v] + rest[v])
+            least += scratch.lam[i, x]
+            if least >= INFINITE // 2:
+                scratch.marginal[i, x] = INFINITE
+                continue
+            share = least // (k - i)
+            scratch.marginal[i, x] = share
+            rho = scratch.lam[i, x] - share
+            part = new[first : first + n]
+            for v in range(n):
+                part[v] = min(part[v], old[v] + rho)
 
 
 @compiled
@@ -90,7 +100,7 @@ def share_out(
         if marginal >= INFINITE // 2:
             frames.domain[t, j, a] = False
             continue
-        share = marginal // k
+        share = marginal
         message[a] = share - scratch.lam[i, x]
         frames.theta[t, j, a] = share
         least = min(least, share)
@@ -178,12 +188,12 @@ def wide_marginals(arena: Arena, g: int, low: int, k: int, scratch: Scratch) -> 
                 elif score + first + room <= 0:
                     cost += max(-arena.cell_cost[q], 0)
             total = cost + others - scratch.least_lam[i] + scratch.lam[i, x]
-            scratch.marginal[i, x] = total
+            scratch.marginal[i, x] = total // k
 
 
 @compiled
 def update_group(
-    model: Model, frames: Frames, t: int, arena: Arena, g: int, scratch: Scratch
+    model: Model, frames: Frames, t: int, arena: Arena, g: int, scratch: Scratch, flip: int
 ) -> int:
     """Let one group of points share out; return the change of the bound."""
     k = arena.n_entries[g]
@@ -191,7 +201,7 @@ def update_group(
     if k == 0:
         return 0
     for i in range(k):
-        e = at + i
+        e = at + i if flip == 0 else at + k - 1 - i
         j = arena.entry_coord[e]
         take_coordinate(model, frames, t, j, arena.message[e], arena.entry_coef[e], i, scratch)
     low, width = sum_range(k, scratch)
@@ -205,7 +215,7 @@ def update_group(
         wide_marginals(arena, g, low, k, scratch)
     change = 0
     for i in range(k):
-        e = at + i
+        e = at + i if flip == 0 else at + k - 1 - i
         change += share_out(frames, t, k, arena.entry_coord[e], i, arena.message[e], scratch)
     return change
 
@@ -227,7 +237,7 @@ def wide_norm_marginals(
         scratch.least_lam[i] = least
     for i in range(k):
         for x in range(scratch.count[i]):
-            scratch.marginal[i, x] = total - scratch.least_lam[i] + scratch.lam[i, x]
+            scratch.marginal[i, x] = (total - scratch.least_lam[i] + scratch.lam[i, x]) // k
             if best >= INFINITE or low + scratch.offset[i, x] >= len(model.norm_cost):
                 scratch.marginal[i, x] = INFINITE
 
@@ -346,5 +356,7 @@ def update_block(model: Model, frames: Frames, t: int, b: int, scratch: Scratch)
     change = 0
     for i in range(k):
         j = scratch.members[i]
+        for x in range(scratch.count[i]):
+            scratch.marginal[i, x] //= k
         change += share_out(frames, t, k, j, i, frames.block_message[t, j], scratch)
     return change

@@ -73,7 +73,7 @@ def bound_node(
             return INFINITE
         bound += change
         for g in range(frames.group_at[t], frames.group_end[t]):
-            bound += update_group(model, frames, t, arena, g, scratch)
+            bound += update_group(model, frames, t, arena, g, scratch, passes & 1)
             if bound >= target:
                 return bound
         if bound >= target:
