@@ -662,11 +662,27 @@ def test_a_reader_that_leaves_early(folder, run, model):
     assert process.wait(timeout=60) == 1
 
 
-@pytest.mark.skipif("highs" not in available_oracles(), reason="needs highspy")
+ENDLESS = """
+import sys, time
+from oracles import register_oracle
+from oracles.enumeration import EnumerationOracle
+from opdisc.cli import main
+class Endless(EnumerationOracle):
+    name = "test:endless"
+    def solve(self, problem, options):
+        time.sleep(600)
+register_oracle(Endless.name, Endless)
+main(sys.argv[1:])
+"""
+
+
 def test_control_c_in_mid_search(folder):
-    process = start(
-        *[*WIDE, "--oracle", "highs", "--mechanism", "one_hot", "--time-limit", "120"],
-        prepare=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, *FIT, "--oracle", "test:endless"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not (Path("budget").exists() and Path("budget").stat().st_size):
