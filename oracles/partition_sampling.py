@@ -194,22 +194,30 @@ class PartitionSampler:
             raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
         draws = self._block_draws(bits)
         hypothesis = self._assembled(draws)
-        loss = self._problem.loss(hypothesis)
-        indices = self._envelope.score_indices([drawn.weights for drawn in draws])
-        if loss < self._envelope.certified(cell.bound, indices) - 1e-6 * max(1, abs(loss)):
-            raise InconsistentSolution("the loss must not be below its certified bound.")
-        chances = [pair for drawn in draws for pair in drawn.chances]
-        accepted, chance = accept(self._beta * loss + self._reference, cell.mass, chances, bits)
+        accepted, chance = False, 0.0
+        if self._problem.grid.contains(hypothesis):  # the norm budget may exclude it
+            accepted, chance = self._tested(cell, hypothesis, draws, bits)
         cell.trials += 1
         cell.accepted += chance
         self._trials += 1
         self._accepted += chance
-        if accepted and self._problem.grid.contains(hypothesis):
+        if accepted:
             return hypothesis
         # Only after the accept test: refining on a pending draw would favour or shun it.
         if cell.accepted < 0.6 * cell.trials:
             self._split(cell, region)
         return None
+
+    def _tested(
+        self, cell: Cell, hypothesis: Hypothesis, draws: Sequence[BlockDraw], bits: RandomBits
+    ) -> tuple[bool, float]:
+        """Run the accept test; return the decision and its probability."""
+        loss = self._problem.loss(hypothesis)
+        indices = self._envelope.score_indices([drawn.weights for drawn in draws])
+        if loss < self._envelope.certified(cell.bound, indices) - 1e-6 * max(1, abs(loss)):
+            raise InconsistentSolution("the loss must not be below its certified bound.")
+        chances = [pair for drawn in draws for pair in drawn.chances]
+        return accept(self._beta * loss + self._reference, cell.mass, chances, bits)
 
     def _tightened(self, cell: Cell, region: Region, bits: RandomBits) -> bool:
         """Tighten a fresh cell; return False with the probability that its mass shrank by."""
