@@ -1,0 +1,306 @@
+"""OPSamp (Neel, Roth, Vietri, Wu 2019, Algorithm 2): average tilted minimisers, then add noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from opdisc.domains import Domain, L1Ball
+from opdisc.errors import CalibrationError
+from opdisc.losses import LinearLoss, LossConstants, RowBounds
+from opdisc.mechanisms.base import NoiseSpec
+from opdisc.noise import geometric_distance
+from opdisc.opsamp_calibration import (
+    ROUND_UP,
+    SearchSpace,
+    chernoff_draws,
+    default_allowance,
+    lifted_space,
+    proven_stability,
+    published_draws,
+    published_stability,
+    release_error,
+    search_space,
+    tilt_spacing,
+)
+from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+
+StabilityBound = Literal["proven", "published"]
+
+_RATES_TRIED = 161
+_INFLATIONS = (1.25, 1.5, 1.75, 2.0, 2.5)
+_SUMMATION = 2.0**-44
+"""Bound on the relative rounding error of an average and of its map to parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledPublic:
+    """Everything the noise of OPSamp may depend on besides the mechanism itself.
+
+    Parameters
+    ----------
+    params : PrivacyParams
+        The target; delta must be positive.
+    relation : NeighboringRelation
+        Which tables are neighbours.
+    planned_rows : int
+        Number of rows the noise is tuned for: the public number of rows under replace-one, a
+        public guess otherwise. It affects accuracy only.
+    n_rows : int or None
+        Number of rows where it is public.
+    rows_per_unit : int
+        Public maximum of rows that one privacy unit contributes.
+    privacy_unit : str
+        What one neighbour changes, in words.
+    schema_digest : str
+        Identifies the public schema, if there is one.
+    assumptions : tuple of str
+        What the caller takes to be public; each becomes a condition.
+    """
+
+    params: PrivacyParams
+    relation: NeighboringRelation
+    planned_rows: int
+    n_rows: int | None = None
+    rows_per_unit: int = 1
+    privacy_unit: str = "one row"
+    schema_digest: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a public n under a relation that hides it, and impossible counts."""
+        for name in ("planned_rows", "rows_per_unit"):
+            if getattr(self, name) < 1:
+                raise CalibrationError(f"{name} must be >= 1, got {getattr(self, name)}.")
+        if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
+            raise CalibrationError("the number of rows is public under replace_one only.")
+
+    @property
+    def sensitivity(self) -> int:
+        """Row losses in which neighbours can differ."""
+        return self.relation.loss_sensitivity * self.rows_per_unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledSpec(NoiseSpec):
+    """What the calibration of OPSamp decided.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        Where the minimisers live.
+    draws : int
+        m, number of tilted minimisers that are averaged.
+    tilt_decay : Fraction
+        Decay of the tilts per lattice step.
+    tilt_step : float
+        Lattice spacing of the tilts, objective units per parameter unit.
+    tilt_centre : int
+        Lattice steps subtracted from every tilt: its mean, so that the tilts do not pull one way.
+    stability : float
+        S in parameter units: bound on the mean l1 distance between neighbours' minimisers.
+    l1_sensitivity : float
+        What the release noise covers, in parameter units, before rounding.
+    release_decay : Fraction
+        Decay of the release noise per lattice step.
+    expected_error : float
+        Bound on the mean excess loss for a convex loss and ``planned_rows`` rows, rows.
+    """
+
+    space: SearchSpace
+    draws: int
+    tilt_decay: Fraction
+    tilt_step: float
+    tilt_centre: int
+    stability: float
+    l1_sensitivity: float
+    release_decay: Fraction
+    expected_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledMechanism:
+    """OPSamp for one loss on one domain.
+
+    Parameters
+    ----------
+    loss : LinearLoss
+        Lipschitz on the domain; utility is bounded for convex ones only.
+    domain : Domain
+        Public parameter set.
+    bounds : RowBounds
+        Public bounds on one row.
+    stability : str
+        ``"proven"``, or ``"published"`` (the constants of Algorithm 2, about 31 times larger).
+    lift : bool or None
+        Tilt on a simplex that maps onto an l1 ball; None does where it lowers the error bound.
+    inflation : float or None
+        The average may differ by this many times S before delta is charged (the paper's 2); None
+        takes the value that predicts the smallest error with at most ``most_draws``.
+    tilt_rate : float or None
+        eta; None minimises the predicted error, from public inputs.
+    allowance : float or None
+        Certified gap that each solve may have, objective units, priced; None chooses one by eta.
+    allowance_share : float
+        Part of S that the chosen allowance may cost.
+    most_draws : int
+        Limit on m: small eta would want more.
+    project : bool
+        Whether the release is moved to the nearest point of the domain.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** (epsilon, delta)-DP if every solve is certified within the allowance
+    (docs/opsamp.md). For non-convex losses too; what is then not bounded is the error.
+
+    References
+    ----------
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2. Suggala, Netrapalli (2019).
+    """
+
+    loss: LinearLoss
+    domain: Domain
+    bounds: RowBounds
+    stability: StabilityBound = "proven"
+    lift: bool | None = None
+    inflation: float | None = None
+    tilt_rate: float | None = None
+    allowance: float | None = None
+    allowance_share: float = 0.02
+    most_draws: int = 10_000
+    project: bool = True
+    name: str = "opsamp"
+
+    def __post_init__(self) -> None:
+        """Refuse settings that contradict each other."""
+        if self.lift and not isinstance(self.domain, L1Ball):
+            raise CalibrationError("lift applies to an l1 ball only; drop it.")
+        if self.lift and self.stability == "published":
+            raise CalibrationError("lift needs the proven stability; the published has no lift.")
+        for name in ("tilt_rate", "allowance"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise CalibrationError(f"{name} must be finite and > 0, got {value}.")
+        if not 0 < self.allowance_share <= 10:
+            raise CalibrationError(
+                f"allowance_share must be in (0, 10], got {self.allowance_share}."
+            )
+
+    def calibrate(self, public: SampledPublic) -> SampledSpec:
+        """Return tilts, draws and release noise; no table is involved.
+
+        Raises
+        ------
+        CalibrationError
+            If the loss is not Lipschitz, delta is 0, or no tilt rate needs few enough draws.
+        """
+        found: SampledSpec | None = None
+        for space in self._spaces():
+            for rate, inflation in product(self._rates(space, public), self._inflations()):
+                spec = self._spec(space, rate, inflation, public)
+                fits = spec.draws <= self.most_draws
+                if fits and (found is None or spec.expected_error < found.expected_error):
+                    found = spec
+        if found is None:
+            raise CalibrationError(
+                f"OPSamp must need at most most_draws={self.most_draws} minimisations, it needs "
+                "more at every tilt rate tried; raise most_draws, epsilon or delta."
+            )
+        return found
+
+    def constants(self) -> LossConstants:
+        """Return the constants of one row's loss on the domain."""
+        return self.loss.constants(self.bounds, score_bound=self.domain.score_bound(self.bounds))
+
+    def _spaces(self) -> list[SearchSpace]:
+        plain, liftable = search_space(self.domain), isinstance(self.domain, L1Ball)
+        if not liftable or self.lift is False or self.stability == "published":
+            return [plain]
+        assert isinstance(self.domain, L1Ball)
+        lifted = lifted_space(self.domain)
+        return [lifted] if self.lift else [plain, lifted]
+
+    def _rates(self, space: SearchSpace, public: SampledPublic) -> list[float]:
+        """Return the tilt rates that are tried, around the one of the closed form."""
+        if self.tilt_rate is not None:
+            return [self.tilt_rate]
+        lipschitz = space.stretch * self.constants().lipschitz_l1
+        n, epsilon = public.planned_rows, public.params.epsilon
+        middle = math.sqrt(epsilon / n) / (4 * lipschitz * space.dimension)
+        return [float(middle * r) for r in np.geomspace(1e-4, 1e4, _RATES_TRIED)]
+
+    def _inflations(self) -> tuple[float, ...]:
+        return _INFLATIONS if self.inflation is None else (self.inflation,)
+
+    def _spec(
+        self, space: SearchSpace, rate: float, inflation: float, public: SampledPublic
+    ) -> SampledSpec:
+        constants, params = self.constants(), public.params
+        lipschitz = space.stretch * constants.lipschitz_l1
+        difference = public.sensitivity * lipschitz
+        allowance = self.allowance
+        if allowance is None:
+            allowance = default_allowance(
+                space, difference=difference, rate=rate, share=self.allowance_share
+            )
+        proven = proven_stability(space, difference=difference, rate=rate, allowance=allowance)
+        bound, theorem, status, draws = proven, "stability proven", CalibrationStatus.PROVEN, 0
+        if self.stability == "published":
+            bound, status = self._published(rate, lipschitz, allowance, proven)
+            draws = published_draws(space.total_width, min(bound, space.diameter), params.delta)
+            implied = status is CalibrationStatus.PROVEN
+            theorem = "stability as published" + (", implied by the proven" if implied else "")
+        bound = min(bound, space.diameter)
+        share = bound / space.diameter
+        draws = max(draws, chernoff_draws(share, inflation, params.delta))
+        covered = space.stretch * min(inflation * bound, space.diameter) * ROUND_UP
+        covered += _SUMMATION * space.stretch * space.total_width
+        d = self.domain.dimension
+        spacing = 2.0 ** math.floor(math.log2(covered / (64 * d)))
+        step = tilt_spacing(space, difference=difference, rate=rate)
+        tilt_decay = Fraction(rate) * Fraction(step)
+        # Rounding to the lattice moves each of d coordinates by at most one more step.
+        steps = Fraction(covered) / Fraction(spacing) + d
+        release_decay = Fraction(params.epsilon) / steps
+        scale = float(steps) * spacing / params.epsilon
+        return SampledSpec(
+            law="centred exponential tilts on a lattice; discrete Laplace on the average",
+            scales=(1.0 / rate, scale),
+            theorem=f"OPSamp, {theorem} (docs/opsamp.md)",
+            status=status,
+            allowance=allowance,
+            distance=geometric_distance(tilt_decay, draws * space.dimension)
+            + geometric_distance(release_decay, 2 * d),
+            spacing=spacing,
+            space=space,
+            draws=draws,
+            tilt_decay=tilt_decay,
+            tilt_step=step,
+            tilt_centre=round(1 / float(tilt_decay)),
+            stability=space.stretch * bound,
+            l1_sensitivity=covered,
+            release_decay=release_decay,
+            expected_error=space.mean_tilt / rate
+            + allowance
+            + public.planned_rows * release_error(self.domain, constants, scale, spacing),
+        )
+
+    def _published(
+        self, rate: float, lipschitz: float, allowance: float, proven: float
+    ) -> tuple[float, CalibrationStatus]:
+        bound = published_stability(
+            dimension=self.domain.dimension,
+            width=self.domain.diameter_linf,
+            lipschitz=lipschitz,
+            rate=rate,
+            allowance=allowance,
+        )
+        implied = min(bound, self.domain.diameter_l1) >= min(proven, self.domain.diameter_l1)
+        return bound, CalibrationStatus.PROVEN if implied else CalibrationStatus.PUBLISHED

@@ -1,0 +1,269 @@
+"""Run OPSamp: record, draw tilts, minimise each, check, average, add noise, release."""
+
+from __future__ import annotations
+
+import math
+import platform
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from opdisc.accounting import Ledger
+from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
+from opdisc.mechanisms.base import numerical_delta
+from opdisc.mechanisms.sampled import SampledMechanism, SampledPublic, SampledSpec
+from opdisc.mechanisms.sampled_receipt import SampledReceipt
+from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
+from opdisc.noise import EntropySource, discrete_laplace, geometric
+from opdisc.privacy import CalibrationStatus, Guarantee
+from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
+from oracles.regions import BoxRegion, L1Region, L2Region, Region, SimplexRegion
+from oracles.tilted_problem import TiltedProblem
+
+_NATIVE = {"global": "oracles.global_oracle:GlobalOracle"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledRelease:
+    """A parameter vector that may be published, and the promise that was kept.
+
+    Parameters
+    ----------
+    hypothesis : float array, shape (d,)
+        Read-only.
+    receipt : SampledReceipt
+        The privacy statement.
+    """
+
+    hypothesis: FloatArray
+    receipt: SampledReceipt
+
+
+def tilted_problem(
+    mechanism: SampledMechanism, X: ArrayLike, y: ArrayLike, *, lifted: bool = False
+) -> TiltedProblem:
+    """Return the loss of a table over the mechanism's search space, equal rows merged.
+
+    Parameters
+    ----------
+    mechanism : SampledMechanism
+        Loss, domain and bounds.
+    X : array-like of shape (n, d)
+        Rows within the public bounds.
+    y : array-like of shape (n,)
+        Labels or targets.
+    lifted : bool
+        Whether to write parameters of an l1 ball as differences over a simplex.
+
+    Raises
+    ------
+    CalibrationError
+        If a row is outside the public bounds: they set the noise, so clip first.
+    """
+    rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    bounds = mechanism.bounds
+    inside = np.abs(rows).max(initial=0.0) <= bounds.largest_coordinate
+    inside &= np.linalg.norm(rows, axis=1).max(initial=0.0) <= bounds.l2 * (1 + 1e-9)
+    if not mechanism.loss.is_classification:
+        inside &= np.abs(targets).max(initial=0.0) <= bounds.label
+    if not inside:
+        raise CalibrationError("rows must be within the public bounds that set the noise; clip.")
+    merged, counts = np.unique(np.column_stack([rows, targets]), axis=0, return_counts=True)
+    features = merged[:, :-1]
+    region = _region(mechanism.domain)
+    if lifted:
+        assert isinstance(mechanism.domain, L1Ball)
+        radius = mechanism.domain.radius
+        features = np.hstack([radius * features, -radius * features])
+        region = SimplexRegion(dimension=features.shape[1])
+    return TiltedProblem(
+        features=features,
+        targets=merged[:, -1],
+        weights=counts.astype(np.float64),
+        loss=mechanism.loss.name,
+        width=_width(mechanism),
+        region=region,
+        tilt=np.zeros(features.shape[1]),
+    )
+
+
+def _width(mechanism: SampledMechanism) -> float:
+    loss = mechanism.loss
+    return loss.width if isinstance(loss, RampLoss | HuberisedHingeLoss) else 1.0
+
+
+def _region(domain: Domain) -> Region:
+    if isinstance(domain, Box):
+        return BoxRegion(lower=domain.lower, upper=domain.upper)
+    if isinstance(domain, L1Ball):
+        return L1Region(dimension=domain.dimension, radius=domain.radius)
+    if isinstance(domain, L2Ball):
+        return L2Region(dimension=domain.dimension, radius=domain.radius)
+    if isinstance(domain, Simplex):
+        return SimplexRegion(dimension=domain.dimension)
+    raise CalibrationError("OPSamp takes a box, an l1 ball, an l2 ball or a simplex; choose one.")
+
+
+def run_sampled(
+    mechanism: SampledMechanism,
+    X: ArrayLike,
+    y: ArrayLike,
+    public: SampledPublic,
+    *,
+    entropy: EntropySource,
+    oracle: str | RealOracle = "auto",
+    options: DrawOptions | None = None,
+    ledger: Ledger | None = None,
+) -> SampledRelease:
+    """Release one parameter vector, or nothing.
+
+    Parameters
+    ----------
+    mechanism : SampledMechanism
+        What to run.
+    X : array-like of shape (n, d)
+        Rows within the public bounds.
+    y : array-like of shape (n,)
+        Labels (-1, +1) or targets.
+    public : SampledPublic
+        All that the noise may depend on.
+    entropy : EntropySource
+        Random bits; anything but the operating system's makes the receipt VOID.
+    oracle : str or RealOracle
+        Who minimises.
+    options : DrawOptions or None
+        Workers and progress.
+    ledger : Ledger or None
+        Where the budget is recorded, durably, before anything is drawn.
+
+    Returns
+    -------
+    SampledRelease
+
+    Raises
+    ------
+    OracleUnavailable, UnsupportedProblem
+        If the oracle cannot run here or cannot take the problem; nothing is spent.
+    UncertifiedRelease
+        If some minimisation was not certified within the allowance. The budget stays spent,
+        nothing is released, and the message says nothing of the table.
+
+    Notes
+    -----
+    **Guarantee.** As stated on the receipt. The noise is drawn once and never again.
+    """
+    options = options or DrawOptions()
+    spec = mechanism.calibrate(public)
+    problem = tilted_problem(mechanism, X, y, lifted=spec.space.lifted)
+    chosen = resolve_real_oracle(oracle, problem)
+    receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
+    if ledger is not None:
+        ledger.spend(receipt)
+    size = spec.draws * spec.space.dimension
+    steps = geometric(spec.tilt_decay, size, entropy)
+    steps = steps.reshape(spec.draws, -1) - spec.tilt_centre
+    tilts = steps.astype(np.float64) * spec.tilt_step
+    noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
+    points: FloatArray | None = None
+    # Whatever goes wrong from here on depends on the rows: say nothing more.
+    with suppress(Exception):
+        points = tilted_minimisers(problem, tilts, oracle, spec.allowance, options)
+    if points is None:
+        raise UncertifiedRelease(
+            f"a release needs every minimisation certified within {spec.allowance:g}, oracle "
+            f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
+            "another oracle or price a larger allowance."
+        )
+    return SampledRelease(hypothesis=_noisy(mechanism, spec, points, noise), receipt=receipt)
+
+
+def _noisy(
+    mechanism: SampledMechanism, spec: SampledSpec, points: FloatArray, noise: np.ndarray
+) -> FloatArray:
+    """Average, map to parameters, round to the lattice, add the noise, project."""
+    average = np.array([math.fsum(column) / len(points) for column in points.T])
+    if spec.space.lifted:
+        d = mechanism.domain.dimension
+        assert isinstance(mechanism.domain, L1Ball)
+        average = mechanism.domain.radius * (average[:d] - average[d:])
+    lattice = [
+        round(float(v) / spec.spacing) + int(z) for v, z in zip(average, noise, strict=True)
+    ]
+    released = np.array([k * spec.spacing for k in lattice], dtype=np.float64)
+    if mechanism.project:
+        released = mechanism.domain.project(released)
+    released.setflags(write=False)
+    return released
+
+
+def _receipt(
+    mechanism: SampledMechanism,
+    spec: SampledSpec,
+    public: SampledPublic,
+    oracle: RealOracle,
+    options: DrawOptions,
+    entropy: EntropySource,
+) -> SampledReceipt:
+    guarantee, conditions = _judgement(spec, oracle, options, entropy, public.assumptions)
+    versions = {"opdisc": version("opdisc"), "python": platform.python_version()}
+    versions |= real_oracle_versions(oracle.name)
+    epsilon = public.params.epsilon
+    return SampledReceipt(
+        mechanism=mechanism.name + (" (lifted)" if spec.space.lifted else ""),
+        theorem=spec.theorem,
+        calibration=spec.status.value,
+        epsilon=epsilon,
+        delta=public.params.delta,
+        delta_numerical=numerical_delta(spec.distance, epsilon),
+        relation=public.relation.value,
+        privacy_unit=public.privacy_unit,
+        sensitivity=public.sensitivity,
+        allowance=spec.allowance,
+        noise_law=spec.law,
+        noise_scales=spec.scales,
+        spacing=spec.spacing,
+        schema_digest=public.schema_digest,
+        n_rows=public.n_rows,
+        weights=(),
+        norm_budget=None,
+        oracle=oracle.name,
+        versions=tuple(sorted(versions.items())),
+        guarantee=guarantee.value,
+        conditions=conditions,
+        choice="",
+        loss=mechanism.loss.name,
+        domain=repr(mechanism.domain),
+        draws=spec.draws,
+        stability=spec.stability,
+    )
+
+
+def _judgement(
+    spec: SampledSpec,
+    oracle: RealOracle,
+    options: DrawOptions,
+    entropy: EntropySource,
+    assumptions: tuple[str, ...],
+) -> tuple[Guarantee, tuple[str, ...]]:
+    """Return what is promised, and the conditions or reasons in words."""
+    void = []
+    if not entropy.is_secure:
+        void.append("the random bits came from a seed, not from the operating system")
+    if spec.status is not CalibrationStatus.PROVEN:
+        void.append(f"the noise calibration is {spec.status.value}, not proven")
+    if void:
+        return Guarantee.VOID, tuple(void)
+    conditions = list(assumptions)
+    target = f"{type(oracle).__module__}:{type(oracle).__qualname__}"
+    if oracle.proves_partitions and _NATIVE.get(oracle.name) != target:
+        conditions.append(f"the lower bounds of the third-party oracle '{oracle.name}' are right")
+    within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
+    conditions.append(
+        f"'{oracle.name}' reaches the certified gap{within} on every table and every tilt"
+    )
+    return Guarantee.CONDITIONAL, tuple(conditions)
