@@ -1,0 +1,340 @@
+"""How many extra errors a mechanism may cost, before any budget is spent (docs/utility.md).
+
+The excess loss of a release is bounded by a function of the noise alone, whose law does not
+depend on the table. :func:`predict_error` reports an upper confidence limit of its quantile, by
+simulating that law, or a closed form where there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import Mechanism, NoiseSpec
+from opdisc.mechanisms.choice import build_mechanism
+from opdisc.mechanisms.objective_perturbation import BlockSpec, SphereSpec
+from opdisc.mechanisms.selection import GibbsSpec
+from opdisc.mechanisms.separator import SeparatorSpec
+from opdisc.privacy import PrivacyParams, PublicInputs
+from oracles import WeightGrid
+
+FloatArray = NDArray[np.float64]
+
+_CONFIDENCE = 0.999
+_SIMULATIONS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorPrediction:
+    """A bound on the excess loss of a release, for every table.
+
+    Parameters
+    ----------
+    mean : float
+        Bound on the expected excess, rows (estimated from the simulation where there is one).
+    quantile : float
+        The excess stays at or below this with probability ``level``, rows.
+    level : float
+        Probability over the mechanism's noise.
+    confidence : float
+        Probability over the simulation that ``quantile`` is large enough; 1 for closed forms.
+    rows : int or None
+        Rows of the table, where their number is public.
+    """
+
+    mean: float
+    quantile: float
+    level: float
+    confidence: float
+    rows: int | None
+
+    def __str__(self) -> str:
+        """Return the prediction as a sentence."""
+        of = "" if self.rows is None else f" of {self.rows:,}"
+        return (
+            f"with probability {self.level:.0%} at most {math.ceil(self.quantile):,} extra "
+            f"errors{of}"
+        )
+
+
+def predict_error(
+    mechanism: Mechanism,
+    public: PublicInputs,
+    quantile: float = 0.95,
+    *,
+    confidence: float = _CONFIDENCE,
+    simulations: int = _SIMULATIONS,
+    seed: int = 0,
+) -> ErrorPrediction:
+    """Return how many rows more than the best hypothesis a release may get wrong.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What would run.
+    public : PublicInputs
+        What it would be calibrated with; nothing is spent.
+    quantile : float
+        Level of the bound, in (0, 1).
+    confidence : float
+        Confidence of the simulated quantile, in (0, 1).
+    simulations : int
+        Simulated noise draws.
+    seed : int
+        Seed of the simulation, which involves no table.
+
+    Returns
+    -------
+    ErrorPrediction
+        Distribution-free: for every table.
+
+    Raises
+    ------
+    CalibrationError
+        If a level is impossible, there are too few simulations for it, or the mechanism has no
+        such bound.
+
+    Notes
+    -----
+    **Guarantee.** For every table, P[excess > ``result.quantile``] <= 1 - ``quantile``, where the
+    simulated figure is large enough with probability ``confidence``. Laws are simulated in double
+    precision on the same lattice. Never more than the number of rows, where that is public.
+
+    Examples
+    --------
+    >>> from opdisc.privacy import NeighboringRelation
+    >>> public = PublicInputs(
+    ...     params=PrivacyParams(epsilon=1.0, delta=0.0), grid=WeightGrid.box(8, 1),
+    ...     relation=NeighboringRelation.REPLACE_ONE, n_rows=15_682)
+    >>> print(predict_error(build_mechanism("exponential", public.grid)[0], public))
+    with probability 95% at most 24 extra errors of 15,682
+    """
+    for name, value in (("quantile", quantile), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
+    spec = mechanism.calibrate(public)
+    if isinstance(spec, GibbsSpec):
+        found = _gibbs_error(spec, public.grid.n_hypotheses, quantile)
+    else:
+        draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
+        limit = quantile_limit(draws, quantile, confidence)
+        found = (float(draws.mean()), limit, confidence)
+    rows = public.n_rows
+    most = math.inf if rows is None else float(rows)
+    return ErrorPrediction(
+        mean=min(found[0], most),
+        quantile=min(found[1], most),
+        level=quantile,
+        confidence=found[2],
+        rows=rows,
+    )
+
+
+def quantile_limit(draws: FloatArray, quantile: float, confidence: float) -> float:
+    """Return an order statistic that is at least the true quantile with the given confidence.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (N,)
+        Independent draws of the law.
+    quantile, confidence : float
+        In (0, 1).
+
+    Raises
+    ------
+    CalibrationError
+        If even the largest draw is not high enough for that confidence.
+
+    Notes
+    -----
+    The k-th smallest draw is below the true quantile only if at least k draws are, which has
+    probability at most ``P[Binomial(N, quantile) >= k]``.
+    """
+    count = len(draws)
+    rank = int(stats.binom.ppf(confidence, count, quantile)) + 1
+    while stats.binom.cdf(rank - 1, count, quantile) < confidence:
+        rank += 1
+    if rank > count:
+        raise CalibrationError(
+            f"a quantile of {quantile:g} at confidence {confidence:g} needs more than "
+            f"{count:,} simulations; raise simulations."
+        )
+    return float(np.partition(draws, rank - 1)[rank - 1])
+
+
+def simulated_excess(
+    spec: NoiseSpec, grid: WeightGrid, rng: np.random.Generator, simulations: int
+) -> FloatArray:
+    """Draw bounds on the excess loss from the noise law, shape (simulations,), rows.
+
+    Parameters
+    ----------
+    spec : NoiseSpec
+        Calibrated noise of blocks, the sphere or separators.
+    grid : WeightGrid
+        The hypotheses.
+    rng : numpy.random.Generator
+        Source of the simulation.
+    simulations : int
+        How many.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no bound for this kind of noise.
+    """
+    if isinstance(spec, BlockSpec):
+        total = np.zeros(simulations)
+        for block, rate in zip(spec.blocks, spec.rates, strict=True):
+            if rate > 0:
+                size = math.prod(grid.shape[j] for j in block)
+                total += spec.spacing * _block_steps(float(rate), size, rng, simulations)
+        return total + spec.allowance
+    if isinstance(spec, SphereSpec):
+        rounding = (grid.n_features + 2) * spec.spacing
+        return _sphere_excess(spec, grid.n_features + 1, rng, simulations) + (
+            spec.allowance + rounding
+        )
+    if isinstance(spec, SeparatorSpec):
+        return _separator_excess(spec, rng, simulations) + spec.allowance
+    raise CalibrationError("this mechanism has no bound on its errors that holds for every table.")
+
+
+def _block_steps(rate: float, size: int, rng: np.random.Generator, simulations: int) -> FloatArray:
+    """Draw "largest of ``size`` geometric variables minus a given one of them", lattice steps."""
+    own = np.floor(rng.exponential(size=simulations) / rate)
+    # The largest of k exponentials by inversion, stable for astronomically many.
+    log_uniform = np.log1p(-rng.random(simulations)) / (size - 1)
+    largest = np.floor(-np.log(-np.expm1(log_uniform)) / rate)
+    return np.asarray(np.maximum(largest - own, 0.0))
+
+
+def _sphere_excess(
+    spec: SphereSpec, dimension: int, rng: np.random.Generator, simulations: int
+) -> FloatArray:
+    """Draw ``|eta| - <eta, u>`` for a fixed unit vector u: its law is the same for every u."""
+    if spec.noise == "l2-laplace":
+        radius = spec.scale * rng.gamma(dimension, size=simulations)
+    else:
+        radius = spec.scale * np.sqrt(rng.chisquare(dimension, size=simulations))
+    half = (dimension - 1) / 2
+    cosine = 2 * rng.beta(half, half, size=simulations) - 1
+    return np.asarray(radius * (1 - cosine), dtype=np.float64)
+
+
+def _separator_excess(
+    spec: SeparatorSpec, rng: np.random.Generator, simulations: int
+) -> FloatArray:
+    """Draw ``sum_i max(0, eta_i)``: by symmetry the law of the best gain over a fixed pattern."""
+    total = np.zeros(simulations)
+    for _ in range(spec.size):
+        if spec.rate > 0:
+            steps = np.floor(rng.exponential(size=(2, simulations)) / float(spec.rate))
+            total += spec.spacing * np.maximum(steps[0] - steps[1], 0.0)
+        else:
+            total += np.maximum(spec.stddev * rng.standard_normal(simulations), 0.0)
+    # Gaussian tables are rounded once per coordinate: at most one spacing per separator.
+    return total if spec.rate > 0 else total + spec.size * spec.spacing
+
+
+def _gibbs_error(spec: GibbsSpec, size: int, level: float) -> tuple[float, float, float]:
+    """Return mean and quantile of the exponential mechanism's excess, in closed form.
+
+    With N = size - 1 others, ``P[excess >= t] <= x / (1 + x)`` with ``x = N exp(-beta t)``.
+    """
+    beta = float(spec.beta)
+    others = max(size - 1, 1)
+    quantile = (math.log(others) + math.log(level) - math.log1p(-level)) / beta
+    return math.log(size) / beta, max(quantile, 0.0), 1.0
+
+
+def plan_errors(
+    public: PublicInputs,
+    epsilons: Sequence[float],
+    mechanisms: Sequence[str] = ("auto",),
+    quantile: float = 0.95,
+) -> list[tuple[str, float, ErrorPrediction]]:
+    """Return what each mechanism would cost at each epsilon, for ``opdisc plan``.
+
+    Parameters
+    ----------
+    public : PublicInputs
+        Its epsilon is replaced.
+    epsilons : sequence of float
+        Budgets to consider.
+    mechanisms : sequence of str
+        Names of :data:`opdisc.mechanisms.choice.MECHANISMS`; those that cannot run on the grid are
+        left out.
+    quantile : float
+        Level of the bounds.
+
+    Returns
+    -------
+    list of (str, float, ErrorPrediction)
+        One entry per mechanism that can run and epsilon.
+    """
+    found = []
+    for name in mechanisms:
+        mechanism = build_mechanism(name, public.grid)[0]
+        for epsilon in epsilons:
+            params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+            try:
+                prediction = predict_error(mechanism, replace(public, params=params), quantile)
+            except CalibrationError:
+                continue
+            found.append((mechanism.name, epsilon, prediction))
+    return found
+
+
+def epsilon_for(
+    mechanism: Mechanism, public: PublicInputs, errors: float, quantile: float = 0.95
+) -> float:
+    """Return the smallest epsilon whose predicted quantile is at most a number of extra errors.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What would run.
+    public : PublicInputs
+        Its epsilon is replaced.
+    errors : float
+        Extra errors one is ready to accept, rows, > 0.
+    quantile : float
+        Level of the bound.
+
+    Returns
+    -------
+    float
+        Between 1e-4 and 1e3, to three digits, rounded up.
+
+    Raises
+    ------
+    CalibrationError
+        If even epsilon = 1000 does not suffice.
+    """
+
+    def predicted(epsilon: float) -> float:
+        params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+        try:
+            hidden = replace(public, params=params, n_rows=None)
+            return predict_error(mechanism, hidden, quantile).quantile
+        except CalibrationError:
+            return math.inf
+
+    low, high = -4.0, 3.0
+    if predicted(10**high) > errors:
+        raise CalibrationError(
+            f"no epsilon up to 1000 keeps this mechanism within {errors:g} extra errors; accept "
+            "more of them or shrink the grid."
+        )
+    while high - low > 2e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if predicted(10**middle) <= errors else (middle, high)
+    digits = 2 - math.floor(high)
+    return float(math.ceil(10**high * 10**digits) / 10**digits)
