@@ -24,8 +24,8 @@ from opdisc.arguments import (
 )
 from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
 from opdisc.errors import TableError
-from opdisc.mechanisms import Release, run_mechanism
-from opdisc.mechanisms.choice import build_mechanism
+from opdisc.mechanisms import Mechanism, Release, run_mechanism
+from opdisc.mechanisms.choice import build_mechanism, column_structure
 from opdisc.mechanisms.objective_perturbation import SphereNoise
 from opdisc.model_file import SavedModel
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
@@ -189,7 +189,7 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
             negatives=encoded.negatives,
             grid=grid,
         )
-        release = self._release(problem, public)
+        release = self._release(schema, problem, public)
         self._publish(schema, release)
         return self
 
@@ -207,11 +207,12 @@ class PrivateScorecardClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         budget = n_features if self.mechanism == "opdisc" else None
         return WeightGrid.box(n_features, bound, norm_budget=budget)
 
-    def _noise(self) -> SphereNoise:
-        return "l2-laplace"
+    def _mechanism(self, schema: Schema, grid: WeightGrid) -> tuple[Mechanism, str]:
+        """Return the mechanism and, if it was chosen automatically, the reason."""
+        return build_mechanism(self.mechanism, grid, structure=column_structure(schema))
 
-    def _release(self, problem: ZeroOneProblem, public: PublicInputs) -> Release:
-        mechanism, choice = build_mechanism(self.mechanism, problem.grid, noise=self._noise())
+    def _release(self, schema: Schema, problem: ZeroOneProblem, public: PublicInputs) -> Release:
+        mechanism, choice = self._mechanism(schema, problem.grid)
         ledger = self.ledger
         if ledger is not None and not isinstance(ledger, Ledger):
             ledger = Ledger(ledger)
@@ -387,8 +388,8 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             return super()._grid(n_features, bound)
         return WeightGrid.box(n_features, bound, norm_budget=self.norm_budget)
 
-    def _noise(self) -> SphereNoise:
-        return self.noise
+    def _mechanism(self, schema: Schema, grid: WeightGrid) -> tuple[Mechanism, str]:
+        return build_mechanism(self.mechanism, grid, noise=self.noise)
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):

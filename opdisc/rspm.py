@@ -7,12 +7,12 @@ from os import PathLike
 import numpy as np
 
 from opdisc.accounting import Ledger
-from opdisc.arguments import SchemaLike, parse_entropy
+from opdisc.arguments import SchemaLike
 from opdisc.estimators import PrivateScorecardClassifier
-from opdisc.mechanisms.base import Release, run_mechanism
+from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
-from opdisc.privacy import PublicInputs
-from oracles import Oracle, SolveOptions, ZeroOneProblem
+from opdisc.schema import Schema
+from oracles import Oracle, WeightGrid
 
 
 class RSPMClassifier(PrivateScorecardClassifier):
@@ -72,16 +72,5 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _release(self, problem: ZeroOneProblem, public: PublicInputs) -> Release:
-        ledger = self.ledger
-        if ledger is not None and not isinstance(ledger, Ledger):
-            ledger = Ledger(ledger)
-        return run_mechanism(
-            SeparatorMechanism(noise=self.noise, route=self.route),
-            problem,
-            public,
-            entropy=parse_entropy(self.random_state),
-            oracle=self.oracle,
-            options=SolveOptions(time_limit=self.time_limit),
-            ledger=ledger,
-        )
+    def _mechanism(self, schema: Schema, grid: WeightGrid) -> tuple[Mechanism, str]:
+        return SeparatorMechanism(noise=self.noise, route=self.route), ""

@@ -118,6 +118,11 @@ class SamplingMechanism(Protocol):
         """Who draws, on receipts."""
         ...
 
+    @property
+    def condition(self) -> str | None:
+        """What the draw's end rests on; None if it always ends with a hypothesis."""
+        ...
+
     def calibrate(self, public: PublicInputs) -> NoiseSpec:
         """Return the law; refuse with CalibrationError."""
         ...
@@ -213,7 +218,7 @@ def run_mechanism(
         perturbed = mechanism.perturb(problem, spec, entropy)
         hypothesis = _certified(perturbed, chosen, options, spec).hypothesis
     else:
-        hypothesis = mechanism.draw(problem, spec, entropy)
+        hypothesis = _drawn(mechanism, problem, spec, entropy)
     return Release(hypothesis=hypothesis, receipt=receipt)
 
 
@@ -255,6 +260,22 @@ def _certified(
     return solution
 
 
+def _drawn(
+    mechanism: SamplingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+) -> Hypothesis:
+    """Draw once; a sampler that stops without a draw says no more than that."""
+    hypothesis: Hypothesis | None = None
+    with suppress(Exception):
+        hypothesis = mechanism.draw(problem, spec, entropy)
+    if hypothesis is None:
+        raise UncertifiedRelease(
+            f"a release needs a complete draw, mechanism '{mechanism.name}' ended without one; "
+            "the budget is spent and nothing is released: raise its public cap or use a smaller "
+            "grid."
+        )
+    return hypothesis
+
+
 def _receipt(
     mechanism: Mechanism,
     spec: NoiseSpec,
@@ -264,7 +285,10 @@ def _receipt(
     entropy: EntropySource,
     choice: str,
 ) -> PrivacyReceipt:
-    guarantee, conditions = _judgement(spec, oracle, options, entropy, public.assumptions)
+    assumptions = public.assumptions
+    if isinstance(mechanism, SamplingMechanism) and mechanism.condition is not None:
+        assumptions = (*assumptions, mechanism.condition)
+    guarantee, conditions = _judgement(spec, oracle, options, entropy, assumptions)
     epsilon = public.params.epsilon
     searched = oracle.name if oracle is not None else getattr(mechanism, "sampler", "")
     return PrivacyReceipt(

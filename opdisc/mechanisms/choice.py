@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.objective_perturbation import (
@@ -12,7 +14,9 @@ from opdisc.mechanisms.objective_perturbation import (
 )
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
+from opdisc.schema import Schema
 from oracles import WeightGrid
+from oracles.column_groups import ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
 
 MECHANISMS = (
@@ -34,6 +38,7 @@ def build_mechanism(
     *,
     noise: SphereNoise = "l2-laplace",
     allowance: float = 0.0,
+    structure: tuple[ColumnGroup, ...] = (),
 ) -> tuple[Mechanism, str]:
     """Return a mechanism and, if it was chosen automatically, the reason.
 
@@ -47,6 +52,8 @@ def build_mechanism(
         Noise of the sphere, for ``"opdisc"``.
     allowance : float
         Certified gap that a release may have, rows; only where an oracle minimises.
+    structure : tuple of ColumnGroup
+        Public facts about the columns, for ``"exponential"``; see :func:`column_structure`.
 
     Raises
     ------
@@ -55,12 +62,15 @@ def build_mechanism(
     """
     if name == "auto":
         chosen, reason = choose_mechanism(grid)
-        return build_mechanism(chosen, grid, noise=noise, allowance=allowance)[0], reason
+        settled = build_mechanism(
+            chosen, grid, noise=noise, allowance=allowance, structure=structure
+        )
+        return settled[0], reason
     match name:
         case "permute_and_flip":
             return PermuteAndFlipMechanism(allowance=allowance), ""
         case "exponential":
-            return ExponentialMechanism(), ""
+            return ExponentialMechanism(structure=structure), ""
         case "block_one_hot":
             return BlockOneHotMechanism(blocks=even_blocks(grid), allowance=allowance), ""
         case "one_hot":
@@ -87,6 +97,19 @@ def choose_mechanism(grid: WeightGrid) -> tuple[str, str]:
         "block_one_hot",
         f"the grid's {size} weight combinations are too many to list; blocks of at most "
         f"{BLOCK_ASSIGNMENTS} come closest to one block",
+    )
+
+
+def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
+    """Return what a schema says about encoded columns: exclusive categories, nested thresholds."""
+    kinds: dict[str, Literal["exclusive", "nested", "free"]] = {
+        "categories": "exclusive",
+        "thresholds": "nested",
+        "binary": "free",
+    }
+    return tuple(
+        ColumnGroup(columns=attribute.indices, kind=kinds[attribute.kind])
+        for attribute in schema.attributes
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from opdisc.calibration import gibbs_weight
 from opdisc.errors import CalibrationError
@@ -13,8 +16,13 @@ from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, Block
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PublicInputs
 from oracles import Hypothesis, WeightGrid, ZeroOneProblem
+from oracles.column_groups import ColumnGroup
 from oracles.loss_levels import sample_by_enumeration
 from oracles.registry import ENUMERATION_LIMIT
+from oracles.sampling_options import SamplingOptions
+
+if TYPE_CHECKING:
+    from oracles.partition_sampling import PartitionSampler
 
 
 def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
@@ -89,31 +97,49 @@ class GibbsSpec(NoiseSpec):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialMechanism:
-    """An exact draw from ``P[w]`` proportional to ``exp(-beta * L(w))``.
+    """An exact draw from ``P[w]`` proportional to ``exp(-beta * L(w))``, on grids of any size.
 
     Parameters
     ----------
+    structure : tuple of ColumnGroup
+        Public facts about the columns, from the schema; they make large grids affordable and
+        change nothing else.
+    max_rounds : int or None
+        Public cap on the rounds of the sampler of large grids. A cap makes the guarantee
+        conditional, and reaching it releases nothing.
     name : str
         Name on receipts.
-    sampler : str
-        Who draws; printed on receipts.
 
     Notes
     -----
     **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta`` (docs/theory.md,
-    exponential-mechanism). Losses are integers and every decision is made in exact arithmetic.
+    exponential-mechanism). Losses are integers; grids that can be listed are drawn from by loss
+    level, larger ones by adaptive rejection over a partition, both exactly up to the distance on
+    the receipt.
 
     References
     ----------
     .. [1] McSherry, Talwar (2007), Theorem 6.
     """
 
+    structure: tuple[ColumnGroup, ...] = ()
+    max_rounds: int | None = None
     name: str = "exponential"
-    sampler: str = "exact draw by loss level over the enumerated grid"
+
+    @property
+    def sampler(self) -> str:
+        """Who draws."""
+        return "exact sampler: loss levels of a listed grid, else rejection over a partition"
+
+    @property
+    def condition(self) -> str | None:
+        """The cap on rounds, if there is one."""
+        if self.max_rounds is None:
+            return None
+        return f"a draw succeeds within {self.max_rounds} rounds on every table"
 
     def calibrate(self, public: PublicInputs) -> GibbsSpec:
-        """Return the inverse temperature."""
-        check_enumerable(public.grid, self.name)
+        """Return the inverse temperature; refuse grids that cannot be summed over."""
         beta = gibbs_weight(public.sensitivity, public.params.epsilon)
         return GibbsSpec(
             law="Gibbs law over all hypotheses, inverse temperature per row",
@@ -121,15 +147,38 @@ class ExponentialMechanism:
             theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            distance=0.0,
+            distance=self._distance(public.grid, beta),
             spacing=0.0,
             beta=beta,
         )
 
+    def _distance(self, grid: WeightGrid, beta: Fraction) -> float:
+        """Return the sampler's distance from its law, which depends on public facts only."""
+        if grid.n_assignments <= ENUMERATION_LIMIT:
+            return 0.0
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = ZeroOneProblem(
+            points=np.zeros((0, grid.n_features), dtype=np.int64),
+            positives=nothing,
+            negatives=nothing,
+            grid=grid,
+        )
+        return self._sampler(empty, beta).distance_bound
+
+    def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
+        from oracles.partition_sampling import PartitionSampler  # compiled code, slow to import
+
+        options = SamplingOptions(max_rounds=self.max_rounds)
+        return PartitionSampler(problem, beta, self.structure, options)
+
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
         assert isinstance(spec, GibbsSpec)
-        hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy)
+        if problem.grid.n_assignments <= ENUMERATION_LIMIT:
+            hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy)
+        else:
+            sampler = self._sampler(problem, spec.beta)
+            hypothesis, distance = sampler.draw(entropy), sampler.distance_bound
         if distance > spec.distance or not math.isfinite(distance):
             raise CalibrationError("the sampler must not be less exact than was calibrated.")
         return hypothesis

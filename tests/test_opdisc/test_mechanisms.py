@@ -31,6 +31,7 @@ from oracles import (
     get_oracle,
     solve,
 )
+from oracles.column_groups import ColumnGroup
 from oracles.enumeration import all_losses
 
 GRID = WeightGrid.box(4, 1)
@@ -364,8 +365,8 @@ def test_an_allowance_that_would_shrink_the_noise_is_refused(build, allowance):
         build(allowance=allowance).calibrate(public())
 
 
-@pytest.mark.parametrize("mechanism", [PermuteAndFlipMechanism(), ExponentialMechanism()])
-def test_grids_too_large_to_list_are_refused_before_anything_is_spent(mechanism, tmp_path):
+def test_grids_too_large_to_list_are_refused_before_anything_is_spent(tmp_path):
+    mechanism = PermuteAndFlipMechanism()
     large = public(grid=WeightGrid.box(20, 1))
     ledger = Ledger(tmp_path / "ledger")
     problem = ZeroOneProblem(
@@ -395,3 +396,49 @@ def test_blocks_partition_the_coordinates_evenly():
     assert {len(block) for block in blocks} <= {4, 5} and len(blocks) == 8
     mixed = WeightGrid(values=((0, 1),) * 3 + ((-2, -1, 0, 1, 2),) * 4)
     assert all(math.prod(mixed.shape[j] for j in b) <= 243 for b in even_blocks(mixed))
+
+
+def wide_problem(seed: int = 0) -> tuple[ZeroOneProblem, tuple[ColumnGroup, ...]]:
+    """Sixteen coordinates (3^16 hypotheses): three one-hot attributes of five, and intercept."""
+    rng = np.random.default_rng(seed)
+    points = np.zeros((60, 16), dtype=np.int64)
+    points[:, 0] = 1
+    groups = tuple(
+        ColumnGroup(columns=tuple(range(1 + 5 * k, 6 + 5 * k)), kind="exclusive") for k in range(3)
+    )
+    for group in groups:
+        points[np.arange(60), rng.choice(group.columns, 60)] = 1
+    problem = ZeroOneProblem(
+        points=points,
+        positives=rng.integers(0, 30, 60),
+        negatives=rng.integers(0, 30, 60),
+        grid=WeightGrid.box(16, 1),
+    )
+    return problem, groups
+
+
+@pytest.mark.slow
+def test_the_exponential_mechanism_draws_from_grids_that_cannot_be_listed():
+    problem, groups = wide_problem()
+    inputs = public(0.5, grid=problem.grid)
+    release = run_mechanism(
+        ExponentialMechanism(structure=groups), problem, inputs, entropy=SystemEntropy()
+    )
+    assert problem.grid.contains(release.hypothesis)
+    assert release.receipt.guarantee == "HOLDS"
+    assert 0 < release.receipt.delta_numerical < 1e-20
+
+
+@pytest.mark.slow
+def test_a_cap_on_rounds_is_conditional_and_fails_closed(tmp_path):
+    problem, groups = wide_problem()
+    inputs = public(0.5, grid=problem.grid)
+    roomy = ExponentialMechanism(structure=groups, max_rounds=10**9)
+    released = run_mechanism(roomy, problem, inputs, entropy=SystemEntropy())
+    assert released.receipt.guarantee == "CONDITIONAL"
+    assert "1000000000 rounds" in released.receipt.conditions[0]
+    ledger = Ledger(tmp_path / "ledger")
+    tight = ExponentialMechanism(structure=groups, max_rounds=0)
+    with pytest.raises(UncertifiedRelease, match="nothing is released"):
+        run_mechanism(tight, problem, inputs, entropy=SystemEntropy(), ledger=ledger)
+    assert len(ledger.spendings()) == 1
