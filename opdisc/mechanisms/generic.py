@@ -46,6 +46,8 @@ class TableMinimum:
         Where the noise comes from.
     sampler : str
         Who answers; printed on receipts.
+    condition : None
+        The minimum is always found.
 
     Notes
     -----
@@ -54,6 +56,7 @@ class TableMinimum:
 
     inner: PerturbingMechanism
     sampler: str = _SAMPLER
+    condition: None = None
 
     @property
     def name(self) -> str:
@@ -82,6 +85,8 @@ class TableGibbs:
         Name on receipts.
     sampler : str
         Who draws; printed on receipts.
+    condition : None
+        A draw always ends.
 
     Notes
     -----
@@ -91,6 +96,7 @@ class TableGibbs:
 
     name: str = "exponential"
     sampler: str = "exact draw by loss level over an explicit table"
+    condition: None = None
 
     def calibrate(self, public: PublicInputs) -> GibbsSpec:
         """Return the inverse temperature per row."""
