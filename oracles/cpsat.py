@@ -97,8 +97,8 @@ class CpSatOracle:
                 seconds = time.perf_counter() - started
                 incumbent = message["incumbent"]
                 options.progress(
-                    None if incumbent is None else (incumbent + offset) * problem.unit,
-                    (message["bound"] + offset) * problem.unit,
+                    None if incumbent is None else (round(incumbent) + offset) * problem.unit,
+                    float(_integer_bound(message["bound"]) + offset) * problem.unit,
                     seconds,
                 )
 
@@ -217,13 +217,16 @@ def _claim(
             limit=limit or Limit.UNKNOWN,
             nodes=answer["nodes"],
         )
-    # The bound is an integer that CP-SAT hands over as a float, exact below 2**53.
-    bound = answer["bound"]
     return Claim(
         hypothesis=hypothesis,
         objective=problem.objective(hypothesis),
-        dual_bound=math.floor(bound + 1e-6) + offset if math.isfinite(bound) else -math.inf,
+        dual_bound=_integer_bound(answer["bound"]) + offset,
         termination=termination,
         limit=limit,
         nodes=answer["nodes"],
     )
+
+
+def _integer_bound(bound: float) -> int | float:
+    """Return the integer that CP-SAT proved and hands over as a float, scaled and unscaled."""
+    return math.floor(bound + 1e-6) if math.isfinite(bound) else -math.inf

@@ -150,13 +150,16 @@ def _public_bound(problem: ZeroOneProblem) -> int:
 def _add_weights(
     program: ProgramBuilder, problem: ZeroOneProblem
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Add the choice binaries and one integer ``w_j`` each, which keeps the score rows sparse."""
+    """Add the choice binaries and the ``w_j`` they make, which keep the score rows sparse.
+
+    The ``w_j`` need not be declared integer: the choices leave them no freedom.
+    """
     grid = problem.grid
     choices = tuple(program.variables([0.0] * len(allowed)) for allowed in grid.values)
     weights = []
     for columns, allowed in zip(choices, grid.values, strict=True):
         program.row(1, 1, columns, np.ones(len(columns)))
-        weight = program.variable(0.0, lower=allowed[0], upper=allowed[-1])
+        weight = program.variable(0.0, lower=allowed[0], upper=allowed[-1], integer=False)
         program.row(0, 0, (*columns, weight), (*allowed, -1))
         weights.append(weight)
     if grid.norm_budget is not None:

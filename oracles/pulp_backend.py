@@ -85,7 +85,8 @@ class PulpOracle:
         started = time.perf_counter()
         arguments = self._profile.arguments(problem, options)
         program = formulate(problem, self.formulation, tolerance=TOLERANCE)
-        model, variables = _model(program)
+        scale = problem.steps_per_row if self._profile.in_steps else 1
+        model, variables = _model(program, scale)
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - started)
             arguments["timeLimit"] = max(left, 1e-3)
@@ -183,7 +184,7 @@ class PulpOracle:
             return float(lowered_bound(problem, native, objective, gap))
         if termination is not Termination.OPTIMAL:
             return -math.inf
-        return objective - (gap + cbc_increment(problem)) * problem.steps_per_row
+        return objective - gap * problem.steps_per_row - cbc_increment(problem)
 
     @staticmethod
     def _report(
@@ -195,8 +196,8 @@ class PulpOracle:
             options.progress(incumbent, claim.dual_bound * problem.unit, seconds)
 
 
-def _model(program: Formulation) -> tuple[Any, list[Any]]:
-    """Return the program as a PuLP problem, and its variables in order."""
+def _model(program: Formulation, scale: int = 1) -> tuple[Any, list[Any]]:
+    """Return the program as a PuLP problem, its costs times ``scale``, and its variables."""
     import pulp
 
     model = pulp.LpProblem("oracle", pulp.LpMinimize)
@@ -208,7 +209,11 @@ def _model(program: Formulation) -> tuple[Any, list[Any]]:
         )
     ]
     model += pulp.LpAffineExpression(
-        [(v, c) for v, c in zip(variables, program.objective.tolist(), strict=True) if c != 0]
+        [
+            (v, c)
+            for v, c in zip(variables, (program.objective * scale).tolist(), strict=True)
+            if c != 0
+        ]
     )
     columns, coefficients = program.columns.tolist(), program.coefficients.tolist()
     starts = program.starts.tolist()

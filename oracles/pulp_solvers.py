@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oracles.errors import InvalidOption
-from oracles.highs import highs_options, stopping_gap
+from oracles.highs import FLOAT_GAP, highs_options, stopping_gap
 from oracles.interface import SolveOptions
 from oracles.problem import ZeroOneProblem
 from oracles.solution import Limit, Termination
@@ -42,6 +42,9 @@ class SolverProfile:
         Maps problem and options to the arguments of the class, time limit aside.
     native_bound : callable or None
         Reads the dual bound from the solver's model, in rows, the objective's constant left out.
+    in_steps : bool
+        Whether the objective is given in objective units instead of rows, so that a lattice is
+        the integers: for solvers whose tolerances cannot all be set.
     proves : bool
         Whether an "Optimal Solution Found" is to be believed.
     """
@@ -49,6 +52,7 @@ class SolverProfile:
     classes: tuple[str, ...]
     arguments: Callable[[ZeroOneProblem, SolveOptions], dict[str, Any]]
     native_bound: Callable[[Any], float] | None = None
+    in_steps: bool = False
     proves: bool = True
 
 
@@ -68,10 +72,13 @@ def _cbc_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, 
     _check_seed("CBC", options.seed)
     return {
         "gapRel": 0.0,
-        "gapAbs": stopping_gap(problem, options.absolute_gap),
+        "gapAbs": stopping_gap(problem, options.absolute_gap) * problem.steps_per_row,
         "threads": options.threads,
         "options": [
-            f"increment {cbc_increment(problem):.3e}",
+            # With its integer preprocessing, CBC 2.10 "proved" a wrong optimum in 2 of 1,000
+            # random problems with at most 12 points; without it, in none of 14,000.
+            "preprocess off",
+            f"increment {cbc_increment(problem):.0e}",
             f"randomSeed {options.seed}",
             f"randomCbcSeed {options.seed}",
         ],
@@ -79,11 +86,11 @@ def _cbc_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, 
 
 
 def cbc_increment(problem: ZeroOneProblem) -> float:
-    """Return by how much, in rows, CBC may require a new incumbent to be better than the last.
+    """Return by how much, in objective units, CBC may require an incumbent to improve.
 
-    Its default, 1e-4, would hide improvements on a fine lattice.
+    Its default, 1e-4, is harmless on a lattice, whose steps are 1 here.
     """
-    return min(1e-4, problem.unit / 16) if problem.is_exact else 1e-9
+    return 1e-4 if problem.is_exact else FLOAT_GAP
 
 
 def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
@@ -117,7 +124,9 @@ _PROFILES = {
         arguments=_highs_arguments,
         native_bound=lambda model: float(model.getInfo().mip_dual_bound),
     ),
-    "CBC": SolverProfile(classes=("COIN_CMD", "PULP_CBC_CMD"), arguments=_cbc_arguments),
+    "CBC": SolverProfile(
+        classes=("COIN_CMD", "PULP_CBC_CMD"), arguments=_cbc_arguments, in_steps=True
+    ),
     "SCIP": SolverProfile(
         classes=("SCIP_PY",),
         arguments=_scip_arguments,

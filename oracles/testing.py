@@ -31,6 +31,7 @@ __all__ = ["KINDS", "ConformanceReport", "brute_force", "check_oracle", "random_
 
 _INSTANT = 1e-6
 _ROWS_OF_SLACK = 2.0
+_ROUNDING = 1e-9  # rows: progress is reported in floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +158,7 @@ class _Kit:
         slack = _slack(problem, optimum, self.oracle)
         self._require_valid(name, problem, claim, optimum, slack)
         _require(
-            watch.is_valid(optimum * problem.unit, slack * problem.unit),
+            watch.is_valid(optimum * problem.unit, slack * problem.unit + _ROUNDING),
             self.oracle,
             "must report only bounds below and incumbents above the optimum",
             name,

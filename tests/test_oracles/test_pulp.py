@@ -8,6 +8,7 @@ import pytest
 import oracles
 from oracles import InvalidOption, Limit, OracleUnavailable, SolveOptions, Termination
 from oracles.pulp_solvers import SOLUTION_STATUS, installed_solvers, solver_profile
+from oracles.sample_problems import brute_force
 
 pulp = pytest.importorskip("pulp")
 from oracles.pulp_backend import PulpOracle  # noqa: E402
@@ -129,6 +130,19 @@ def test_files_go_away_when_the_solver_fails(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         oracle.solve(problem, SolveOptions())
     assert os.listdir(tmp_path) == []
+
+
+def test_preprocessing_does_not_cut_off_the_optimum(solver):
+    """With its integer preprocessing on, CBC 2.10 claims -5 here and calls it optimal."""
+    problem = oracles.ZeroOneProblem(
+        points=[[0, 1], [1, 0], [0, 1], [1, 1], [0, 0], [1, 1], [0, 0]],
+        positives=[-1, -3, -5, 0, -6, 3, -6],
+        negatives=[4, 2, 3, -3, 6, 0, 0],
+        grid=oracles.WeightGrid(values=((-4, -2, 2, 4), (-3, 1, 3)), norm_budget=12),
+    )
+    assert min(brute_force(problem).values()) == -6
+    solution = oracles.solve(problem, PulpOracle(solver))
+    assert solution.certificate.primal_bound == -6
 
 
 def test_progress_is_reported_once_at_the_end(solver):
