@@ -13,7 +13,7 @@ from typing import Literal
 from oracles.errors import InvalidOption, InvalidProblem, UnsupportedProblem
 from oracles.problem import IntArray, WeightGrid
 
-LARGEST_BLOCK = 4_000_000
+LARGEST_BLOCK = 100_000_000
 """Largest table work of one block (entries, weighted by the number of factors)."""
 
 
@@ -130,12 +130,18 @@ def choose_blocks(
 def _work(groups: Sequence[ColumnGroup], sizes: Sequence[Sequence[int]]) -> float:
     """Estimate the table work of a block in which every combination occurs."""
     joint = [math.prod(map(float, s)) for s in sizes]
-    # Contexts of single columns multiply; those of one-hot attributes touch few variables each.
-    patterns = [2.0 if len(g.columns) == 1 else 1.0 for g in groups]
+    patterns = [len(g.columns) + 1.0 for g in groups]
+    # Of the enumerated groups the widest varies slowest: a context touches one of its one-hot
+    # columns only, so its factor is looked up for that column's weights alone.
+    spared = [
+        math.prod(map(float, s[1:])) if g.kind == "exclusive" else 1.0
+        for g, s in zip(groups, sizes, strict=True)
+    ]
     best = math.inf
     for last in range(len(groups)):
         core = math.prod(joint[:last] + joint[last + 1 :])
-        factors = 1 + math.prod(patterns[:last] + patterns[last + 1 :]) / 16
+        contexts = math.prod(patterns[:last] + patterns[last + 1 :])
+        factors = 1 + contexts / max(spared[:last] + spared[last + 1 :], default=1.0)
         own = float(sum(sizes[last]))
         if groups[last].kind == "nested":
             totals = [1 + sum(s - 1 for s in sizes[last][:i]) for i in range(len(sizes[last]) + 1)]
@@ -159,8 +165,8 @@ def _local_search(
             part = [i for i in range(len(groups)) if owner[i] == b]
             total += _work([groups[i] for i in part], [sizes[i] for i in part])
             spread.append(sum(_reach(groups[i], reach[i]) for i in part))
-        # Thresholds per point, and children per split, grow with the narrower block's scores.
-        return total * (2 + 2 * sorted(spread)[0])
+        # Thresholds per point and children per split both grow with the narrower block's scores.
+        return float(total * (2 + 2 * sorted(spread)[0]) ** 2)
 
     order = sorted(range(len(groups)), key=lambda i: -math.prod(map(float, sizes[i])))
     owner = [0] * len(groups)
