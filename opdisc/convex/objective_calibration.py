@@ -146,8 +146,12 @@ def smallest_ridge(epsilon: float, smoothness: float) -> float:
 
 
 def ridge_for_share(epsilon: float, smoothness: float, share: float) -> float:
-    """Return the ridge at which the curvature takes ``share`` of epsilon, 0 < share < 1."""
-    return smallest_ridge(share * epsilon, smoothness) * _ROUND_UP**2
+    """Return the ridge at which the curvature takes ``share`` of epsilon, 0 < share < 1.
+
+    At least a hundredth of a row's curvature, however large epsilon is: less would only make the
+    minimiser's work harder.
+    """
+    return max(smallest_ridge(share * epsilon, smoothness) * _ROUND_UP**2, 0.01 * smoothness)
 
 
 def predicted_choice(

@@ -280,7 +280,7 @@ def svrg(
     Notes
     -----
     **Guarantee.** The anchor gradient is a Gaussian release of sensitivity kL in the sum scale; an
-    inner step adds noise to a sum of ``grad l_i(theta) - grad l_i(anchor)`` over sampled rows, each
+    inner step adds noise to a sum of ``grad l_i(theta) - grad l_i(anchor)`` over a sample, each
     of norm at most 2L. W17 leaves its constants open, and its amplification claim is not used:
     the anchor touches every row, but only once an epoch (docs/convex.md, entry
     "variance-reduced").

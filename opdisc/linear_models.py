@@ -1,0 +1,479 @@
+"""scikit-learn estimators over the convex mechanisms: public bounds in, weights out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from opdisc.accounting import Ledger
+from opdisc.arguments import (
+    SchemaLike,
+    as_table,
+    label_assumptions,
+    parse_entropy,
+    parse_relation,
+    parse_schema,
+)
+from opdisc.convex import (
+    ConvexPublic,
+    ConvexRelease,
+    Rows,
+    approximate_minima,
+    objective_perturbation,
+    output_perturbation,
+)
+from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.features import LinearFeatures
+from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
+from opdisc.domains import L2Ball
+from opdisc.encoding import encode_features, encode_label_values, require_both_classes
+from opdisc.errors import CalibrationError, TableError
+from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
+from opdisc.noise import EntropySource
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+
+FloatArray = NDArray[np.float64]
+
+Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
+
+_MARGIN = 8.0
+"""Radius of the default domain times the bound on a row: the largest score a model can give."""
+
+
+def _objective(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    return objective_perturbation(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+
+
+def _minima(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    return approximate_minima(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+
+
+def _output(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    chosen = _output_ridge(public) if ridge is None else ridge
+    return output_perturbation(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
+
+
+def _output_ridge(public: ConvexPublic) -> float:
+    """Return the ridge that balances its bias with noise of length ``p k L / (epsilon ridge)``.
+
+    Both in the units of the sum of losses: ``ridge R^2 / 2`` against ``curvature |noise|^2 / 2``
+    with the curvature of a public number of rows.
+    """
+    constants = public.unbounded_constants
+    noise = public.dimension * public.gradient_sensitivity / public.params.epsilon
+    curvature = public.step_rows * constants.smoothness_l2 / public.dimension
+    radius = 5.0 / public.bounds.l2
+    return float((2 * curvature * noise**2 / radius**2) ** (1 / 3))
+
+
+def _sgd(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    batches = BatchPlan(batch=max(1.0, 0.05 * public.step_rows), steps=200)
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return noisy_sgd(rows, public, batches, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+
+
+def _descent(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return gradient_descent(
+        rows, public, steps=60, ridge=mean_ridge, entropy=entropy, ledger=ledger
+    )
+
+
+def _accelerated(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("accelerated_mirror_descent", ridge)
+    return accelerated_mirror_descent(rows, public, steps=20, entropy=entropy, ledger=ledger)
+
+
+def _mirror(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("mirror_descent", ridge)
+    return mirror_descent(rows, public, entropy=entropy, ledger=ledger)
+
+
+def _svrg(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    epochs = SVRGPlan(epochs=5, inner=20, batch=max(1.0, 0.05 * public.step_rows))
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+
+
+def _refuse_ridge(mechanism: str, ridge: float | None) -> None:
+    if ridge is not None:
+        raise CalibrationError(f"{mechanism} takes no ridge, got ridge={ridge!r}; omit it.")
+
+
+_RUNNERS: dict[str, Runner] = {
+    "auto": _objective,
+    "objective_perturbation": _objective,
+    "approximate_minima": _minima,
+    "output_perturbation": _output,
+    "noisy_sgd": _sgd,
+    "gradient_descent": _descent,
+    "accelerated_mirror_descent": _accelerated,
+    "mirror_descent": _mirror,
+    "svrg": _svrg,
+}
+
+
+class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the two classifiers share; see :class:`PrivateLogisticRegression`."""
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        rows_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.data_norm = data_norm
+        self.schema = schema
+        self.relation = relation
+        self.ridge = ridge
+        self.rows_guess = rows_guess
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> LinearLoss:
+        raise NotImplementedError
+
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
+        """Learn weights.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows. With a schema: its columns. Without: numbers, and rows longer than
+            ``data_norm`` are shortened to it.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError, SchemaError, TableError
+            If an argument, the schema or the table is not acceptable, or a bound is missing.
+        UncertifiedRelease
+            If the minimiser missed its accuracy; the budget stays spent.
+        """
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        if self.mechanism not in _RUNNERS:
+            known = ", ".join(_RUNNERS)
+            raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
+        relation = parse_relation(self.relation)
+        self._require_bound()
+        if self.schema is None:
+            features, rows, assumptions = self._numeric(X, y)
+            about: dict[str, Any] = {"assumptions": assumptions}
+        else:
+            schema = parse_schema(self.schema)
+            features, rows = self._encoded(schema, X, y)
+            about = {
+                "rows_per_unit": schema.rows_per_unit,
+                "privacy_unit": schema.privacy_unit,
+                "schema_digest": schema.digest(),
+            }
+        dimension = rows.X.shape[1]
+        public = ConvexPublic(
+            params=params,
+            relation=relation,
+            loss=self._loss(),
+            bounds=features.bounds,
+            dimension=dimension,
+            domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
+            n_rows=rows.n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
+            rows_guess=self.rows_guess,
+            **about,
+        )
+        ledger = self.ledger
+        if ledger is not None and not isinstance(ledger, Ledger):
+            ledger = Ledger(ledger)
+        run = _RUNNERS[self.mechanism]
+        release = run(rows, public, self.ridge, parse_entropy(self.random_state), ledger)
+        self.receipt_ = release.receipt
+        coefficients, intercept = features.weights(release.theta)
+        self.coef_ = coefficients.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
+        return self
+
+    def _require_bound(self) -> None:
+        if (self.schema is None) == (self.data_norm is None):
+            raise CalibrationError(
+                "a public bound on the rows is needed, and one only: give data_norm (the largest "
+                "Euclidean norm of a row) or a schema."
+            )
+        norm = self.data_norm
+        if norm is not None and not (
+            isinstance(norm, int | float | np.number) and 0 < norm < math.inf
+        ):
+            raise CalibrationError(f"data_norm must be finite and > 0, got {norm!r}.")
+
+    def _numeric(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[LinearFeatures, Rows, tuple[str, ...]]:
+        assert self.data_norm is not None
+        values, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(labels)}."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError("y must hold rows of both classes, it has one class.")
+        signs = np.where(labels == self.classes_[1], 1.0, -1.0)
+        features = LinearFeatures.of_norm(values.shape[1], self.data_norm)
+        negative, positive = self.classes_.tolist()
+        assumptions = label_assumptions(negative, positive)
+        return features, features.numeric_rows(values, signs), assumptions
+
+    def _encoded(
+        self, schema: Any, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[LinearFeatures, Rows]:
+        table, labels = as_table(X, schema), column_or_1d(y, warn=True)
+        if len(labels) != len(table):
+            raise TableError("X and y must have the same number of rows.")
+        signs = encode_label_values(labels, schema)
+        require_both_classes(signs)
+        features = LinearFeatures.of_schema(schema)
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.columns)
+        self.feature_names_in_ = np.array(schema.columns, dtype=object)
+        self.classes_ = np.array(schema.classes)
+        return features, features.encoded_rows(encode_features(table, schema), signs)
+
+    def decision_function(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return each row's score, shape (n_samples,); above 0 means the positive class."""
+        check_is_fitted(self)
+        if self.schema is None:
+            values = validate_data(self, X, dtype=np.float64, reset=False)
+        else:
+            values = encode_features(as_table(X, self.schema_), self.schema_)[:, 1:]
+        return np.asarray(values @ self.coef_[0] + self.intercept_[0])
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, shape (n_samples,)."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare a binary classifier."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class PrivateLogisticRegression(_PrivateLinearClassifier):
+    """Logistic regression under differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss, > 0.
+    delta : float, default 0.0
+        In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
+    mechanism : str, default "auto"
+        "auto" (objective perturbation with the noise of smaller predicted error),
+        "objective_perturbation", "approximate_minima", "output_perturbation", "noisy_sgd",
+        "gradient_descent", "accelerated_mirror_descent", "mirror_descent" or "svrg". All but the
+        first three need delta > 0.
+    data_norm : float or None
+        Public bound on a row's Euclidean norm; longer rows are shortened to it, in ``fit`` only.
+        The intercept's constant column is added after that and counts in the sensitivity.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        Public facts instead of ``data_norm``: the bound follows from the encoding.
+    relation : str, default "replace_one"
+        "replace_one" (the number of rows is public) or "add_or_remove_one".
+    ridge : float or None
+        Quadratic regularisation ``(ridge/2)|theta|^2`` of the sum of losses, intercept included,
+        in units of rows scaled as above. None takes a public default.
+    rows_guess : int or None
+        Public constant near the number of rows; step sizes want one under add-or-remove-one.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_columns)
+        Weights of the columns (encoded ones with a schema).
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    classes_ : ndarray of shape (2,)
+        Negative and positive label.
+    receipt_ : ConvexReceipt
+        The privacy statement.
+    n_features_in_ : int
+        Raw columns.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; proofs in docs/convex.md. **Assumes.** The bounds
+    were written down without looking at the private rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0]] * 200)
+    >>> model = PrivateLogisticRegression(epsilon=2.0, data_norm=1.0).fit(X, X[:, 0])
+    >>> model.predict([[1.0, 0.0], [0.0, 1.0]]).tolist()
+    [1.0, 0.0]
+    >>> model.receipt_.guarantee
+    'CONDITIONAL'
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        rows_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            mechanism,
+            data_norm,
+            schema,
+            relation,
+            ridge,
+            rows_guess,
+            ledger,
+            random_state,
+        )
+
+    def _loss(self) -> LinearLoss:
+        return LogisticLoss()
+
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the fitted probability of each class, shape (n_samples, 2)."""
+        positive = special.expit(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def predict_log_proba(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the logarithm of :meth:`predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+
+class PrivateLinearSVC(_PrivateLinearClassifier):
+    """A linear support vector classifier under differential privacy, with a smoothed hinge.
+
+    Parameters
+    ----------
+    epsilon, delta, mechanism, data_norm, schema, relation, ridge, rows_guess, ledger, random_state
+        As in :class:`PrivateLogisticRegression`.
+    width : float, default 0.5
+        Half-width of the parabola that replaces the hinge's kink.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; see docs/convex.md.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        rows_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        width: float = 0.5,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            mechanism,
+            data_norm,
+            schema,
+            relation,
+            ridge,
+            rows_guess,
+            ledger,
+            random_state,
+        )
+        self.width = width
+
+    def _loss(self) -> LinearLoss:
+        return HuberisedHingeLoss(self.width)
