@@ -71,7 +71,7 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
     --------
     >>> import numpy as np
     >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 200)
-    >>> clf = RobustVoteClassifier(epsilon=5.0, isolation="none").fit(X, X[:, 0])
+    >>> clf = RobustVoteClassifier(epsilon=20.0, isolation="none").fit(X, X[:, 0])
     >>> clf.predict([[1, 0], [0, 1]]).tolist(), clf.receipt_.guarantee
     ([1, 0], 'CONDITIONAL')
     """

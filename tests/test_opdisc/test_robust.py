@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from broken import LIARS
 from scipy import stats
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc import isolation
 from opdisc.accounting import Ledger
@@ -31,6 +32,7 @@ from opdisc.part_learners import (
 )
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.robust_estimators import RobustVoteClassifier
+from opdisc.rspm import RSPMClassifier
 from oracles import WeightGrid
 from oracles.enumeration import hypothesis_at
 from oracles.sample_problems import brute_force
@@ -93,6 +95,7 @@ def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit(learner):
     assert None in first + second
 
 
+@pytest.mark.slow
 def test_a_stopped_server_is_replaced(monkeypatch):
     monkeypatch.setattr(isolation, "_PATIENCE", 1.0)
     first, second = (ballots_of(adversaries.stop_the_server, table) for table in neighbours())
@@ -464,6 +467,17 @@ def test_lying_oracles_cannot_void_the_guarantee(liar):
     clf = RobustVoteClassifier(epsilon=1.0, oracle=liar(), n_parts=3).fit(X, y)
     assert clf.receipt_.guarantee == "HOLDS"
     assert clf.receipt_.conditions == ()
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        RobustVoteClassifier(epsilon=1e3, isolation="none", random_state=0),
+        RSPMClassifier(epsilon=1e3, random_state=0),
+    ]
+)
+def test_the_classifiers_pass_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def test_nobody_elected_is_the_zero_scorecard():
