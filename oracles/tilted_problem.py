@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -83,7 +84,13 @@ class TiltedProblem:
 
     def with_tilt(self, tilt: ArrayLike) -> TiltedProblem:
         """Return the same problem under another tilt."""
-        return replace(self, tilt=np.asarray(tilt, dtype=np.float64))
+        array = _frozen(tilt)
+        if array.shape != self.tilt.shape or not np.isfinite(array).all():
+            raise InvalidProblem("a tilt must be a finite vector with one number per feature.")
+        # A shallow copy: everything else was checked when the problem was made.
+        other = copy.copy(self)
+        object.__setattr__(other, "tilt", array)
+        return other
 
     def loss_at(self, theta: FloatArray) -> float:
         """Return the weighted sum of losses, without the tilt."""

@@ -21,7 +21,7 @@ from oracles.tilted_problem import TiltedProblem
 DrawProgress = Callable[[int, int], None]
 """``progress(done, total)``: minimisations finished so far."""
 
-_CHUNK = 64
+_CHUNK = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,161 @@
+"""OPSampClassifier and OPSampRegressor as scikit-learn estimators, and on the census task."""
+
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from opdisc.domains import Box
+from opdisc.errors import CalibrationError
+from opdisc.sampled_estimators import OPSampClassifier, OPSampRegressor, private_median
+
+QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
+
+
+@parametrize_with_checks(
+    [
+        OPSampClassifier(feature_range=(-5, 5), **QUICK),
+        OPSampRegressor(feature_range=(-5, 5), target_range=(-10, 10), **QUICK),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def separable(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n, 2)).round(1)
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "huberised hinge"])
+@pytest.mark.parametrize("domain", ["l1", "box", "l2"])
+def test_classifiers_learn_with_a_generous_budget(loss, domain):
+    X, y = separable()
+    model = OPSampClassifier(
+        feature_range=(0, 1), loss=loss, domain=domain, epsilon=1e4, random_state=0
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.receipt_.loss == loss
+
+
+def test_the_ramp_learns_in_two_dimensions():
+    X, y = separable(300)
+    model = OPSampClassifier(
+        feature_range=(0, 1),
+        loss="ramp",
+        fit_intercept=False,
+        epsilon=300.0,
+        domain="box",
+        radius=1.0,
+        random_state=1,
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.receipt_.oracle == "global"
+
+
+def test_the_regressor_follows_a_line_and_the_median_ignores_outliers():
+    x = np.linspace(0, 10, 5000)
+    X, y = x[:, None], 3 * x + 2
+    model = OPSampRegressor(
+        feature_range=(0, 10), target_range=(0, 40), epsilon=50.0, most_draws=200
+    ).fit(X, y)
+    assert np.abs(model.predict(X) - y).mean() < 4.0
+    inside = model.coef_[0] * 5.0 + model.intercept_
+    assert model.predict([[5.0]])[0] == pytest.approx(inside)
+    values = np.concatenate([np.full(2000, 7.0), np.full(900, 100.0)])
+    median, receipt = private_median(values, (0.0, 100.0), epsilon=5.0)
+    assert abs(median - 7.0) < 8.0
+    assert receipt.loss == "absolute"
+
+
+def test_public_bounds_are_required_and_named():
+    X, y = separable(50)
+    with pytest.raises(CalibrationError, match="feature_range must be declared"):
+        OPSampClassifier().fit(X, y)
+    with pytest.raises(CalibrationError, match="target_range must be declared"):
+        OPSampRegressor(feature_range=(0, 1)).fit(X, y)
+    with pytest.raises(CalibrationError, match="lowest < highest"):
+        OPSampClassifier(feature_range=(1, 0)).fit(X, y)
+    with pytest.raises(CalibrationError, match="one per column"):
+        OPSampClassifier(feature_range=(np.zeros(3), np.ones(3))).fit(X, y)
+    with pytest.raises(CalibrationError, match="loss must be one for classification"):
+        OPSampClassifier(feature_range=(0, 1), loss="absolute").fit(X, y)
+    with pytest.raises(CalibrationError, match="planned_rows must be given"):
+        OPSampClassifier(feature_range=(0, 1), relation="add_or_remove_one").fit(X, y)
+    with pytest.raises(CalibrationError, match="must have 3 coordinates"):
+        OPSampClassifier(feature_range=(0, 1), domain=Box.cube(2, 1.0)).fit(X, y)
+    with pytest.raises(CalibrationError, match="domain must be"):
+        OPSampClassifier(feature_range=(0, 1), domain="sphere").fit(X, y)
+
+
+def test_under_add_or_remove_the_number_of_rows_stays_off_the_receipt():
+    X, y = separable(100)
+    model = OPSampClassifier(
+        feature_range=(0, 1), relation="add_or_remove_one", planned_rows=80, most_draws=40
+    )
+    receipt = model.fit(X, y).receipt_
+    assert receipt.n_rows is None
+    assert receipt.delta == 1 / 80**2
+
+
+def test_rows_outside_the_range_count_as_clipped():
+    X, y = separable(200)
+    wild = np.where(X > 0.5, 1e9, X)
+    tame = np.clip(wild, 0, 1)
+    models = [
+        OPSampClassifier(feature_range=(0, 1), random_state=3, most_draws=40).fit(rows, y)
+        for rows in (wild, tame)
+    ]
+    np.testing.assert_array_equal(models[0].hypothesis_, models[1].hypothesis_)
+    np.testing.assert_array_equal(models[0].predict(wild), models[1].predict(tame))
+    assert models[0].receipt_.guarantee == "VOID"
+
+
+def test_labels_taken_from_the_table_are_a_condition():
+    X, y = separable(100)
+    model = OPSampClassifier(feature_range=(0, 1), most_draws=40)
+    named = model.fit(X, np.where(y == 1, "yes", "no"))
+    assert any("label values" in condition for condition in named.receipt_.conditions)
+    assert set(named.predict(X)) <= {"yes", "no"}
+
+
+def test_a_refused_fit_leaves_nothing_behind():
+    X, y = separable(100)
+    model = OPSampClassifier(feature_range=(0, 1), most_draws=40).fit(X, y)
+    with pytest.raises(ValueError, match="both classes"):
+        model.fit(X, np.zeros(100, dtype=int))
+    assert not hasattr(model, "hypothesis_")
+
+
+def test_pipelines_frames_clones_and_cross_validation():
+    X, y = separable(200)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = clone(OPSampClassifier(feature_range=(0, 1), most_draws=40))
+    assert list(model.fit(frame, y).feature_names_in_) == ["a", "b"]
+    pipeline = make_pipeline(FunctionTransformer(), model)
+    assert len(cross_val_score(pipeline, X, y, cv=3)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("OPDISC_DATA" not in os.environ, reason="needs the census table")
+def test_the_census_task_runs_at_epsilon_1_within_a_minute():
+    from opdisc.datasets import load_dataset
+    from opdisc.encoding import encode_features, encode_label_values
+    from opdisc.shipped_schemas import load_schema
+
+    table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
+    X = encode_features(table, schema)[:, 1:].astype(float)
+    y = encode_label_values(table[schema.target.column], schema)
+    started = time.perf_counter()
+    model = OPSampClassifier(feature_range=(0, 1), epsilon=1.0).fit(X, y)
+    print(f"{model.score(X, y):.4f} in {time.perf_counter() - started:.1f} s")
+    assert model.receipt_.epsilon == 1.0
+    assert np.abs(model.hypothesis_).sum() <= 2.0 + 1e-9
