@@ -362,6 +362,30 @@ class AbsoluteLoss(LinearLoss):
         return math.inf
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreLoss(LinearLoss):
+    """The score itself, ``<x, theta>``: the linear losses of online learning; no curvature."""
+
+    name = "score"
+    is_classification = False
+
+    def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the scores."""
+        return np.array(scores)
+
+    def slopes(self, scores: FloatArray, y: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones_like(scores)
+
+    def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
+        """Return 1."""
+        return 1.0
+
+    def curvature_bound(self) -> float:
+        """Return 0."""
+        return 0.0
+
+
 def _require_width(width: float) -> None:
     if not 0 < width < math.inf:
         raise CalibrationError(f"the width of a loss must be finite and > 0, got {width!r}.")
@@ -376,6 +400,7 @@ _LOSSES: dict[str, type[LinearLoss]] = {
         RampLoss,
         SquaredLoss,
         AbsoluteLoss,
+        ScoreLoss,
     )
 }
 

@@ -1,21 +1,37 @@
 """Convex private learning: small functions over a (loss, domain) pair, each with a receipt."""
 
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows
+from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.exponential import exponential_sampling, localization
 from opdisc.convex.perturbation import (
     approximate_minima,
     huberised_svm,
     objective_perturbation,
     output_perturbation,
 )
+from opdisc.convex.simplex import OnlineRelease, private_ftrl, simplex_sampling
+from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
 
 __all__ = [
+    "BatchPlan",
     "ConvexPublic",
     "ConvexReceipt",
     "ConvexRelease",
     "NoisePlan",
+    "OnlineRelease",
     "Rows",
+    "SVRGPlan",
+    "accelerated_mirror_descent",
     "approximate_minima",
+    "exponential_sampling",
+    "gradient_descent",
     "huberised_svm",
+    "localization",
+    "mirror_descent",
+    "noisy_sgd",
     "objective_perturbation",
     "output_perturbation",
+    "private_ftrl",
+    "simplex_sampling",
+    "svrg",
 ]

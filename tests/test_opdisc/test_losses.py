@@ -13,6 +13,7 @@ from opdisc.losses import (
     LogisticLoss,
     RampLoss,
     RowBounds,
+    ScoreLoss,
     SquaredLoss,
     loss_by_name,
 )
@@ -24,6 +25,7 @@ LOSSES = [
     RampLoss(0.7),
     SquaredLoss(),
     AbsoluteLoss(),
+    ScoreLoss(),
 ]
 NAIVE = {
     "logistic": lambda s, y: math.log(1 + math.exp(-y * s)),
@@ -34,6 +36,7 @@ NAIVE = {
     "ramp": lambda s, y: 1.0 if y * s <= -0.7 else 0.0 if y * s >= 0.7 else (0.7 - y * s) / 1.4,
     "squared": lambda s, y: (s - y) ** 2 / 2,
     "absolute": lambda s, y: abs(s - y),
+    "score": lambda s, y: s,
 }
 
 

@@ -1,0 +1,316 @@
+"""Sampling vertices of the simplex: once for a table (J14), or once a round (private FTRL)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from opdisc.accounting import Ledger
+from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows, release
+from opdisc.convex.draws import categorical
+from opdisc.convex.minimise import NotReached
+from opdisc.domains import Simplex
+from opdisc.errors import CalibrationError
+from opdisc.gaussian import require_delta
+from opdisc.losses import LinearLoss
+from opdisc.noise import EntropySource
+from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+
+FloatArray = NDArray[np.float64]
+_NEWTON_STEPS = 200
+_LOG_ACCURACY = 1e-8
+_TAIL = 2.0**-63
+_EXACT = (
+    f"the entropic minimiser is exact; its logarithms satisfy the optimality condition to "
+    f"{_LOG_ACCURACY:g}, else nothing is released"
+)
+
+
+def zcdp_budget(params: PrivacyParams) -> float:
+    """Return rho = (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2, rounded down.
+
+    rho-zCDP implies (epsilon, delta)-DP (Bun, Steinke 2016, Proposition 1.3).
+    """
+    require_delta(params, "concentrated composition")
+    logarithm = math.log(1 / params.delta)
+    # Written without cancellation.
+    root = params.epsilon / (math.sqrt(logarithm + params.epsilon) + math.sqrt(logarithm))
+    return root**2 * (1 - 1e-12)
+
+
+def vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
+    """Return e_s, the pure loss of one sampled vertex under replace-one.
+
+    ``4 L R / lambda + 4 n L R^3 G / lambda^2``: L bounds phi', G bounds phi'', R = |x|_inf. J14's
+    proof has half of it (docs/convex.md, entry "simplex-sampling").
+    """
+    largest = public.bounds.largest_coordinate
+    domain = public.require_domain("simplex sampling")
+    slope = public.loss.slope_bound(public.bounds, domain.score_bound(public.bounds))
+    bend, n = public.loss.curvature_bound(), public.exact_rows
+    first = 4 * slope * largest / entropy_weight
+    second = 4 * n * slope * largest**3 * bend / entropy_weight**2
+    return (first + second) * (1 + 1e-12)
+
+
+def sample_count(params: PrivacyParams, one: float) -> int:
+    """Return how many vertices the budget pays for: pure, or by zCDP where that gives more.
+
+    A vertex whose log probabilities move within a range of e_s is e_s^2/8-zCDP.
+    """
+    pure = math.floor(params.epsilon / one)
+    if params.delta == 0:
+        return pure
+    return max(pure, math.floor(8 * zcdp_budget(params) / one**2))
+
+
+def plan_simplex_sampling(
+    public: ConvexPublic, *, entropy_weight: float | None = None
+) -> NoisePlan:
+    """Calibrate simplex sampling; arguments as in :func:`simplex_sampling`."""
+    public.require_convex("simplex sampling")
+    public.require_smooth("simplex sampling")
+    public.require_relation(
+        "simplex sampling",
+        NeighboringRelation.REPLACE_ONE,
+        "its loss depends on the number of rows",
+    )
+    if not isinstance(public.domain, Simplex):
+        raise CalibrationError("simplex sampling needs the simplex as its domain; declare it.")
+    weight = default_entropy_weight(public) if entropy_weight is None else entropy_weight
+    if not 0 < weight < math.inf:
+        raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
+    one = vertex_epsilon(public, weight)
+    count = sample_count(public.params, one)
+    if count < 1:
+        raise CalibrationError(
+            f"the budget must pay for one vertex, which costs epsilon {one:.6g}; use a larger "
+            "entropy_weight or epsilon."
+        )
+    return NoisePlan(
+        mechanism="simplex-sampling",
+        theorem="sampled vertices of an entropic minimiser (docs/convex.md, simplex-sampling)",
+        status=CalibrationStatus.PROVEN,
+        law="mean of independently sampled vertices",
+        scales=(1 / weight,),
+        settings=(("entropy weight", weight), ("vertices", count), ("epsilon of one", one)),
+        conditions=(_EXACT,),
+        distance=count * _TAIL,
+    )
+
+
+def default_entropy_weight(public: ConvexPublic) -> float:
+    """Return the weight with the least predicted excess of the sum of losses.
+
+    Bias at most ``lambda ln p``, sampling error at most ``n G R^2 / (2 m)``.
+    """
+    largest, bend = public.bounds.largest_coordinate, public.loss.curvature_bound()
+    n, entropy = public.exact_rows, math.log(max(2, public.dimension))
+
+    def error(weight: float) -> float:
+        count = sample_count(public.params, vertex_epsilon(public, weight))
+        return math.inf if count < 1 else weight * entropy + n * bend * largest**2 / (2 * count)
+
+    grid = [largest * 1.2**k for k in range(-20, 140)]
+    return min(grid, key=error)
+
+
+def simplex_sampling(
+    rows: Rows,
+    public: ConvexPublic,
+    *,
+    entropy: EntropySource,
+    entropy_weight: float | None = None,
+    ledger: Ledger | None = None,
+) -> ConvexRelease:
+    """Minimise with an entropic regulariser, release the mean of sampled vertices (J14).
+
+    Parameters
+    ----------
+    rows : Rows
+        Private rows.
+    public : ConvexPublic
+        Public facts: convex smooth loss, the simplex, replace-one with its public n.
+    entropy : EntropySource
+        Random bits.
+    entropy_weight : float or None
+        lambda of ``sum_i l_i + lambda sum_j theta_j ln theta_j``; None takes the least predicted
+        error.
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Notes
+    -----
+    **Guarantee.** :func:`vertex_epsilon` for each of m vertices; pure, or (epsilon, delta) by
+    zCDP. The dimension enters the error only through ``ln p``.
+    """
+    plan = plan_simplex_sampling(public, entropy_weight=entropy_weight)
+
+    def compute() -> FloatArray:
+        theta = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
+        count = int(plan.setting("vertices"))
+        drawn = categorical(theta, count, entropy)
+        return np.bincount(drawn, minlength=public.dimension) / count
+
+    if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
+        public = replace(public, params=replace(public.params, delta=0.0))
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+
+
+def entropic_minimiser(rows: Rows, loss: LinearLoss, weight: float) -> FloatArray:
+    """Return the minimiser over the simplex of the sum plus ``weight * sum theta ln theta``.
+
+    Newton's method with the equality constraint, damped; stops when ``theta`` and
+    ``softmax(-gradient / weight)`` have logarithms within 1e-8.
+
+    Raises
+    ------
+    NotReached
+        If 200 steps do not suffice.
+    """
+    p = rows.X.shape[1]
+    theta = np.full(p, 1 / p)
+
+    def objective(point: FloatArray) -> float:
+        return rows.sum_value(loss, point) + weight * float(special.xlogy(point, point).sum())
+
+    for _ in range(_NEWTON_STEPS):
+        slope = rows.sum_gradient(loss, theta)
+        target = special.log_softmax(-slope / weight)
+        if float(np.abs(np.log(theta) - target).max()) <= _LOG_ACCURACY:
+            return theta
+        curvatures = loss.curvatures(rows.X @ theta, rows.y)
+        if rows.counts is not None:
+            curvatures = curvatures * rows.counts
+        # In units of sqrt(theta): diagonal weight, well conditioned near the boundary.
+        roots = np.sqrt(theta)
+        scaled = rows.X * roots
+        hessian = (scaled * curvatures[:, None]).T @ scaled
+        hessian.flat[:: p + 1] += weight
+        gradient = roots * (slope + weight * (np.log(theta) + 1))
+        solved = np.linalg.solve(hessian, np.column_stack([gradient, roots]))
+        multiplier = float(roots @ solved[:, 0]) / float(roots @ solved[:, 1])
+        step = -roots * (solved[:, 0] - multiplier * solved[:, 1])
+        theta = _damped(theta, step, float((slope + weight * np.log(theta)) @ step), objective)
+    raise NotReached
+
+
+def _damped(
+    theta: FloatArray,
+    step: FloatArray,
+    decrease: float,
+    objective: Callable[[FloatArray], float],
+) -> FloatArray:
+    """Return the point after the longest halved step that stays inside and descends."""
+    shrink = float(np.max(-step / theta))
+    length = 1.0 if shrink < 0.99 else 0.99 / shrink
+    trial = theta
+    value = objective(theta)
+    while length > 1e-12:
+        trial = theta + length * step
+        if objective(trial) <= value + 1e-4 * length * decrease + 1e-12 * (1 + abs(value)):
+            break
+        length /= 2
+    return np.asarray(trial / trial.sum())
+
+
+FTRLNoise = Literal["zcdp", "published"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlineRelease:
+    """What an online learner played, and the promise that was kept.
+
+    Parameters
+    ----------
+    actions : int64 array, shape (T,)
+        One vertex for each round.
+    receipt : ConvexReceipt
+        The privacy statement.
+    """
+
+    actions: NDArray[np.int64]
+    receipt: ConvexReceipt
+
+
+def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
+    """Calibrate private FTRL; arguments as in :func:`private_ftrl`."""
+    public.require_relation(
+        "private FTRL", NeighboringRelation.REPLACE_ONE, "the number of rounds is seen"
+    )
+    if public.loss.curvature_bound() != 0:
+        raise CalibrationError("private FTRL takes linear losses; use the 'score' loss.")
+    require_delta(public.params, "private FTRL")
+    largest, rounds = public.bounds.largest_coordinate, public.exact_rows
+    if noise == "published":
+        scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon
+        status, theorem = CalibrationStatus.PUBLISHED, "J14 section 5.2"
+    elif noise == "zcdp":
+        scale = math.sqrt(2 * rounds / zcdp_budget(public.params)) * (1 + 1e-12)
+        status, theorem = CalibrationStatus.PROVEN, "zCDP of sampled vertices"
+    else:
+        raise CalibrationError(f"noise must be zcdp or published, got {noise!r}.")
+    return NoisePlan(
+        mechanism="private-ftrl",
+        theorem=f"{theorem} (docs/convex.md, private-ftrl)",
+        status=status,
+        law="one vertex a round with log probabilities -(sum of past losses) / weight",
+        scales=(1 / (largest * scale),),
+        settings=(("entropy weight", largest * scale), ("rounds", rounds)),
+        distance=rounds * _TAIL,
+    )
+
+
+def ftrl_regret_bound(public: ConvexPublic, plan: NoisePlan) -> float:
+    """Return the bound on expected regret: ``lambda ln p + T R^2 / lambda``."""
+    weight, largest = plan.setting("entropy weight"), public.bounds.largest_coordinate
+    return weight * math.log(public.dimension) + plan.setting("rounds") * largest**2 / weight
+
+
+def private_ftrl(
+    rows: Rows,
+    public: ConvexPublic,
+    *,
+    entropy: EntropySource,
+    noise: FTRLNoise = "zcdp",
+    ledger: Ledger | None = None,
+) -> OnlineRelease:
+    """Play one vertex of the simplex a round, follow-the-regularised-leader (J14 section 5.2).
+
+    Parameters
+    ----------
+    rows : Rows
+        Row t of X is the loss vector of round t; labels are ignored.
+    public : ConvexPublic
+        Public facts: the "score" loss, ``bounds.linf`` = R, replace-one with n = T rounds.
+    entropy : EntropySource
+        Random bits.
+    noise : str
+        "zcdp" (proven) or "published" (``lambda = R sqrt(8 T ln(1/delta)) / epsilon``).
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Notes
+    -----
+    **Guarantee.** Replacing one loss vector moves each round's log weights by at most 2R/lambda,
+    within a range of 4R/lambda: ``2 R^2/lambda^2``-zCDP a round, T rounds, adaptively composed.
+    """
+    plan = plan_ftrl(public, noise=noise)
+
+    def compute() -> FloatArray:
+        data = rows.expanded()
+        past = np.vstack([np.zeros(public.dimension), np.cumsum(data.X, axis=0)[:-1]])
+        # The Gumbel-max trick would need p words a round; one word and a search are enough.
+        chances = special.softmax(-past / plan.setting("entropy weight"), axis=1)
+        return np.array([float(categorical(row, 1, entropy)[0]) for row in chances])
+
+    done = release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    actions = done.theta.astype(np.int64)
+    actions.setflags(write=False)
+    return OnlineRelease(actions=actions, receipt=done.receipt)

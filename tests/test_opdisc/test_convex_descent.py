@@ -1,0 +1,275 @@
+"""Gradient methods: optimum without noise, accounting, samplers, published constants, audits."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from opdisc.convex import (
+    BatchPlan,
+    ConvexPublic,
+    Rows,
+    SVRGPlan,
+    accelerated_mirror_descent,
+    gradient_descent,
+    mirror_descent,
+    noisy_sgd,
+    svrg,
+)
+from opdisc.convex.descent import plan_full_gradients, plan_mirror_descent, published_a20
+from opdisc.convex.draws import (
+    NormalStream,
+    categorical,
+    fixed_sample,
+    integers,
+    l2_laplace,
+    normals,
+    poisson_sample,
+    uniforms,
+)
+from opdisc.convex.stochastic import plan_noisy_sgd, plan_svrg, published_b14_stddev
+from opdisc.domains import L2Ball
+from opdisc.errors import CalibrationError
+from opdisc.gaussian import SampledSteps, gaussian_delta, gaussian_multiplier, sampled_delta
+from opdisc.losses import HingeLoss, LogisticLoss, RampLoss, RowBounds, ScoreLoss
+from opdisc.noise import SeededEntropy, SystemEntropy
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+
+REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
+BALL = L2Ball(dimension=3, radius=2.0)
+
+
+def facts(epsilon=1.0, delta=1e-6, relation=REPLACE, loss=None, n=400, domain=BALL):
+    return ConvexPublic(
+        params=PrivacyParams(epsilon=epsilon, delta=delta),
+        relation=relation,
+        loss=loss or LogisticLoss(),
+        bounds=RowBounds(l2=1.0),
+        dimension=3,
+        domain=domain,
+        n_rows=n if relation is REPLACE else None,
+        rows_guess=n if relation is ADD else None,
+    )
+
+
+def rows(public, n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return Rows.clipped(X, np.sign(X @ [1.0, -1.0, 0.3] + rng.normal(size=n)), public)
+
+
+def best(data, loss, ridge):
+    """Minimum of the mean objective on the ball, by a general solver."""
+    n = len(data.y)
+    found = optimize.minimize(
+        lambda t: data.sum_value(loss, t) / n + 0.5 * ridge * t @ t,
+        np.full(3, 0.1),
+        constraints={"type": "ineq", "fun": lambda t: 4 - t @ t},
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    return found.fun, found.x
+
+
+def mean_objective(data, loss, ridge, theta):
+    return data.sum_value(loss, theta) / len(data.y) + 0.5 * ridge * theta @ theta
+
+
+LARGE = dict(epsilon=1e7, delta=1e-6)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+def test_full_gradient_methods_without_noise_reach_the_optimum(ridge):
+    public = facts(**LARGE)
+    data = rows(public)
+    value, theta = best(data, public.loss, ridge)
+    found = gradient_descent(data, public, steps=300, ridge=ridge, entropy=SeededEntropy(0))
+    np.testing.assert_allclose(found.theta, theta, atol=2e-3)
+    if ridge == 0:
+        fast = accelerated_mirror_descent(data, public, steps=100, entropy=SeededEntropy(0))
+        assert mean_objective(data, public.loss, 0.0, fast.theta) <= value + 1e-4
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed"])
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()])
+def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
+    public = facts(loss=loss, epsilon=200.0, delta=1e-3)
+    data = rows(public)
+    for ridge, slack in ((0.0, 0.03), (0.1, 0.03)):
+        value, _ = best(data, loss, ridge)
+        plan = BatchPlan(batch=100, steps=600, sampling=sampling)
+        found = noisy_sgd(data, public, plan, ridge=ridge, entropy=SeededEntropy(1))
+        assert mean_objective(data, loss, ridge, found.theta) <= value + slack
+
+
+@pytest.mark.parametrize("doubling", [False, True])
+def test_svrg_without_noise_approaches_the_optimum(doubling):
+    public = facts(epsilon=300.0, delta=1e-3)
+    data = rows(public)
+    value, _ = best(data, public.loss, 0.05)
+    plan = SVRGPlan(epochs=5, inner=40, batch=100, doubling=doubling)
+    found = svrg(data, public, plan, ridge=0.05, entropy=SeededEntropy(1))
+    assert mean_objective(data, public.loss, 0.05, found.theta) <= value + 0.02
+    assert plan.inner_steps == ((40, 80, 160, 320, 640) if doubling else (40,) * 5)
+
+
+def test_single_use_mirror_descent_learns():
+    public = facts(epsilon=1e6, n=4000)
+    data = rows(public, n=4000)
+    found = mirror_descent(data, public, entropy=SeededEntropy(2))
+    value, _ = best(data, public.loss, 0.0)
+    assert mean_objective(data, public.loss, 0.0, found.theta) <= value + 0.03
+
+
+def test_the_random_iterate_allows_a_loss_that_is_not_convex_only_if_smooth():
+    public = facts(loss=RampLoss())
+    with pytest.raises(CalibrationError, match="needs a smooth loss, the ramp loss is not"):
+        gradient_descent(rows(public), public, steps=3, entropy=SeededEntropy(0))
+    good = facts()
+    found = gradient_descent(rows(good), good, steps=9, iterate="random", entropy=SystemEntropy())
+    assert found.receipt.guarantee == "CONDITIONAL"
+
+
+# --- accounting ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_plans_re_evaluate_to_the_target(relation):
+    public = facts(relation=relation, epsilon=0.7)
+    # Slopes are smaller on the ball than anywhere: the sensitivity is the domain's.
+    k = public.gradient_sensitivity
+    assert k < relation.loss_sensitivity
+    full = plan_full_gradients(public, 25, "dp-gd")
+    assert gaussian_delta(full.scales[0] / (k * math.sqrt(25)), 0.7) <= 1e-6
+    sgd = plan_noisy_sgd(public, BatchPlan(batch=20, steps=100))
+    steps = (SampledSteps(steps=100, rate=0.05),)
+    assert sampled_delta(sgd.scales[0] / k, steps, relation, 0.7) <= 1e-6
+    assert sampled_delta(sgd.scales[0] / k / 2, steps, relation, 0.7) > 1e-6
+    epochs = SVRGPlan(epochs=4, inner=10, batch=20)
+    reduced = plan_svrg(public, epochs)
+    assert reduced.scales[1] == 2 * reduced.scales[0]
+    parts = (
+        SampledSteps(steps=4, rate=1.0),
+        SampledSteps(steps=40, rate=0.05),
+    )
+    assert sampled_delta(reduced.scales[0] / k, parts, relation, 0.7) <= 1e-6
+
+
+def test_single_use_noise_is_one_gaussian_release():
+    public = facts(epsilon=0.3)
+    multiplier = plan_mirror_descent(public).scales[0] / public.gradient_sensitivity
+    assert gaussian_delta(multiplier, 0.3) <= 1e-6
+    assert gaussian_delta(multiplier * 0.99, 0.3) > 1e-6
+
+
+def test_the_published_single_use_noise_is_far_from_its_guarantee():
+    """A20 promises about 25 times the epsilon of a step; the exact noise is smaller throughout."""
+    n, delta = 10_000, 1e-6
+    sigma, promised = published_a20(1 / (2 * math.sqrt(n)), delta, n)
+    exact = 2 * gaussian_multiplier(PrivacyParams(epsilon=promised, delta=3 * delta))
+    assert sigma > 0.9 * exact
+
+
+def test_b14_published_noise_is_safe_at_small_scale_and_larger_than_the_accountants():
+    n, epsilon, delta = 60, 1.0, 1e-4
+    public = facts(n=n, epsilon=epsilon, delta=delta)
+    # Its noise is stated for n times one row's gradient; per sampled row it is sigma / n.
+    per_row = published_b14_stddev(public) / n
+    steps = (SampledSteps(steps=n * n, rate=1 / n),)
+    assert sampled_delta(per_row / 2, steps, REPLACE, epsilon) <= delta
+    ours = plan_noisy_sgd(public, BatchPlan(batch=1, steps=n * n, sampling="fixed")).scales[0]
+    assert ours < per_row
+    with pytest.raises(CalibrationError, match="B14's noise is stated for epsilon <="):
+        published_b14_stddev(facts(epsilon=9.0, delta=1e-4))
+
+
+def test_relations_and_bounds_are_checked():
+    fixed = BatchPlan(batch=20, steps=10, sampling="fixed")
+    with pytest.raises(CalibrationError, match="fixed-size sampling is private under replace_one"):
+        plan_noisy_sgd(facts(relation=ADD), fixed)
+    with pytest.raises(CalibrationError, match="mirror descent is private under replace_one"):
+        plan_mirror_descent(facts(relation=ADD))
+    with pytest.raises(CalibrationError, match="needs a bounded domain; declare one"):
+        noisy_sgd(rows(facts()), facts(domain=None), fixed, entropy=SeededEntropy(0))
+    with pytest.raises(CalibrationError, match="needs delta > 0"):
+        plan_noisy_sgd(facts(delta=0.0), fixed)
+    with pytest.raises(CalibrationError, match="at most all of them"):
+        plan_noisy_sgd(facts(), BatchPlan(batch=401, steps=1))
+    with pytest.raises(CalibrationError, match="steps must be an integer"):
+        plan_full_gradients(facts(), 0, "dp-gd")
+
+
+@pytest.mark.statistical
+def test_monte_carlo_audit_of_noisy_sgd():
+    """One coordinate, two tables that differ in one row; false alarm 1e-6.
+
+    The same test catches the noise of epsilon 8.
+    """
+    n, draws = 4, 3000
+    plan, entropy = BatchPlan(batch=3, steps=2, sampling="fixed"), SeededEntropy(3)
+    labels = (np.ones(n), np.array([1.0, 1.0, 1.0, -1.0]))
+
+    def samples(epsilon):
+        public = ConvexPublic(
+            params=PrivacyParams(epsilon=epsilon, delta=1e-3),
+            relation=REPLACE,
+            loss=ScoreLoss(),
+            bounds=RowBounds(l2=1.0),
+            dimension=1,
+            domain=L2Ball(dimension=1, radius=1e3),
+            n_rows=n,
+        )
+        tables = [Rows(X=np.ones((n, 1)) * y[:, None], y=y) for y in labels]
+        return [
+            np.array(
+                [noisy_sgd(table, public, plan, entropy=entropy).theta[0] for _ in range(draws)]
+            )
+            for table in tables
+        ]
+
+    def lower_bound(first, second, threshold):
+        high, low = ((part <= threshold).sum() for part in (first, second))
+        one = stats.beta.ppf(5e-7, high, draws - high + 1) - 1e-3
+        other = stats.beta.ppf(1 - 5e-7, low + 1, draws - low)
+        return math.log(max(one, 1e-9) / other)
+
+    def worst(pair):
+        # The domain clips: the lowest threshold may be an atom at its boundary.
+        return max(lower_bound(*pair, float(np.quantile(pair[0], q))) for q in (0.2, 0.5, 0.8))
+
+    assert worst(samples(1.0)) <= 1.0
+    assert worst(samples(8.0)) > 1.0
+
+
+# --- draws ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+def test_draws_have_their_laws():
+    """Kolmogorov-Smirnov and chi-square, 1e-6 each, fixed seed."""
+    entropy = SeededEntropy(4)
+    assert stats.kstest(uniforms(20_000, entropy), "uniform").pvalue > 1e-6
+    assert stats.kstest(normals(20_001, entropy), "norm").pvalue > 1e-6
+    stream = NormalStream(entropy)
+    taken = np.concatenate([stream.take(k) for k in (1, 5000, 3, 9000)])
+    assert stats.kstest(taken, "norm").pvalue > 1e-6
+    lengths = [np.linalg.norm(l2_laplace(3, 2.0, entropy)) for _ in range(5000)]
+    assert stats.kstest(lengths, stats.gamma(3, scale=2.0).cdf).pvalue > 1e-6
+    for drawn in (
+        integers(7, 20_000, entropy),
+        categorical(np.full(7, 1 / 7), 20_000, entropy),
+        np.concatenate([fixed_sample(7, 2, entropy) for _ in range(5000)]),
+    ):
+        assert stats.chisquare(np.bincount(drawn, minlength=7)).pvalue > 1e-6
+    sizes = [len(poisson_sample(1000, 0.03, entropy)) for _ in range(500)]
+    assert stats.binomtest(sum(sizes), 500_000, 0.03).pvalue > 1e-6
+
+
+def test_samples_hold_distinct_rows():
+    entropy = SeededEntropy(5)
+    for _ in range(50):
+        drawn = fixed_sample(9, 4, entropy)
+        assert len(set(drawn.tolist())) == 4 and drawn.max() < 9
+    np.testing.assert_array_equal(poisson_sample(5, 1.0, entropy), np.arange(5))
+    np.testing.assert_array_equal(fixed_sample(5, 5, entropy), np.arange(5))
