@@ -30,7 +30,7 @@ def methods(isolation):
         "robust, approval (default)": {},
         "robust, one hypothesis per part": {"oracle": "enumeration"},
         "robust, all minimisers of a part": {"learner": ErmLearner(slack=0.0)},
-        "robust, logistic regression, rounded": {"learner": LogisticRegression()},
+        "robust, logistic regression, imitated": {"learner": LogisticRegression()},
         "robust, stability test, delta 1/n^2": {"rule": "stability", "delta": 15_682**-2.0},
         "robust, add or remove one": {"relation": "add_or_remove_one"},
     }
@@ -49,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--only", default="", help="run the methods whose name contains this")
     parser.add_argument("--isolation", default="none", choices=("none", "process"))
     parser.add_argument("--out", type=Path, help="JSON file for the figures")
     arguments = parser.parse_args()
@@ -57,6 +58,8 @@ def main() -> None:
     print(f"{'epsilon':<40}" + "".join(f"{e:>14g}" for e in arguments.epsilons) + "   s a fit")
     record = {}
     for name, build in methods(arguments.isolation):
+        if arguments.only not in name:
+            continue
         cells, seconds = [], []
         for epsilon in arguments.epsilons:
             found = []

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.errors import CalibrationError
 from oracles import Oracle, SolveOptions, WeightGrid, ZeroOneProblem, solve
 from oracles.enumeration import all_losses, grid_assignments, squared_norms
 from oracles.problem import IntArray
@@ -136,35 +135,25 @@ class ErmLearner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorLearner:
-    """Any scikit-learn linear classifier, its coefficients scaled and rounded to the grid.
+    """Any scikit-learn classifier; approves of the scorecards that imitate it on its part.
 
     Parameters
     ----------
     estimator : object
-        Has ``fit``, and then ``coef_`` and ``intercept_``. Fitted on the columns without the
-        constant one.
+        Has ``fit`` and ``predict``. Fitted on the columns without the constant one.
+    slack : float
+        As in :class:`ErmLearner`, the estimator's predictions taking the place of the labels.
     """
 
     estimator: Any
+    slack: float = 0.5
 
     def __call__(self, part: Part, grid: WeightGrid, /) -> Any:
-        """Return the grid's scorecard that errs least on the part, among several scalings."""
+        """Return the approved hypotheses."""
         from sklearn.base import clone
 
         points, labels = part
-        fitted = clone(self.estimator).fit(points[labels != 0, 1:], labels[labels != 0])
-        weights = np.concatenate([np.ravel(fitted.intercept_), np.ravel(fitted.coef_)])
-        largest = float(np.abs(weights).max())
-        if not np.isfinite(largest) or largest == 0:
-            raise CalibrationError("a learner must return weights that are not all 0.")
-        reach = max(max(abs(a) for a in allowed) for allowed in grid.values)
-        problem = part_problem(part, grid)
-        found = set()
-        for scale in reach / largest * np.geomspace(0.6, 4.0, 15):
-            rounded = tuple(
-                min(allowed, key=lambda a, w=w: abs(a - w))  # type: ignore[misc]
-                for allowed, w in zip(grid.values, weights * scale, strict=True)
-            )
-            if grid.contains(rounded):
-                found.add(rounded)
-        return min(sorted(found), key=problem.loss)
+        kept = labels != 0
+        fitted = clone(self.estimator).fit(points[kept, 1:], labels[kept])
+        predicted = np.asarray(fitted.predict(points[:, 1:]))
+        return ErmLearner(slack=self.slack)((points, predicted), grid)

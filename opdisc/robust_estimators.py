@@ -42,8 +42,9 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
         ``rule="stability"`` only.
     learner : PartLearner, scikit-learn classifier or None
         Anything: a callable ``learner(part, grid)`` that returns one hypothesis or several, or a
-        linear classifier whose coefficients are rounded. None approves, by enumeration, of every
-        scorecard nearly as good as the part's best. Must have been built without the rows.
+        classifier, whose part approves of the scorecards that imitate it. None approves, by
+        enumeration, of every scorecard nearly as good as the part's best. Must have been built
+        without the rows.
     oracle : str, Oracle or None
         With ``learner=None``: an oracle that names one hypothesis per part instead. Not trusted.
     n_parts : int or None
