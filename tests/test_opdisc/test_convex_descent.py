@@ -207,8 +207,8 @@ def test_monte_carlo_audit_of_noisy_sgd():
     The same test catches the noise of epsilon 8.
     """
     n, draws = 4, 3000
-    plan, entropy = BatchPlan(batch=3, steps=2, sampling="fixed"), SeededEntropy(3)
-    labels = (np.ones(n), np.array([1.0, 1.0, 1.0, -1.0]))
+    plan, entropy = BatchPlan(batch=4, steps=2, sampling="fixed"), SeededEntropy(3)
+    labels = (np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, -1.0, 1.0, -1.0]))
 
     def samples(epsilon):
         public = ConvexPublic(

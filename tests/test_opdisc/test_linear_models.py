@@ -20,6 +20,7 @@ from opdisc.encoding import encode_features, encode_label_values
 from opdisc.errors import CalibrationError
 from opdisc.linear_models import PrivateLinearSVC, PrivateLogisticRegression
 from opdisc.schema import Schema
+from opdisc.simplex_regressor import PrivateSimplexRegressor
 
 CLASSES = (PrivateLogisticRegression, PrivateLinearSVC)
 MECHANISMS = (
@@ -35,7 +36,12 @@ MECHANISMS = (
 
 
 # No check is expected to fail.
-@parametrize_with_checks([cls(epsilon=1e4, data_norm=10.0, random_state=0) for cls in CLASSES])
+@parametrize_with_checks(
+    [
+        *(cls(epsilon=1e4, data_norm=10.0, random_state=0) for cls in CLASSES),
+        PrivateSimplexRegressor(epsilon=1e4, value_bound=10.0, random_state=0),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -214,6 +220,23 @@ def test_pipelines_and_probabilities():
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), probabilities)
+
+
+def test_the_simplex_regressor_finds_the_mixture():
+    X = np.random.default_rng(0).uniform(-3, 3, size=(4000, 6))
+    y = 0.7 * X[:, 1] + 0.3 * X[:, 4]
+    model = PrivateSimplexRegressor(epsilon=200.0, delta=1e-6, value_bound=3.0).fit(X, y)
+    assert model.coef_.sum() == pytest.approx(1.0, abs=1e-5) and model.coef_.min() >= 0
+    np.testing.assert_allclose(model.coef_, [0, 0.7, 0, 0, 0.3, 0], atol=0.2)
+    assert model.score(X, y) > 0.8
+    assert model.receipt_.n_rows == 4000
+    for arguments, message in (
+        ({}, "public bound on features and target is needed, got value_bound=None"),
+        ({"value_bound": 1.0, "relation": "add_or_remove_one"}, "private under replace_one only"),
+        ({"value_bound": 1.0, "entropy_weight": 1e-3}, "budget must pay for one vertex"),
+    ):
+        with pytest.raises(CalibrationError, match=message):
+            PrivateSimplexRegressor(**arguments).fit(X, y)
 
 
 @pytest.mark.slow

@@ -1,0 +1,151 @@
+"""A private regressor whose weights are a mixture of the columns."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opdisc.accounting import Ledger
+from opdisc.arguments import parse_entropy, parse_relation
+from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.convex.simplex import simplex_sampling
+from opdisc.domains import Simplex
+from opdisc.errors import CalibrationError
+from opdisc.losses import RowBounds, SquaredLoss
+from opdisc.privacy import PrivacyParams
+
+FloatArray = NDArray[np.float64]
+
+
+class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Least squares over mixtures of the columns: non-negative weights that sum to 1.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss, > 0.
+    delta : float, default 0.0
+        In [0, 1); above 0 more vertices may be sampled.
+    value_bound : float or None
+        Public bound on the absolute value of every feature and of the target; values beyond it are
+        clipped, in ``fit`` only. Required.
+    relation : str, default "replace_one"
+        Only "replace_one" has a proof: the sensitivity depends on the number of rows.
+    entropy_weight : float or None
+        Entropic regularisation of the sum of losses of values scaled to [-1, 1]; None takes the
+        least predicted error.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of the mixture.
+    receipt_ : ConvexReceipt
+        The privacy statement.
+    n_features_in_ : int
+        Columns.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; docs/convex.md, entry "simplex-sampling". The
+    dimension enters the error through its logarithm only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 4))
+    >>> model = PrivateSimplexRegressor(epsilon=10.0, value_bound=1.0).fit(X, X[:, 2])
+    >>> int(model.coef_.argmax())
+    2
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        value_bound: float | None = None,
+        relation: str = "replace_one",
+        entropy_weight: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.value_bound = value_bound
+        self.relation = relation
+        self.entropy_weight = entropy_weight
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the mixture.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Target.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError
+            If an argument is not acceptable, a bound is missing, or the budget pays for no vertex.
+        """
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        bound = self.value_bound
+        if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
+            raise CalibrationError(
+                "a public bound on features and target is needed, got "
+                f"value_bound={bound!r}; declare one."
+            )
+        relation = parse_relation(self.relation)
+        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        dimension = values.shape[1]
+        public = ConvexPublic(
+            params=params,
+            relation=relation,
+            loss=SquaredLoss(),
+            bounds=RowBounds(l2=math.sqrt(dimension), linf=1.0),
+            dimension=dimension,
+            domain=Simplex(dimension=dimension),
+            n_rows=len(target) if parse_relation("replace_one") is relation else None,
+        )
+        rows = Rows(X=np.clip(values / bound, -1.0, 1.0), y=np.clip(target / bound, -1.0, 1.0))
+        ledger = self.ledger
+        if ledger is not None and not isinstance(ledger, Ledger):
+            ledger = Ledger(ledger)
+        release = simplex_sampling(
+            rows,
+            public,
+            entropy=parse_entropy(self.random_state),
+            entropy_weight=self.entropy_weight,
+            ledger=ledger,
+        )
+        self.coef_ = release.theta
+        self.receipt_ = release.receipt
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return the mixture of each row's values, shape (n_samples,)."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that a mixture of the columns need not fit any target."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
