@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray, block_marginals, draw_block, sum_block
+from oracles.block_kernels import (
+    FloatArray,
+    block_marginals,
+    draw_block,
+    sum_block,
+    sum_block_logs,
+)
 from oracles.block_plan import PlanBuilder
 from oracles.block_variables import LevelVariable, cheapest_variables
 from oracles.column_groups import ColumnGroup
@@ -47,6 +53,10 @@ class BlockSum:
         A factor is a table over scores ``lowest .. lowest + n_scores - 1``, clipped at both ends.
     weights : ndarray of shape (K, w), float64
         The factors, w >= n_scores; the caller writes them.
+    logs : ndarray of shape (K, w), float64
+        Their logarithms; the caller writes these too.
+    least_log : float
+        Sums whose log is less, of factors that are at most 1, are redone in logarithms.
     law : ndarray of shape (K, w), float64
         Where marginals are written.
     """
@@ -60,7 +70,9 @@ class BlockSum:
         lowest: int,
         n_scores: int,
         weights: FloatArray,
+        logs: FloatArray,
         law: FloatArray,
+        least_log: float,
     ) -> None:
         self.contexts = contexts
         self.variables, terms, fixed = cheapest_variables(values, groups, contexts)
@@ -69,7 +81,9 @@ class BlockSum:
             sizes, terms, fixed, lowest=lowest, n_scores=n_scores, width=weights.shape[1]
         ).build()
         self.n_entries = int(self.plan.own @ self.plan.rest)
+        self._least_log = least_log
         self._weights = weights.reshape(-1)
+        self._logs = logs.reshape(-1)
         self._law = law.reshape(-1)
         self._factors = np.zeros(len(self.plan.fixed))
         self._tables = np.zeros(self.n_entries)
@@ -81,17 +95,15 @@ class BlockSum:
         self._chances = np.zeros(2 * len(self.plan.own), dtype=np.uint64)
 
     def sum(self) -> float:
-        """Return the log of the sum over the block of the product of the weights."""
-        return float(
-            sum_block(
-                self._weights,
-                self.plan,
-                self._factors,
-                self._tables,
-                self._messages,
-                self._peaks,
-            )
-        )
+        """Return the log of the sum over the block of the product of the weights.
+
+        ``-inf`` if and only if no assignment of the block has a positive product.
+        """
+        buffers = (self.plan, self._factors, self._tables, self._messages, self._peaks)
+        total = float(sum_block(self._weights, *buffers))
+        if total < self._least_log:
+            total = float(sum_block_logs(self._logs, *buffers))
+        return total
 
     def take_marginals(self) -> None:
         """Write the law of every context's score, after :meth:`sum`."""

@@ -77,10 +77,17 @@ class Envelope:
         Weight of one row of loss.
     blocks : sequence of ColumnBlock
         A partition of the columns.
+    least_log : float
+        Block sums whose log is less are redone in logarithms, see :class:`BlockSum`.
     """
 
     def __init__(
-        self, problem: ZeroOneProblem, beta: float, blocks: Sequence[ColumnBlock]
+        self,
+        problem: ZeroOneProblem,
+        beta: float,
+        blocks: Sequence[ColumnBlock],
+        *,
+        least_log: float = -300.0,
     ) -> None:
         self.beta = beta
         self.columns = tuple(list(block.columns) for block in blocks)
@@ -95,6 +102,7 @@ class Envelope:
         contexts, self.rows, self.starts = _contexts(points, self.columns)
         self.costs = np.zeros((self.starts[-1], self.width))
         self.weights = np.zeros_like(self.costs)
+        self.logs = np.zeros_like(self.costs)
         self.law = np.zeros_like(self.costs)
         self._at_least, self._at_most = np.zeros_like(self.costs), np.zeros_like(self.costs)
         self.row_high = np.repeat(np.array(sizes, dtype=np.int64) - 1, np.diff(self.starts))
@@ -106,7 +114,9 @@ class Envelope:
                 lowest=self.spans[b][0],
                 n_scores=sizes[b],
                 weights=self.weights[self.starts[b] : self.starts[b + 1]],
+                logs=self.logs[self.starts[b] : self.starts[b + 1]],
                 law=self.law[self.starts[b] : self.starts[b + 1]],
+                least_log=least_log,
             )
             for b in range(len(blocks))
         )
@@ -132,24 +142,18 @@ class Envelope:
         constant = threshold_tables(shares, self.rows, self.counts, costs)
         return Bound(constant=constant + self.base, costs=costs)
 
-    def log_sum(self, bound: Bound, region: Region) -> tuple[float, float]:
-        """Return the log of the sum of ``exp(-beta * m(w))`` over a region, and its depth.
+    def log_sum(self, bound: Bound, region: Region) -> float:
+        """Return the log of the sum of ``exp(-beta * m(w))`` over a region (``-inf``: empty).
 
-        The depth is the log of the sum relative to the product of every row's largest factor; what
-        underflows lies below ``2**-1022`` there. Both are ``-inf`` if every entry vanished. The
-        block sums are then ready for :meth:`take_laws` and for draws.
+        The block sums are then ready for :meth:`take_laws` and for draws.
         """
-        least = boltzmann(bound.costs, self.beta, region.low, region.high, self.weights)
-        total = sum(block.sum() for block in self.sums)
-        if not math.isfinite(total):
-            return -math.inf, -math.inf
-        return total - self.beta * (least + bound.constant), total
-
-    def log_count(self, region: Region) -> float:
-        """Return the log of the number of hypotheses of a region (``-inf`` if it is empty)."""
-        inside = np.arange(self.width)[None, :]
-        self.weights[:] = (inside >= region.low[:, None]) & (inside <= region.high[:, None])
-        return sum(block.sum() for block in self.sums)
+        least = boltzmann(bound.costs, self.beta, region.low, region.high, self.weights, self.logs)
+        total = 0.0
+        for block in self.sums:
+            total += block.sum()
+            if total == -math.inf:
+                return total
+        return total - self.beta * (least + bound.constant)
 
     def take_laws(self) -> None:
         """Fill :attr:`law` with every row's marginal, after :meth:`log_sum`."""

@@ -191,9 +191,14 @@ def threshold_tables(
 
 @njit(cache=True, error_model="numpy")
 def boltzmann(
-    costs: FloatArray, beta: float, low: IntArray, high: IntArray, out: FloatArray
+    costs: FloatArray,
+    beta: float,
+    low: IntArray,
+    high: IntArray,
+    out: FloatArray,
+    logs: FloatArray,
 ) -> float:
-    """Fill ``exp(-beta * (cost - least))`` within ``low .. high`` per row, 0 outside.
+    """Fill ``exp(-beta * (cost - least))`` within ``low .. high`` per row, 0 outside, and its log.
 
     Returns the sum of the least costs.
     """
@@ -204,8 +209,10 @@ def boltzmann(
             least = min(least, costs[row, a])
         total += least
         out[row, :] = 0.0
+        logs[row, :] = -np.inf
         for a in range(low[row], high[row] + 1):
-            out[row, a] = np.exp(-beta * (costs[row, a] - least))
+            logs[row, a] = -beta * (costs[row, a] - least)
+            out[row, a] = np.exp(logs[row, a])
     return total
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from oracles.entropy import RandomBits
 from oracles.envelope import Bound, Mixtures, Region
 
-MASS_BITS = 256
+MASS_BITS = 8192
 """A mass of ``2**MASS_BITS`` stands for ``exp(reference)``; the least mass is 1."""
 
 LEAST_LOG_MASS = -MASS_BITS * math.log(2.0)

@@ -86,16 +86,16 @@ class PartitionSampler:
                 "a norm budget must leave at least one weight combination in 1,000 of the box for "
                 "sampling; raise it or use smaller weights."
             )
-        # Deep sums are refused, the earlier the larger the grid, to keep underflow negligible.
+        # Deep sums are redone in logarithms, the earlier the larger the grid.
         self._depth_bits = min(600.0, 772.0 - 2 * self._grid_bits)
         groups = complete_structure(structure, problem.n_features)
         check_structure(groups, problem.points)
         blocks = choose_blocks(groups, problem.grid, self._options.n_blocks)
         self._started = time.perf_counter()
-        self._envelope = Envelope(problem, float(self._beta), blocks)
+        least_log = -self._depth_bits * math.log(2.0)
+        self._envelope = Envelope(problem, float(self._beta), blocks, least_log=least_log)
         self._slack = _slack(self._envelope)
-        least_depth = -self._depth_bits * math.log(2.0)
-        self._tightener = Tightener(self._envelope, least_depth)
+        self._tightener = Tightener(self._envelope)
         self._whole = self._envelope.whole()
         self._tree = MassTree()
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
@@ -118,10 +118,10 @@ class PartitionSampler:
         """Bound on the total-variation distance of a draw's law from the target.
 
         Every choice is exact except that configurations may underflow in a block sum, each of
-        relative weight below ``|W| * 2**-1022`` where sums are at least ``2**-depth``. Together
-        they weigh ``|W|**2 * 2**(depth - 1022) * S / Z``, S the sum of the masses and Z of the
-        target. A round in which ``S / Z > 2**150`` succeeds with probability below ``2**-150``;
-        the bound allows for ``2**50`` of them.
+        relative weight below ``|W| * 2**-1022`` where the sum is at least ``2**-depth``. Together
+        they weigh at most ``|W|**2 * 2**(depth - 1022) * S / Z``, S the sum of the masses and Z
+        that of the target. A round in which ``S / Z > 2**150`` succeeds with probability below
+        ``2**-150``; the bound allows for ``2**50`` of them.
         """
         bits = 2 * self._grid_bits + self._depth_bits + _FARTHEST_GAP_BITS - _SMALLEST_DOUBLE_BITS
         return float(2.0**-100 + 2.0**bits)
@@ -158,7 +158,6 @@ class PartitionSampler:
 
     def _plant(self) -> None:
         found = self._tightener.run(None, self._whole, step=2.0, n_steps=80)
-        self._holds_any(found.depth, self._whole)
         self._reference = math.floor(found.log_sum)
         log_mass = found.log_sum - self._reference + self._slack
         self._tree.add(
@@ -175,21 +174,13 @@ class PartitionSampler:
             )
         )
 
-    def _holds_any(self, depth: float, region: Region) -> bool:
-        """Return whether a region holds any hypothesis; refuse sums that underflowed."""
-        if depth > self._tightener.least_depth:
-            return True
-        if depth == -math.inf and self._envelope.log_count(region) == -math.inf:
-            return False
-        raise InconsistentSolution("a sum over hypotheses underflowed.")
-
     def _round(self, bits: RandomBits) -> Hypothesis | None:
         """Run one round; return the hypothesis it accepts, if it does."""
         cell = self._tree.draw(bits)
         region = cell.region(self._whole)
         if not cell.tightened and not self._tightened(cell, region, bits):
             return None
-        log_sum, _ = self._envelope.log_sum(cell.bound, region)
+        log_sum = self._envelope.log_sum(cell.bound, region)
         if not log_sum - self._reference <= cell.log_mass:
             raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
         draws = self._block_draws(bits)
@@ -225,8 +216,8 @@ class PartitionSampler:
         before = cell.mass
         n_steps = max(10, 40 // cell.depth)
         found = self._tightener.run(cell.mixtures, region, step=cell.step, n_steps=n_steps)
-        if not self._holds_any(found.depth, region):
-            cell.mass = 0
+        if found.log_sum == -math.inf:
+            cell.mass = 0  # no hypothesis meets the conditions
         else:
             log_mass = found.log_sum - self._reference + self._slack
             # The smaller of the two bounds holds; a worse fresh one never replaces the parent's.

@@ -11,7 +11,6 @@ from oracles.block_kernels import FloatArray
 from oracles.envelope import Bound, Envelope, Mixtures, Region
 
 _STALE = 0.03
-_RETREATS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +22,7 @@ class Tightened:
     bound : Bound
         Valid in the region that was asked for, whatever the search did.
     log_sum : float
-        Log of its sum there; ``-inf`` if every entry vanished.
-    depth : float
-        How far the sum lies below the product of the largest factors, see ``Envelope.log_sum``.
+        Log of its sum there; ``-inf`` if the region is empty.
     mixtures : Mixtures
         Where a search for a part of the region may start.
     step : float
@@ -34,7 +31,6 @@ class Tightened:
 
     bound: Bound
     log_sum: float
-    depth: float
     mixtures: Mixtures
     step: float
 
@@ -46,12 +42,9 @@ class Tightener:
     ----------
     envelope : Envelope
         What is tightened.
-    least_depth : float
-        Sums whose depth is less count as underflowed, see ``Envelope.log_sum``.
     """
 
-    def __init__(self, envelope: Envelope, least_depth: float) -> None:
-        self.least_depth = least_depth
+    def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
         self.steps_done = 0
         self._logs = np.zeros(envelope.shape)
@@ -72,19 +65,16 @@ class Tightener:
         self._previous[:, -1] = 2.0
         paces = np.ones(len(logs))
         best: Bound | None = None
-        value, depth, stale = math.inf, -math.inf, 0
+        value, stale = math.inf, 0
         for i in range(n_steps):
             self.steps_done += 1
             bound = envelope.bound(logs, region, self._shares)
-            log_sum, relative = envelope.log_sum(bound, region)
-            if best is None and relative <= self.least_depth:
-                bound, log_sum, relative = self._retreated(region)
-            # A sum that underflows is no sum: such a step is taken back like one that overshot.
-            if best is None or (log_sum < value and relative > self.least_depth):
+            log_sum = envelope.log_sum(bound, region)
+            if best is None or log_sum < value:
                 stale = stale + 1 if i and value - log_sum < _STALE else 0
-                best, value, depth = bound, log_sum, relative
+                best, value = bound, log_sum
                 self._keep()
-                if stale >= 2 or depth <= self.least_depth:
+                if stale >= 2 or value == -math.inf:
                     break
                 envelope.take_laws()
                 step *= 1.2
@@ -100,21 +90,9 @@ class Tightener:
         return Tightened(
             bound=best,
             log_sum=value,
-            depth=depth,
             mixtures=self._best_logs.astype(np.float16),
             step=max(0.3, min(step, 4.0)),
         )
-
-    def _retreated(self, region: Region) -> tuple[Bound, float, float]:
-        """Certify less until the sum no longer underflows; of nothing at all it cannot."""
-        envelope = self._envelope
-        for _ in range(_RETREATS):
-            self._logs[:, -1] += 2.0
-            bound = envelope.bound(self._logs, region, self._shares)
-            log_sum, relative = envelope.log_sum(bound, region)
-            if relative > self.least_depth:
-                break
-        return bound, log_sum, relative
 
     def shares(self, mixtures: Mixtures, region: Region) -> FloatArray:
         """Return the shares of stored mixtures in a region."""
