@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from os import PathLike
 from typing import Any, Self
 
@@ -24,151 +23,22 @@ from opdisc.arguments import (
     parse_relation,
     parse_schema,
 )
-from opdisc.convex import (
-    ConvexPublic,
-    ConvexRelease,
-    Rows,
-    approximate_minima,
-    objective_perturbation,
-    output_perturbation,
-)
-from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.convex.defaults import RUNNERS
 from opdisc.convex.features import LinearFeatures
-from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
 from opdisc.domains import L2Ball
 from opdisc.encoding import encode_features, encode_label_values, require_both_classes
 from opdisc.errors import CalibrationError, TableError
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
-from opdisc.noise import EntropySource
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.simplex_regressor import PrivateSimplexRegressor
+
+__all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateSimplexRegressor"]
 
 FloatArray = NDArray[np.float64]
 
-Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
-
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""
-
-
-def _objective(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    return objective_perturbation(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
-
-
-def _minima(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    return approximate_minima(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
-
-
-def _output(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    chosen = _output_ridge(public) if ridge is None else ridge
-    return output_perturbation(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
-
-
-def _output_ridge(public: ConvexPublic) -> float:
-    """Return the ridge that balances its bias with noise of length ``p k L / (epsilon ridge)``.
-
-    Both in the units of the sum of losses: ``ridge R^2 / 2`` against ``curvature |noise|^2 / 2``
-    with the curvature of a public number of rows.
-    """
-    constants = public.unbounded_constants
-    noise = public.dimension * public.gradient_sensitivity / public.params.epsilon
-    curvature = public.step_rows * constants.smoothness_l2 / public.dimension
-    radius = 5.0 / public.bounds.l2
-    return float((2 * curvature * noise**2 / radius**2) ** (1 / 3))
-
-
-def _sgd(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    batches = BatchPlan(batch=max(1.0, 0.05 * public.step_rows), steps=200)
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    return noisy_sgd(rows, public, batches, ridge=mean_ridge, entropy=entropy, ledger=ledger)
-
-
-def _descent(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    return gradient_descent(
-        rows, public, steps=60, ridge=mean_ridge, entropy=entropy, ledger=ledger
-    )
-
-
-def _accelerated(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("accelerated_mirror_descent", ridge)
-    return accelerated_mirror_descent(rows, public, steps=20, entropy=entropy, ledger=ledger)
-
-
-def _mirror(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("mirror_descent", ridge)
-    return mirror_descent(rows, public, entropy=entropy, ledger=ledger)
-
-
-def _svrg(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    epochs = SVRGPlan(epochs=5, inner=20, batch=max(1.0, 0.05 * public.step_rows))
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
-
-
-def _refuse_ridge(mechanism: str, ridge: float | None) -> None:
-    if ridge is not None:
-        raise CalibrationError(f"{mechanism} takes no ridge, got ridge={ridge!r}; omit it.")
-
-
-_RUNNERS: dict[str, Runner] = {
-    "auto": _objective,
-    "objective_perturbation": _objective,
-    "approximate_minima": _minima,
-    "output_perturbation": _output,
-    "noisy_sgd": _sgd,
-    "gradient_descent": _descent,
-    "accelerated_mirror_descent": _accelerated,
-    "mirror_descent": _mirror,
-    "svrg": _svrg,
-}
 
 
 class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -224,8 +94,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             If the minimiser missed its accuracy; the budget stays spent.
         """
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
-        if self.mechanism not in _RUNNERS:
-            known = ", ".join(_RUNNERS)
+        if self.mechanism not in RUNNERS:
+            known = ", ".join(RUNNERS)
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
         relation = parse_relation(self.relation)
         self._require_bound()
@@ -255,7 +125,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         ledger = self.ledger
         if ledger is not None and not isinstance(ledger, Ledger):
             ledger = Ledger(ledger)
-        run = _RUNNERS[self.mechanism]
+        run = RUNNERS[self.mechanism]
         release = run(rows, public, self.ridge, parse_entropy(self.random_state), ledger)
         self.receipt_ = release.receipt
         coefficients, intercept = features.weights(release.theta)

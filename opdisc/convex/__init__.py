@@ -3,11 +3,11 @@
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
 from opdisc.convex.exponential import exponential_sampling, localization
+from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import (
     approximate_minima,
     huberised_svm,
     objective_perturbation,
-    output_perturbation,
 )
 from opdisc.convex.simplex import OnlineRelease, private_ftrl, simplex_sampling
 from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg

@@ -10,15 +10,16 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.draws import FLOATING_POINT
+from opdisc.convex.receipt import ConvexReceipt
 from opdisc.domains import Domain
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import LinearLoss, LossConstants, RowBounds
@@ -31,6 +32,16 @@ from opdisc.privacy import (
     PrivacyParams,
     PrivacyReceipt,
 )
+
+__all__ = [
+    "ConvexPublic",
+    "ConvexReceipt",
+    "ConvexRelease",
+    "NoisePlan",
+    "Rows",
+    "check_rows",
+    "release",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -262,106 +273,6 @@ class NoisePlan:
     def setting(self, name: str) -> float:
         """Return one setting by name."""
         return dict(self.settings)[name]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexReceipt:
-    """The privacy statement of one real-valued release, a function of public inputs only.
-
-    Parameters
-    ----------
-    mechanism, theorem, calibration : str
-        What ran, the statement that makes it private, and how well that is established.
-    epsilon, delta, delta_numerical : float
-        The promise, and what truncated sampling adds to delta.
-    relation, privacy_unit : str
-        Which tables are neighbours, and what one neighbour changes.
-    loss : str
-        Loss of one row.
-    row_norm, row_maximum, label_bound : float
-        Public bounds on a row, the constant column included, and on a label.
-    lipschitz, smoothness : float
-        Constants of one row's loss that follow from them (Euclidean norm).
-    domain : str
-        The parameter set in words.
-    noise_law : str
-        The law in words.
-    noise_scales : tuple of float
-        Its scale parameters.
-    settings : tuple of (str, float)
-        Public settings of the mechanism.
-    schema_digest : str
-        SHA-256 of the public schema, empty without one.
-    n_rows : int or None
-        The number of rows, if public.
-    release_grid : float
-        Released coordinates are multiples of this.
-    versions : tuple of (str, str)
-        Packages and versions that took part.
-    guarantee : str
-        ``HOLDS``, ``CONDITIONAL`` or ``VOID``.
-    conditions : tuple of str
-        What it rests on, or why it is VOID.
-    """
-
-    mechanism: str
-    theorem: str
-    calibration: str
-    epsilon: float
-    delta: float
-    delta_numerical: float
-    relation: str
-    privacy_unit: str
-    loss: str
-    row_norm: float
-    row_maximum: float
-    label_bound: float
-    lipschitz: float
-    smoothness: float
-    domain: str
-    noise_law: str
-    noise_scales: tuple[float, ...]
-    settings: tuple[tuple[str, float], ...]
-    schema_digest: str
-    n_rows: int | None
-    release_grid: float
-    versions: tuple[tuple[str, str], ...]
-    guarantee: str
-    conditions: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types; an infinite constant becomes None."""
-        record = {field.name: getattr(self, field.name) for field in fields(self)}
-        record["noise_scales"] = list(self.noise_scales)
-        record["conditions"] = list(self.conditions)
-        record["settings"], record["versions"] = dict(self.settings), dict(self.versions)
-        record["smoothness"] = self.smoothness if np.isfinite(self.smoothness) else None
-        return record
-
-    def __str__(self) -> str:
-        """Return the receipt as lines that a reviewer can check one by one."""
-        relation = self.relation.replace("_", "-")
-        rows = "not public" if self.n_rows is None else f"{self.n_rows:,} (public)"
-        scales = ", ".join(f"{scale:.6g}" for scale in sorted(set(self.noise_scales)))
-        lines = [
-            ("guarantee", self.guarantee),
-            *(("  condition", condition) for condition in self.conditions),
-            ("epsilon", f"{self.epsilon:g}"),
-            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} numerical)"),
-            ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
-            ("mechanism", self.mechanism),
-            ("theorem", f"{self.theorem} [{self.calibration}]"),
-            ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),
-            ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
-            ("domain", self.domain),
-            ("noise", f"{self.noise_law}; scale {scales}"),
-            ("settings", ", ".join(f"{name} {value:.6g}" for name, value in self.settings)),
-            ("rows", rows),
-            ("schema", f"sha256 {self.schema_digest[:16]}" if self.schema_digest else "none"),
-            ("versions", ", ".join(f"{name} {number}" for name, number in self.versions)),
-            ("not covered", "running time; anything published besides this model"),
-        ]
-        return "\n".join(f"{name + ':':<20}{text}" for name, text in lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

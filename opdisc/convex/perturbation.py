@@ -14,7 +14,7 @@ from opdisc.accounting import Ledger
 from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import l2_laplace, normals
-from opdisc.convex.minimise import minimise, minimise_on, row_spectrum
+from opdisc.convex.minimise import minimise
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier, require_delta
 from opdisc.losses import HuberisedHingeLoss, LossConstants
@@ -24,7 +24,6 @@ from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
 FloatArray = NDArray[np.float64]
 
 ObjectiveNoise = Literal["auto", "gaussian", "pure", "c11", "k12", "j14"]
-OutputNoise = Literal["auto", "gaussian", "pure", "j14"]
 
 RELATIVE_ACCURACY = 1e-6
 """Distance to the exact minimiser that calibrations pay for, over what one row can do to it."""
@@ -32,16 +31,18 @@ RELATIVE_ACCURACY = 1e-6
 OUTPUT_SHARE = 0.01
 """Share of epsilon and delta that pays for the inexact minimiser of objective perturbation."""
 
-_ACCURACY_CONDITION = (
+ACCURACY_CONDITION = (
     "the minimiser reaches its public accuracy on every table (otherwise nothing is released)"
 )
-_TAIL = 2.0**-63
+TAIL = 2.0**-63
+"""Total variation that one truncated draw may add."""
 
 TYPICAL_MARGIN = 5.0
 """Public guess of the optimum's norm times the bound on a row; it only sets the default ridge."""
 
 
-def _require_ridge(ridge: float) -> None:
+def require_ridge(ridge: float) -> None:
+    """Refuse a ridge that is not a positive number."""
     if not (isinstance(ridge, int | float) and 0 < ridge < math.inf):
         raise CalibrationError(f"the ridge must be finite and > 0, got {ridge!r}.")
 
@@ -66,7 +67,7 @@ def plan_objective_perturbation(
         epsilon=params.epsilon * (1 - output_share), delta=params.delta * (1 - output_share)
     )
     if ridge is not None:
-        _require_ridge(ridge)
+        require_ridge(ridge)
     kind, ridge = _choice(public, exact, noise, ridge)
     ridge, scale, theorem, status = _tilt(public, exact, kind, ridge, lipschitz, smoothness)
     accuracy = stopping * lipschitz / ridge
@@ -90,8 +91,8 @@ def plan_objective_perturbation(
             ("output share", output_share),
             ("pure", float(pure)),
         ),
-        conditions=(_ACCURACY_CONDITION,),
-        distance=4 * public.dimension * _TAIL,
+        conditions=(ACCURACY_CONDITION,),
+        distance=4 * public.dimension * TAIL,
     )
 
 
@@ -347,109 +348,3 @@ def huberised_svm(
     """
     smooth = replace(public, loss=HuberisedHingeLoss(width))
     return objective_perturbation(rows, smooth, entropy=entropy, ridge=ridge, ledger=ledger)
-
-
-def plan_output_perturbation(
-    public: ConvexPublic,
-    *,
-    ridge: float,
-    noise: OutputNoise = "auto",
-    stopping: float = RELATIVE_ACCURACY,
-) -> NoisePlan:
-    """Calibrate output perturbation; arguments as in :func:`output_perturbation`."""
-    public.require_convex("output perturbation")
-    public.require_smooth("output perturbation")
-    _require_ridge(ridge)
-    constants = public.constants if _constrained(public) else public.unbounded_constants
-    params, kind = public.params, noise
-    if kind == "auto":
-        kind = "gaussian" if params.delta > 0 else "pure"
-    one_row = constants.lipschitz_l2 / ridge
-    accuracy = stopping * one_row
-    sensitivity = (public.changed_rows * one_row + 2 * accuracy) * (1 + 1e-12)
-    theorem, status = "stability of strongly convex minimisers", CalibrationStatus.PROVEN
-    if kind == "gaussian":
-        require_delta(params, "Gaussian output perturbation")
-        scale = output_noise_scale(sensitivity, params)
-    elif kind == "pure":
-        scale = output_noise_scale(sensitivity, replace(params, delta=0.0))
-    elif kind == "j14":
-        require_delta(params, "J14's Output-Gauss")
-        scale = 4 * one_row * math.sqrt(math.log(1 / params.delta) + params.epsilon)
-        scale /= params.epsilon
-        theorem, status = "J14 Output-Gauss", CalibrationStatus.PUBLISHED
-    else:
-        raise CalibrationError(f"noise must be auto, gaussian, pure or j14, got {kind!r}.")
-    return NoisePlan(
-        mechanism="output-perturbation",
-        theorem=f"{theorem} (docs/convex.md, output-perturbation)",
-        status=status,
-        law="l2-Laplace" if kind == "pure" else "Gaussian",
-        scales=(scale,),
-        settings=(("ridge", ridge), ("accuracy", accuracy), ("sensitivity", sensitivity)),
-        conditions=(_ACCURACY_CONDITION,),
-        distance=2 * public.dimension * _TAIL,
-    )
-
-
-def _constrained(public: ConvexPublic) -> bool:
-    """Return whether the minimiser must stay in the domain: only if the loss needs that."""
-    return public.domain is not None and not math.isfinite(
-        public.loss.slope_bound(public.bounds, math.inf)
-    )
-
-
-def output_perturbation(
-    rows: Rows,
-    public: ConvexPublic,
-    *,
-    ridge: float,
-    entropy: EntropySource,
-    noise: OutputNoise = "auto",
-    stopping: float = RELATIVE_ACCURACY,
-    ledger: Ledger | None = None,
-) -> ConvexRelease:
-    """Minimise the sum of losses plus a ridge, and add noise to the minimiser.
-
-    Parameters
-    ----------
-    rows, public, entropy, ledger
-        As in :func:`objective_perturbation`. A loss that is Lipschitz only on a domain is
-        minimised over it; a domain is projected on at the end in any case.
-    ridge : float
-        Lambda of ``(Lambda/2)|theta|^2`` in the sum scale (``n nu`` for a mean that is
-        nu-strongly convex), > 0.
-    noise : str
-        "auto" (Gaussian if delta > 0, else pure), "gaussian", "pure", or by name "j14".
-    stopping : float
-        Largest distance to the exact minimiser, in units of L / Lambda.
-
-    Notes
-    -----
-    **Guarantee.** One row moves the minimiser by at most L / Lambda (twice that when replaced),
-    and each side's distance to its own exact minimiser adds ``accuracy`` (B14 Algorithm 3; C11
-    Lemma 8; docs/convex.md, entry "output-perturbation"). Both relations.
-    """
-    plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
-
-    def compute() -> FloatArray:
-        accuracy = plan.setting("accuracy")
-        if _constrained(public):
-            domain = public.require_domain("this loss")
-            theta = minimise_on(
-                rows,
-                public.loss,
-                domain,
-                ridge=ridge,
-                smoothness=public.loss.curvature_bound() * row_spectrum(rows) + ridge,
-                accuracy=accuracy,
-            )
-        else:
-            theta = minimise(rows, public.loss, ridge=ridge, accuracy=accuracy)
-        draw = l2_draw if plan.law == "l2-Laplace" else gaussian_draw
-        theta = theta + draw(public.dimension, plan.scales[0], entropy)
-        return theta if public.domain is None else public.domain.project(theta)
-
-    if plan.law == "l2-Laplace":
-        public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)

@@ -1,0 +1,138 @@
+"""Fixed public defaults for each mechanism by name: what the estimators run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdisc.accounting import Ledger
+from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
+from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.output_perturbation import output_perturbation
+from opdisc.convex.perturbation import approximate_minima, objective_perturbation
+from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
+from opdisc.errors import CalibrationError
+from opdisc.noise import EntropySource
+
+Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
+
+
+def _objective(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    return objective_perturbation(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+
+
+def _minima(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    return approximate_minima(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+
+
+def _output(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    chosen = _output_ridge(public) if ridge is None else ridge
+    return output_perturbation(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
+
+
+def _output_ridge(public: ConvexPublic) -> float:
+    """Return the ridge that balances its bias with noise of length ``p k L / (epsilon ridge)``.
+
+    Both in the units of the sum of losses: ``ridge R^2 / 2`` against ``curvature |noise|^2 / 2``
+    with the curvature of a public number of rows.
+    """
+    constants = public.unbounded_constants
+    noise = public.dimension * public.gradient_sensitivity / public.params.epsilon
+    curvature = public.step_rows * constants.smoothness_l2 / public.dimension
+    radius = 5.0 / public.bounds.l2
+    return float((2 * curvature * noise**2 / radius**2) ** (1 / 3))
+
+
+def _sgd(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    batches = BatchPlan(batch=max(1.0, 0.05 * public.step_rows), steps=200)
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return noisy_sgd(rows, public, batches, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+
+
+def _descent(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return gradient_descent(
+        rows, public, steps=60, ridge=mean_ridge, entropy=entropy, ledger=ledger
+    )
+
+
+def _accelerated(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("accelerated_mirror_descent", ridge)
+    return accelerated_mirror_descent(rows, public, steps=20, entropy=entropy, ledger=ledger)
+
+
+def _mirror(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("mirror_descent", ridge)
+    return mirror_descent(rows, public, entropy=entropy, ledger=ledger)
+
+
+def _svrg(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    epochs = SVRGPlan(epochs=5, inner=20, batch=max(1.0, 0.05 * public.step_rows))
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+
+
+def _refuse_ridge(mechanism: str, ridge: float | None) -> None:
+    if ridge is not None:
+        raise CalibrationError(f"{mechanism} takes no ridge, got ridge={ridge!r}; omit it.")
+
+
+RUNNERS: dict[str, Runner] = {
+    "auto": _objective,
+    "objective_perturbation": _objective,
+    "approximate_minima": _minima,
+    "output_perturbation": _output,
+    "noisy_sgd": _sgd,
+    "gradient_descent": _descent,
+    "accelerated_mirror_descent": _accelerated,
+    "mirror_descent": _mirror,
+    "svrg": _svrg,
+}
+"""Mechanisms by name, over (rows, public, ridge in the sum scale, entropy, ledger)."""
