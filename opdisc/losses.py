@@ -311,6 +311,39 @@ class RampLoss(LinearLoss):
 
 
 @dataclass(frozen=True, slots=True)
+class SigmoidLoss(LinearLoss):
+    """``1 / (1 + exp(y <x, theta>))``: bounded, smooth, not convex.
+
+    The slope is at most 1/4 and the curvature at most ``1 / (6 sqrt 3)``, at sigmoid values of
+    ``1/2 +- 1 / (2 sqrt 3)``.
+    """
+
+    name = "sigmoid"
+    is_convex = False
+
+    def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the loss of each score, in (0, 1)."""
+        return np.asarray(special.expit(-y * scores))
+
+    def slopes(self, scores: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``-y s (1 - s)`` with s the sigmoid of the score."""
+        return np.asarray(-y * special.expit(scores) * special.expit(-scores))
+
+    def curvatures(self, scores: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``-y s (1 - s)(1 - 2 s)``; negative on one side."""
+        s = special.expit(scores)
+        return np.asarray(-y * s * (1 - s) * (1 - 2 * s))
+
+    def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
+        """Return 1/4."""
+        return 0.25
+
+    def curvature_bound(self) -> float:
+        """Return ``1 / (6 sqrt 3)``, rounded up."""
+        return 1 / (6 * math.sqrt(3)) * (1 + 1e-12)
+
+
+@dataclass(frozen=True, slots=True)
 class SquaredLoss(LinearLoss):
     """``(<x, theta> - y)^2 / 2``: curvature 1; the slope needs a bound on the score."""
 
@@ -398,6 +431,7 @@ _LOSSES: dict[str, type[LinearLoss]] = {
         HingeLoss,
         HuberisedHingeLoss,
         RampLoss,
+        SigmoidLoss,
         SquaredLoss,
         AbsoluteLoss,
         ScoreLoss,

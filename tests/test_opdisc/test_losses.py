@@ -14,6 +14,7 @@ from opdisc.losses import (
     RampLoss,
     RowBounds,
     ScoreLoss,
+    SigmoidLoss,
     SquaredLoss,
     loss_by_name,
 )
@@ -23,6 +24,7 @@ LOSSES = [
     HingeLoss(),
     HuberisedHingeLoss(0.3),
     RampLoss(0.7),
+    SigmoidLoss(),
     SquaredLoss(),
     AbsoluteLoss(),
     ScoreLoss(),
@@ -34,6 +36,7 @@ NAIVE = {
         0.0 if y * s > 1.3 else 1 - y * s if y * s < 0.7 else (1.3 - y * s) ** 2 / 1.2
     ),
     "ramp": lambda s, y: 1.0 if y * s <= -0.7 else 0.0 if y * s >= 0.7 else (0.7 - y * s) / 1.4,
+    "sigmoid": lambda s, y: 1 / (1 + math.exp(y * s)),
     "squared": lambda s, y: (s - y) ** 2 / 2,
     "absolute": lambda s, y: abs(s - y),
     "score": lambda s, y: s,
