@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,38 @@ def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: A
             _print_model(model, as_json)
             raise
     _print_model(model, as_json)
+
+
+@cli.command(
+    epilog="""\b
+Example
+  opdisc plan loans.csv --schema loans.toml --epsilon 0.5
+"""
+)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
+@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
+@click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
+@_JSON
+def plan(data: Path, as_json: bool, **arguments: Any) -> None:
+    """Predict the extra errors of a fit to the CSV file DATA; spends nothing.
+
+    Of the rows only their number is used, and only where the relation makes it public.
+    """
+    from opdisc.planning import plan_fit
+
+    planned = plan_fit(n_rows=len(read_table(data)), **arguments)
+    if as_json:
+        print_json([asdict(item) for item in planned])
+        return
+    lines = []
+    for item in planned:
+        chosen = " (automatic choice)" if item.automatic else ""
+        text = item.reason if item.prediction is None else str(item.prediction)
+        lines.append(f"{item.mechanism}{chosen}: {text}")
+    print_text("\n".join(lines) + "\n")
 
 
 @cli.command(

@@ -15,8 +15,8 @@ from opdisc.mechanisms.objective_perturbation import (
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.schema import Schema
-from oracles import WeightGrid
-from oracles.column_groups import ColumnGroup
+from oracles import UnsupportedProblem, WeightGrid
+from oracles.column_groups import LARGEST_BLOCK, ColumnGroup, choose_blocks, complete_structure
 from oracles.registry import ENUMERATION_LIMIT
 
 MECHANISMS = (
@@ -61,7 +61,7 @@ def build_mechanism(
         If the name is unknown.
     """
     if name == "auto":
-        chosen, reason = choose_mechanism(grid)
+        chosen, reason = choose_mechanism(grid, structure)
         settled = build_mechanism(
             chosen, grid, noise=noise, allowance=allowance, structure=structure
         )
@@ -70,6 +70,7 @@ def build_mechanism(
         case "permute_and_flip":
             return PermuteAndFlipMechanism(allowance=allowance), ""
         case "exponential":
+            _check_sampled(grid, structure)
             return ExponentialMechanism(structure=structure), ""
         case "block_one_hot":
             return BlockOneHotMechanism(blocks=even_blocks(grid), allowance=allowance), ""
@@ -85,7 +86,7 @@ def build_mechanism(
             )
 
 
-def choose_mechanism(grid: WeightGrid) -> tuple[str, str]:
+def choose_mechanism(grid: WeightGrid, structure: tuple[ColumnGroup, ...] = ()) -> tuple[str, str]:
     """Return the name of the most accurate mechanism that can run on a grid, and why."""
     size = f"{grid.n_assignments:.3g}"
     if grid.n_assignments <= ENUMERATION_LIMIT:
@@ -93,11 +94,39 @@ def choose_mechanism(grid: WeightGrid) -> tuple[str, str]:
             "permute_and_flip",
             f"the grid's {size} weight combinations can all be listed, and one block errs least",
         )
+    if can_sample(grid, structure):
+        return (
+            "exponential",
+            f"the grid's {size} weight combinations are too many to list, and its columns' "
+            "structure lets the exponential mechanism be sampled exactly",
+        )
     return (
         "block_one_hot",
         f"the grid's {size} weight combinations are too many to list; blocks of at most "
         f"{BLOCK_ASSIGNMENTS} come closest to one block",
     )
+
+
+def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
+    """Return whether two blocks hold a grid, which keeps the exact sampler's draws short.
+
+    A function of public facts. With more blocks the sampler is as exact, but may take very long.
+    """
+    try:
+        choose_blocks(complete_structure(structure, grid.n_features), grid, n_blocks=2)
+    except UnsupportedProblem:
+        return False
+    return True
+
+
+def _check_sampled(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> None:
+    """Refuse grids on which an exact draw may take very long, naming the frontier."""
+    if grid.n_assignments > ENUMERATION_LIMIT and not can_sample(grid, structure):
+        raise CalibrationError(
+            f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
+            f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
+            "columns, smaller weights or mechanism='block_one_hot'."
+        )
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:

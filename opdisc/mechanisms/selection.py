@@ -31,7 +31,7 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
             f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller "
-            "weights or mechanism='block_one_hot'."
+            "weights or mechanism='exponential'."
         )
 
 

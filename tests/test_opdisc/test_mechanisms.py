@@ -387,7 +387,7 @@ def test_every_name_builds_a_mechanism_that_runs(name):
 
 def test_the_automatic_choice_depends_on_the_size_of_the_grid():
     assert choose_mechanism(WeightGrid.box(8, 1))[0] == "permute_and_flip"
-    assert choose_mechanism(WeightGrid.box(38, 1))[0] != "permute_and_flip"
+    assert choose_mechanism(WeightGrid.box(38, 1))[0] == "block_one_hot"
 
 
 def test_blocks_partition_the_coordinates_evenly():
@@ -442,3 +442,14 @@ def test_a_cap_on_rounds_is_conditional_and_fails_closed(tmp_path):
     with pytest.raises(UncertifiedRelease, match="nothing is released"):
         run_mechanism(tight, problem, inputs, entropy=SystemEntropy(), ledger=ledger)
     assert len(ledger.spendings()) == 1
+
+
+def test_the_exponential_mechanism_is_chosen_where_two_blocks_hold_the_columns():
+    _, groups = wide_problem()
+    large = WeightGrid.box(16, 1)
+    name, reason = choose_mechanism(large, groups)
+    assert name == "exponential" and "structure" in reason
+    # Sixteen columns of no known structure fit as well; forty do not.
+    assert choose_mechanism(WeightGrid.box(40, 1))[0] == "block_one_hot"
+    with pytest.raises(CalibrationError, match="two blocks"):
+        build_mechanism("exponential", WeightGrid.box(40, 1))
