@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -93,6 +94,31 @@ def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit(learner):
     first, second = (ballots_of(learner, table, time_limit=0.7) for table in neighbours())
     assert first[0] == second[0] and first[2] == second[2]
     assert None in first + second
+
+
+def test_whatever_a_learner_leaves_running_is_killed_with_its_part(tmp_path):
+    heartbeat = str(tmp_path / "heartbeat")
+    code = (
+        "import sys, time\nwhile True: print('x', file=open(sys.argv[1], 'a')); time.sleep(0.02)"
+    )
+
+    def learner(part, grid):
+        import pathlib
+        import subprocess
+        import sys
+        import time
+
+        subprocess.Popen([sys.executable, "-c", code, heartbeat])
+        while not pathlib.Path(heartbeat).exists():
+            time.sleep(0.01)
+        return [0] * grid.n_features
+
+    ballots = Ballots(learner, GRID)
+    with IsolatedCalls(ballots, ballots.n_bytes) as calls:
+        assert calls.answer(neighbours()[0]) is not None
+        beats = len((tmp_path / "heartbeat").read_text())
+        time.sleep(0.3)
+        assert len((tmp_path / "heartbeat").read_text()) == beats > 0
 
 
 @pytest.mark.slow
