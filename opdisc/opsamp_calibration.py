@@ -10,116 +10,27 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
-from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import LossConstants
+from opdisc.opsamp_spaces import ROUND_UP, SearchSpace
 
-ROUND_UP = 1 + 1e-9
 _SHIFT_FACTORS = tuple(2.0 ** (i / 4) for i in range(-4, 33))
 _SHIFT_BITS = 20
+UNIFORM_BITS = 24
+"""Uniform tilts take ``2^(UNIFORM_BITS + 1)`` values."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSpace:
-    """Where the tilted minimisers live, and how they become parameters.
-
-    Parameters
-    ----------
-    dimension : int
-        k, number of tilted coordinates.
-    total_width : float
-        Sum of the coordinates' widths.
-    excess : float
-        Largest value of ``sum_i (u_i - lowest u_i)`` over the space; at most ``total_width``.
-    diameter : float
-        l1 diameter.
-    mean_tilt : float
-        Bound on the mean of ``max <sigma - 1, u>`` for tilts sigma of rate 1.
-    stretch : float
-        l1 distances of parameters are at most this times l1 distances here.
-    lifted : bool
-        Whether parameters are ``stretch * (u_plus - u_minus)`` of a simplex twice as long.
-    """
-
-    dimension: int
-    total_width: float
-    excess: float
-    diameter: float
-    mean_tilt: float
-    stretch: float
-    lifted: bool
-
-
-def search_space(domain: Domain) -> SearchSpace:
-    """Return the search space of a domain itself.
-
-    Parameters
-    ----------
-    domain : Domain
-        Public parameter set.
-    """
-    d, widths = domain.dimension, domain.widths
-    ones = np.ones(d)
-    highest = float(ones @ domain.minimise_linear(-ones))
-    return SearchSpace(
-        dimension=d,
-        total_width=float(widths.sum()) * ROUND_UP,
-        excess=(highest - float(domain.lower.sum())) * ROUND_UP,
-        diameter=domain.diameter_l1 * ROUND_UP,
-        mean_tilt=_mean_tilt(domain),
-        stretch=1.0,
-        lifted=False,
-    )
-
-
-def lifted_space(domain: L1Ball) -> SearchSpace:
-    """Return the simplex of ``2 d`` coordinates that maps onto an l1 ball.
-
-    Notes
-    -----
-    ``w = R (u_plus - u_minus)`` with u on the unit simplex covers the ball of radius R, and
-    ``|w - w'|_1 <= R |u - u'|_1``. The simplex has excess 1 whatever its dimension, which takes a
-    factor d out of the stability of the ball (docs/opsamp.md, "Lifting an l1 ball").
-    """
-    d = domain.dimension
-    return SearchSpace(
-        dimension=2 * d,
-        total_width=2.0 * d * ROUND_UP,
-        excess=ROUND_UP,
-        diameter=2.0 * ROUND_UP,
-        mean_tilt=_harmonic(2 * d) - 1.0,
-        stretch=domain.radius * ROUND_UP,
-        lifted=True,
-    )
-
-
-def _mean_tilt(domain: Domain) -> float:
-    """Return a bound on ``E max <sigma - 1, w>`` for independent exponentials sigma of mean 1.
-
-    Box: ``E |sigma - 1| = 2 / e`` in each coordinate. L1 ball: the largest ``|sigma_j - 1|`` is at
-    most ``max(1, max sigma - 1)``. L2 ball: unit variances. Simplex: the mean of the maximum.
-    """
-    d = domain.dimension
-    if isinstance(domain, L1Ball):
-        kept = 1.0 - math.exp(-2.0)
-        return domain.radius * (1.0 + math.fsum((1.0 - kept**k) / k for k in range(1, d + 1)))
-    if isinstance(domain, L2Ball):
-        return domain.radius * math.sqrt(d)
-    if isinstance(domain, Simplex):
-        return _harmonic(d) - 1.0
-    return float(domain.widths.sum()) / math.e
-
-
-def _harmonic(size: int) -> float:
-    return math.fsum(1.0 / k for k in range(1, size + 1))
+TiltLaw = Literal["exponential", "uniform"]
 
 
 @functools.lru_cache(maxsize=4096)
 def proven_stability(
-    space: SearchSpace, *, difference: float, rate: float, allowance: float
+    space: SearchSpace,
+    *,
+    difference: float,
+    rate: float,
+    allowance: float,
+    tilts: TiltLaw = "exponential",
 ) -> float:
     """Return S in the search space, as proven (docs/opsamp.md, "Stability").
 
@@ -130,9 +41,11 @@ def proven_stability(
     difference : float
         G', l1-Lipschitz constant of the difference between neighbouring losses, search units.
     rate : float
-        eta.
+        eta of exponential tilts; uniform ones are on ``[-1 / rate, 1 / rate]``.
     allowance : float
         alpha, objective units.
+    tilts : str
+        "exponential" or "uniform".
 
     Returns
     -------
@@ -141,26 +54,30 @@ def proven_stability(
 
     Notes
     -----
-    For every shift c > k G' e^(-eta c), with ``p = exp(-eta c)``, T = total width, A = excess:
+    For every shift c, with ``p = exp(-eta c)``, T = total width, A = excess, a = 1 / eta:
 
-        S <= [(1 - p) T + 3 p k alpha / c] / [1 - p k G' / c]
-        S <= [(1 - p) A + 3 p k alpha / c] / [1 - (1 - p) / 2 - p k G' / c].
+        exponential:  S <= [(1 - p) T + 3 p k alpha / c] / [1 - p k G' / c]
+                      S <= [(1 - p) A + 3 p k alpha / c] / [1 - (1 - p) / 2 - p k G' / c]
+        uniform:      S <= [c T / (2 a) + 3 k alpha / c] / [1 - k G' / c],  c <= 2 a
 
-    The least over a fixed set of shifts is taken, each a float with few bits, hence a multiple of
-    the tilts' lattice spacing (:func:`tilt_spacing`).
+    wherever the denominator is positive. The least over a fixed set of shifts is taken, all of
+    them multiples of the tilts' lattice spacing (:func:`tilt_lattice`).
     """
     best = space.diameter
-    for shift in _shifts(space.dimension, difference):
-        moved = -math.expm1(-rate * shift)
-        kept = 1.0 - moved
+    lattice = tilt_lattice(space, difference=difference, rate=rate, tilts=tilts)
+    for near in _shifts(space.dimension, difference):
+        shift = math.ceil(near / lattice.spacing) * lattice.spacing
+        if tilts == "uniform":
+            moved, kept = 0.5 * shift / lattice.scale, 1.0
+            rests = [(space.total_width, 1.0)]
+        else:
+            moved, kept = -math.expm1(-shift / lattice.scale), math.exp(-shift / lattice.scale)
+            rests = [(space.total_width, 1.0), (space.excess, 1.0 - 0.5 * moved)]
         pull = kept * space.dimension * difference / shift
         slack = 3.0 * kept * space.dimension * allowance / shift
-        for reach, rest in (
-            (space.total_width, 1.0 - pull),
-            (space.excess, 1.0 - 0.5 * moved - pull),
-        ):
-            if rest > 1e-6:
-                best = min(best, (moved * reach + slack) / rest * ROUND_UP)
+        for reach, whole in rests:
+            if moved <= 1.0 and whole - pull > 1e-6:
+                best = min(best, (moved * reach + slack) / (whole - pull) * ROUND_UP)
     return best
 
 
@@ -174,15 +91,36 @@ def _few_bits(value: float) -> float:
     return math.ldexp(math.ceil(mantissa * 2**_SHIFT_BITS), exponent - _SHIFT_BITS)
 
 
-def tilt_spacing(space: SearchSpace, *, difference: float, rate: float) -> float:
-    """Return the lattice spacing of the tilts: a power of two that divides every shift tried.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiltLattice:
+    """The lattice that tilts are drawn on; every tilt is an exact float.
 
-    It is also at most ``2^-16 / rate``, so that the lattice law is close to the exponential for
-    utility; privacy does not need that.
+    Parameters
+    ----------
+    scale : float
+        Mean of exponential tilts, half-width of uniform ones; 20 significant bits.
+    spacing : float
+        Distance of neighbouring lattice points.
     """
-    smallest = min(_shifts(space.dimension, difference))
-    shift_exponent = math.frexp(smallest)[1] - _SHIFT_BITS
-    return math.ldexp(1.0, min(shift_exponent, math.floor(math.log2(1.0 / rate)) - 16))
+
+    scale: float
+    spacing: float
+
+
+def tilt_lattice(
+    space: SearchSpace, *, difference: float, rate: float, tilts: TiltLaw
+) -> TiltLattice:
+    """Return the lattice of the tilts.
+
+    Uniform tilts: ``2^25`` points. Exponential ones: a power of two that divides every shift
+    tried, at most ``2^-16 / rate`` (close to the continuous law; privacy does not need that).
+    """
+    scale = _few_bits(1.0 / rate)
+    if tilts == "uniform":
+        return TiltLattice(scale=scale, spacing=scale / 2**UNIFORM_BITS)
+    shift_exponent = math.frexp(min(_shifts(space.dimension, difference)))[1] - _SHIFT_BITS
+    exponent = min(shift_exponent, math.floor(math.log2(scale)) - 16)
+    return TiltLattice(scale=scale, spacing=math.ldexp(1.0, exponent))
 
 
 def published_stability(
@@ -264,27 +202,3 @@ def default_allowance(
     """Return the alpha whose term is about ``share`` of the stability; rounded to few bits."""
     first_order = 4 * space.dimension * difference * rate * min(space.total_width, space.excess)
     return _few_bits(share * difference * min(first_order, space.diameter) / 3)
-
-
-def release_error(domain: Domain, constants: LossConstants, scale: float, spacing: float) -> float:
-    """Return a bound on one row's mean excess loss from the release noise.
-
-    Parameters
-    ----------
-    domain : Domain
-        What the release is projected on.
-    constants : LossConstants
-        Of the loss.
-    scale, spacing : float
-        Of the discrete Laplace noise, parameter units.
-
-    Notes
-    -----
-    A Euclidean projection moves no point of the domain further than the noise did in l2, and one
-    on a box in l1 neither. Means: ``E |z|_1 <= d scale``, ``E |z|_2 <= scale sqrt(2 d)``.
-    """
-    d = domain.dimension
-    euclidean = constants.lipschitz_l2 * math.sqrt(d) * (math.sqrt(2) * scale + 0.5 * spacing)
-    if not isinstance(domain, Box):
-        return euclidean
-    return min(euclidean, constants.lipschitz_l1 * d * (scale + 0.5 * spacing))

@@ -9,7 +9,8 @@ import numpy as np
 from opdisc.domains import Box, L1Ball, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.losses import FloatArray
-from opdisc.mechanisms.sampled import SampledMechanism, SampledSpec
+from opdisc.mechanisms.sampled import SampledMechanism
+from opdisc.mechanisms.sampled_spec import SampledSpec
 
 
 def simulated_error(
@@ -55,7 +56,10 @@ def simulated_error(
     found = np.empty(simulations)
     draws, d = (spec.draws, spec.space.dimension), mechanism.domain.dimension
     for i in range(simulations):
-        tilts = rng.exponential(spec.scales[0], draws) - spec.scales[0]
+        if spec.tilts == "uniform":
+            tilts = rng.uniform(-spec.scales[0], spec.scales[0], draws)
+        else:
+            tilts = rng.exponential(spec.scales[0], draws) - spec.scales[0]
         # The minimisers follow the tilts; the best parameter does not.
         found[i] = spec.allowance + float(np.mean(_support(mechanism, spec, tilts)))
         found[i] += float(_support(mechanism, spec, -tilts.mean(axis=0, keepdims=True))[0])

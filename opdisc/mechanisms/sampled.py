@@ -13,114 +13,33 @@ import numpy as np
 from opdisc.domains import Domain, L1Ball
 from opdisc.errors import CalibrationError
 from opdisc.losses import LinearLoss, LossConstants, RowBounds
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
 from opdisc.noise import geometric_distance
 from opdisc.opsamp_calibration import (
-    ROUND_UP,
-    SearchSpace,
+    TiltLattice,
+    TiltLaw,
     chernoff_draws,
     default_allowance,
-    lifted_space,
     proven_stability,
     published_draws,
     published_stability,
+    tilt_lattice,
+)
+from opdisc.opsamp_spaces import (
+    ROUND_UP,
+    SearchSpace,
+    lifted_space,
     release_error,
     search_space,
-    tilt_spacing,
 )
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.privacy import CalibrationStatus
 
 StabilityBound = Literal["proven", "published"]
 
-_RATES_TRIED = 161
+_RATES_TRIED = 121
 _INFLATIONS = (1.25, 1.5, 1.75, 2.0, 2.5)
 _SUMMATION = 2.0**-44
 """Bound on the relative rounding error of an average and of its map to parameters."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledPublic:
-    """Everything the noise of OPSamp may depend on besides the mechanism itself.
-
-    Parameters
-    ----------
-    params : PrivacyParams
-        The target; delta must be positive.
-    relation : NeighboringRelation
-        Which tables are neighbours.
-    planned_rows : int
-        Number of rows the noise is tuned for: the public number of rows under replace-one, a
-        public guess otherwise. It affects accuracy only.
-    n_rows : int or None
-        Number of rows where it is public.
-    rows_per_unit : int
-        Public maximum of rows that one privacy unit contributes.
-    privacy_unit : str
-        What one neighbour changes, in words.
-    schema_digest : str
-        Identifies the public schema, if there is one.
-    assumptions : tuple of str
-        What the caller takes to be public; each becomes a condition.
-    """
-
-    params: PrivacyParams
-    relation: NeighboringRelation
-    planned_rows: int
-    n_rows: int | None = None
-    rows_per_unit: int = 1
-    privacy_unit: str = "one row"
-    schema_digest: str = ""
-    assumptions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a public n under a relation that hides it, and impossible counts."""
-        for name in ("planned_rows", "rows_per_unit"):
-            if getattr(self, name) < 1:
-                raise CalibrationError(f"{name} must be >= 1, got {getattr(self, name)}.")
-        if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
-            raise CalibrationError("the number of rows is public under replace_one only.")
-
-    @property
-    def sensitivity(self) -> int:
-        """Row losses in which neighbours can differ."""
-        return self.relation.loss_sensitivity * self.rows_per_unit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledSpec(NoiseSpec):
-    """What the calibration of OPSamp decided.
-
-    Parameters
-    ----------
-    space : SearchSpace
-        Where the minimisers live.
-    draws : int
-        m, number of tilted minimisers that are averaged.
-    tilt_decay : Fraction
-        Decay of the tilts per lattice step.
-    tilt_step : float
-        Lattice spacing of the tilts, objective units per parameter unit.
-    tilt_centre : int
-        Lattice steps subtracted from every tilt: its mean, so that the tilts do not pull one way.
-    stability : float
-        S in parameter units: bound on the mean l1 distance between neighbours' minimisers.
-    l1_sensitivity : float
-        What the release noise covers, in parameter units, before rounding.
-    release_decay : Fraction
-        Decay of the release noise per lattice step.
-    expected_error : float
-        Bound on the mean excess loss for a convex loss and ``planned_rows`` rows, rows.
-    """
-
-    space: SearchSpace
-    draws: int
-    tilt_decay: Fraction
-    tilt_step: float
-    tilt_centre: int
-    stability: float
-    l1_sensitivity: float
-    release_decay: Fraction
-    expected_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +58,15 @@ class SampledMechanism:
         ``"proven"``, or ``"published"`` (the constants of Algorithm 2, about 31 times larger).
     lift : bool or None
         Tilt on a simplex that maps onto an l1 ball; None does where it lowers the error bound.
+    tilts : str or None
+        Law of the tilts: "exponential" as published, "uniform", or None for the one that predicts
+        the smaller error.
     inflation : float or None
         The average may differ by this many times S before delta is charged (the paper's 2); None
         takes the value that predicts the smallest error with at most ``most_draws``.
     tilt_rate : float or None
-        eta; None minimises the predicted error, from public inputs.
+        eta (uniform tilts: the inverse of their half-width); None minimises the predicted error,
+        from public inputs.
     allowance : float or None
         Certified gap that each solve may have, objective units, priced; None chooses one by eta.
     allowance_share : float
@@ -170,6 +93,7 @@ class SampledMechanism:
     bounds: RowBounds
     stability: StabilityBound = "proven"
     lift: bool | None = None
+    tilts: TiltLaw | None = None
     inflation: float | None = None
     tilt_rate: float | None = None
     allowance: float | None = None
@@ -184,6 +108,12 @@ class SampledMechanism:
             raise CalibrationError("lift applies to an l1 ball only; drop it.")
         if self.lift and self.stability == "published":
             raise CalibrationError("lift needs the proven stability; the published has no lift.")
+        if self.stability == "published" and self.tilts == "uniform":
+            raise CalibrationError("the published stability is for exponential tilts; drop tilts.")
+        if not self.project and math.isinf(self.loss.slope_bound(self.bounds, math.inf)):
+            raise CalibrationError(
+                f"the {self.loss.name} loss is Lipschitz on the domain only; keep project=True."
+            )
         for name in ("tilt_rate", "allowance"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -203,8 +133,9 @@ class SampledMechanism:
         """
         found: SampledSpec | None = None
         for space in self._spaces():
-            for rate, inflation in product(self._rates(space, public), self._inflations()):
-                spec = self._spec(space, rate, inflation, public)
+            choices = product(self._rates(space, public), self._inflations(), self._laws())
+            for rate, inflation, tilts in choices:
+                spec = self._spec(space, rate, inflation, tilts, public)
                 fits = spec.draws <= self.most_draws
                 if fits and (found is None or spec.expected_error < found.expected_error):
                     found = spec
@@ -217,7 +148,8 @@ class SampledMechanism:
 
     def constants(self) -> LossConstants:
         """Return the constants of one row's loss on the domain."""
-        return self.loss.constants(self.bounds, score_bound=self.domain.score_bound(self.bounds))
+        inside = self.domain.score_bound(self.bounds)
+        return self.loss.constants(self.bounds, score_bound=inside if self.project else math.inf)
 
     def _spaces(self) -> list[SearchSpace]:
         plain, liftable = search_space(self.domain), isinstance(self.domain, L1Ball)
@@ -239,8 +171,18 @@ class SampledMechanism:
     def _inflations(self) -> tuple[float, ...]:
         return _INFLATIONS if self.inflation is None else (self.inflation,)
 
+    def _laws(self) -> tuple[TiltLaw, ...]:
+        if self.tilts is not None:
+            return (self.tilts,)
+        return ("exponential",) if self.stability == "published" else ("exponential", "uniform")
+
     def _spec(
-        self, space: SearchSpace, rate: float, inflation: float, public: SampledPublic
+        self,
+        space: SearchSpace,
+        rate: float,
+        inflation: float,
+        tilts: TiltLaw,
+        public: SampledPublic,
     ) -> SampledSpec:
         constants, params = self.constants(), public.params
         lipschitz = space.stretch * constants.lipschitz_l1
@@ -250,7 +192,10 @@ class SampledMechanism:
             allowance = default_allowance(
                 space, difference=difference, rate=rate, share=self.allowance_share
             )
-        proven = proven_stability(space, difference=difference, rate=rate, allowance=allowance)
+        lattice = tilt_lattice(space, difference=difference, rate=rate, tilts=tilts)
+        proven = proven_stability(
+            space, difference=difference, rate=rate, allowance=allowance, tilts=tilts
+        )
         bound, theorem, status, draws = proven, "stability proven", CalibrationStatus.PROVEN, 0
         if self.stability == "published":
             bound, status = self._published(rate, lipschitz, allowance, proven)
@@ -264,32 +209,30 @@ class SampledMechanism:
         covered += _SUMMATION * space.stretch * space.total_width
         d = self.domain.dimension
         spacing = 2.0 ** math.floor(math.log2(covered / (64 * d)))
-        step = tilt_spacing(space, difference=difference, rate=rate)
-        tilt_decay = Fraction(rate) * Fraction(step)
         # Rounding to the lattice moves each of d coordinates by at most one more step.
         steps = Fraction(covered) / Fraction(spacing) + d
         release_decay = Fraction(params.epsilon) / steps
         scale = float(steps) * spacing / params.epsilon
         return SampledSpec(
-            law="centred exponential tilts on a lattice; discrete Laplace on the average",
-            scales=(1.0 / rate, scale),
+            law=f"centred {tilts} tilts on a lattice; discrete Laplace on the average",
+            scales=(lattice.scale, scale),
             theorem=f"OPSamp, {theorem} (docs/opsamp.md)",
             status=status,
             allowance=allowance,
-            distance=geometric_distance(tilt_decay, draws * space.dimension)
+            distance=_tilt_distance(tilts, lattice, draws * space.dimension)
             + geometric_distance(release_decay, 2 * d),
             spacing=spacing,
             space=space,
             draws=draws,
-            tilt_decay=tilt_decay,
-            tilt_step=step,
-            tilt_centre=round(1 / float(tilt_decay)),
+            tilts=tilts,
+            tilt_step=lattice.spacing,
             stability=space.stretch * bound,
             l1_sensitivity=covered,
             release_decay=release_decay,
-            expected_error=space.mean_tilt / rate
+            expected_error=space.mean_tilts[tilts == "uniform"] * lattice.scale
             + allowance
-            + public.planned_rows * release_error(self.domain, constants, scale, spacing),
+            + public.planned_rows
+            * release_error(self.domain, constants, scale, spacing, project=self.project),
         )
 
     def _published(
@@ -304,3 +247,10 @@ class SampledMechanism:
         )
         implied = min(bound, self.domain.diameter_l1) >= min(proven, self.domain.diameter_l1)
         return bound, CalibrationStatus.PROVEN if implied else CalibrationStatus.PUBLISHED
+
+
+def _tilt_distance(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:
+    """Return the total variation between the tilts drawn and their law; uniform ones are exact."""
+    if tilts == "uniform":
+        return 0.0
+    return geometric_distance(Fraction(lattice.spacing) / Fraction(lattice.scale), count)

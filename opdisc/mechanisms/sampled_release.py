@@ -16,10 +16,12 @@ from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
 from opdisc.mechanisms.base import numerical_delta
-from opdisc.mechanisms.sampled import SampledMechanism, SampledPublic, SampledSpec
+from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
+from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
 from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
+from opdisc.opsamp_calibration import UNIFORM_BITS
 from opdisc.privacy import CalibrationStatus, Guarantee
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
 from oracles.regions import BoxRegion, L1Region, L2Region, Region, SimplexRegion
@@ -164,10 +166,7 @@ def run_sampled(
     receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
     if ledger is not None:
         ledger.spend(receipt)
-    size = spec.draws * spec.space.dimension
-    steps = geometric(spec.tilt_decay, size, entropy)
-    steps = steps.reshape(spec.draws, -1) - spec.tilt_centre
-    tilts = steps.astype(np.float64) * spec.tilt_step
+    tilts = draw_tilts(spec, entropy)
     noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
     points: FloatArray | None = None
     # Whatever goes wrong from here on depends on the rows: say nothing more.
@@ -180,6 +179,21 @@ def run_sampled(
             "another oracle or price a larger allowance."
         )
     return SampledRelease(hypothesis=_noisy(mechanism, spec, points, noise), receipt=receipt)
+
+
+def draw_tilts(spec: SampledSpec, entropy: EntropySource) -> FloatArray:
+    """Return centred tilts, shape (draws, k), every one an exact float.
+
+    Subtracting the mean of exponential tilts adds a public linear form to every objective: it
+    changes no difference between tables, and the tilts no longer pull one way.
+    """
+    size = spec.draws * spec.space.dimension
+    if spec.tilts == "uniform":
+        words = entropy.words(size) >> np.uint64(63 - UNIFORM_BITS)
+        steps = words.astype(np.int64) - 2**UNIFORM_BITS
+    else:
+        steps = geometric(spec.tilt_decay, size, entropy) - round(1 / float(spec.tilt_decay))
+    return np.asarray(steps.reshape(spec.draws, -1).astype(np.float64) * spec.tilt_step)
 
 
 def _noisy(

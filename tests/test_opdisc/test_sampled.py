@@ -12,19 +12,19 @@ from opdisc.accounting import Ledger
 from opdisc.domains import Box, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import AbsoluteLoss, HingeLoss, LogisticLoss, RampLoss, RowBounds, SquaredLoss
-from opdisc.mechanisms.sampled import SampledMechanism, SampledPublic
+from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
-from opdisc.mechanisms.sampled_release import run_sampled, tilted_problem
+from opdisc.mechanisms.sampled_release import draw_tilts, run_sampled, tilted_problem
+from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, solve_chunk
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.opsamp_calibration import (
     chernoff_draws,
-    lifted_space,
     proven_stability,
     published_stability,
-    search_space,
-    tilt_spacing,
+    tilt_lattice,
 )
+from opdisc.opsamp_spaces import lifted_space, search_space
 from opdisc.opsamp_utility import simulated_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.convex import RealOptions, get_real_oracle
@@ -106,12 +106,15 @@ def test_tilts_live_on_a_lattice_that_contains_every_shift():
     for domain in (Box.cube(3, 1.0), L1Ball(dimension=5, radius=2.0)):
         for difference, rate in ((0.3, 1e-3), (2.0, 0.5), (7.1, 10.0)):
             space = search_space(domain)
-            step = Fraction(tilt_spacing(space, difference=difference, rate=rate))
-            assert all(
-                (Fraction(shift) / step).denominator == 1
-                for shift in _shifts(space.dimension, difference)
+            exponential, uniform = (
+                tilt_lattice(space, difference=difference, rate=rate, tilts=law)
+                for law in ("exponential", "uniform")
             )
-            assert step * Fraction(rate) <= Fraction(1, 2**16)
+            step = Fraction(exponential.spacing)
+            shifts = _shifts(space.dimension, difference)
+            assert all((Fraction(shift) / step).denominator == 1 for shift in shifts)
+            assert step <= Fraction(exponential.scale) / 2**16
+            assert Fraction(uniform.spacing) * 2**24 == Fraction(uniform.scale)
 
 
 def _random_case(rng):
@@ -144,10 +147,11 @@ def _measured_ratio(rng, tilts=64):
     loss = HingeLoss() if classify else AbsoluteLoss()
     rate = float(rng.uniform(0.02, 0.2)) / domain.dimension
     lift = bool(rng.integers(2)) if isinstance(domain, L1Ball) else None
-    mechanism = mechanism_of(domain, loss, tilt_rate=rate, lift=lift, most_draws=10**9)
+    law = ("exponential", "uniform")[rng.integers(2)]
+    mechanism = mechanism_of(domain, loss, tilt_rate=rate, tilts=law, lift=lift, most_draws=10**9)
     spec = mechanism.calibrate(public_of(n=len(table[0]), delta=1e-3))
     strata = stats.qmc.LatinHypercube(spec.space.dimension, rng=rng).random(tilts)
-    draws = stats.expon.ppf(strata, scale=1 / rate)
+    draws = (2 * strata - 1 if law == "uniform" else stats.expon.ppf(strata) - 1) / rate
     found = [
         solve_chunk(
             tilted_problem(mechanism, *which, lifted=spec.space.lifted),
@@ -176,6 +180,28 @@ def test_neighbours_minimisers_are_closer_than_proven_on_300_random_instances(ca
     assert ratios.max() <= 1.0
     assert len(below) > 200
     assert below.max() > 0.1  # the instances do move: the test is not vacuous
+
+
+def test_uniform_tilts_halve_the_stability_of_a_box_for_less_pull():
+    space, settings = search_space(Box.cube(4, 1.0)), {"difference": 2.0, "rate": 1e-6}
+    exponential = proven_stability(space, allowance=0.0, **settings)
+    uniform = proven_stability(space, allowance=0.0, tilts="uniform", **settings)
+    assert uniform == pytest.approx(exponential / 2, rel=1e-3)
+    assert space.mean_tilts[1] < space.mean_tilts[0]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", ["exponential", "uniform"])
+def test_tilts_follow_their_law(law):
+    """Kolmogorov-Smirnov at false-alarm probability 1e-6; a doubled scale must be caught."""
+    mechanism = mechanism_of(Box.cube(2, 1.0), tilts=law, tilt_rate=1e-3, most_draws=10**6)
+    spec = mechanism.calibrate(public_of(epsilon=0.1))
+    drawn = draw_tilts(spec, SystemEntropy())[:3000].ravel()
+    exact = stats.expon(-1000, 1000) if law == "exponential" else stats.uniform(-1000, 2000)
+    assert stats.kstest(drawn, exact.cdf).pvalue > 1e-6
+    assert stats.kstest(2 * drawn, exact.cdf).pvalue < 1e-6
+    bound = spec.space.mean_tilts[law == "uniform"] * 1000
+    assert np.abs(drawn).reshape(-1, 2).sum(axis=1).mean() <= 1.1 * bound
 
 
 def test_one_dimension_attains_a_quarter_of_the_bound():
