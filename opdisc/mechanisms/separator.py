@@ -30,7 +30,12 @@ from opdisc.separator_calibration import (
     thermometer_shift_size,
     thermometer_size,
 )
-from opdisc.separator_sets import SeparatorSet, append_weighted_rows, coordinate_rows
+from opdisc.separator_sets import (
+    SeparatorRows,
+    SeparatorSet,
+    append_weighted_rows,
+    coordinate_rows,
+)
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
 
 SeparatorNoise = Literal["laplace", "gaussian", "gaussian-published-3.5"]
@@ -109,6 +114,7 @@ class SeparatorMechanism:
         size, moved, rounded = self._sizes(public.grid)
         if size < 1:
             raise CalibrationError("the grid must offer a choice; allow more weights.")
+        self._check_assumption(public)
         if self.noise == "laplace":
             return self._laplace(public, size, moved)
         return self._gaussian(public, size, moved, rounded)
@@ -131,6 +137,16 @@ class SeparatorMechanism:
             )
         size = len(self.separators.labels)
         return size, size, size
+
+    def _check_assumption(self, public: PublicInputs) -> None:
+        """Refuse a proof that only the caller has, unless the receipt will say so."""
+        if self.separators is None or type(self.separators) is SeparatorRows:
+            return
+        if not any("separat" in assumption for assumption in public.assumptions):
+            raise CalibrationError(
+                "a separator set that vouches for itself must be a condition on the receipt; add "
+                "'the separators separate every two hypotheses' to public.assumptions."
+            )
 
     def _laplace(self, public: PublicInputs, size: int, moved: int) -> SeparatorSpec:
         spacing = Fraction(public.spacing)

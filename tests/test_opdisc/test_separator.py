@@ -188,7 +188,11 @@ class ProvenElsewhere:
 
 def test_a_users_own_separator_set_runs():
     grid = WeightGrid(values=((0, 1),) * 30)
-    spec = SeparatorMechanism(separators=ProvenElsewhere(), route="rows").calibrate(public(grid))
+    mechanism = SeparatorMechanism(separators=ProvenElsewhere(), route="rows")
+    with pytest.raises(CalibrationError, match="public.assumptions"):
+        mechanism.calibrate(public(grid))
+    said = public(grid, assumptions=("the separators separate every two hypotheses",))
+    spec = mechanism.calibrate(said)
     assert spec.size == 30 and spec.scales[0] == pytest.approx(30 * (2 + 2**-10))
     small = conjunction_grid(5)
     rng = np.random.default_rng(6)
