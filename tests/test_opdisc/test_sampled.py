@@ -14,10 +14,10 @@ from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import AbsoluteLoss, HingeLoss, LogisticLoss, RampLoss, RowBounds, SquaredLoss
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
-from opdisc.mechanisms.sampled_release import draw_tilts, run_sampled, tilted_problem
+from opdisc.mechanisms.sampled_release import _noisy, draw_tilts, run_sampled, tilted_problem
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, solve_chunk
-from opdisc.noise import SeededEntropy, SystemEntropy
+from opdisc.noise import SeededEntropy, SystemEntropy, discrete_laplace
 from opdisc.opsamp_calibration import (
     chernoff_draws,
     proven_stability,
@@ -552,3 +552,41 @@ def test_realised_error_stays_below_the_simulated_quantile(domain):
     ]
     assert sum(error > bound for error in errors) < 9
     assert np.mean(errors) <= spec.expected_error
+
+
+# --- audit ---------------------------------------------------------------------------------------
+
+
+def _releases(mechanism, spec, target, runs, weaker=1):
+    """Releases for one row with that target, minimisers in closed form: |w - y| - sigma w."""
+    tilts = draw_tilts(dataclasses.replace(spec, draws=spec.draws * runs), SystemEntropy())
+    points = np.where(np.abs(tilts) > 1.0, np.sign(tilts), target).reshape(runs, spec.draws, 1)
+    noise = discrete_laplace(spec.release_decay * weaker, runs, SystemEntropy())
+    pairs = zip(points, noise, strict=True)
+    return np.array([_noisy(mechanism, spec, p, np.array([z]))[0] for p, z in pairs])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", ["exponential", "uniform"])
+def test_an_audit_finds_no_more_than_was_claimed_and_catches_too_little_noise(law):
+    """One row at -1 or +1, the worst pair of a median; Clopper-Pearson at 1e-6 for each side."""
+    mechanism = mechanism_of(Box.cube(1, 1.0), AbsoluteLoss(), tilts=law, project=False)
+    public = public_of(epsilon=1.0, delta=1e-3, n=20)
+    spec, runs = mechanism.calibrate(public), 4000
+
+    def lower_bound(weaker):
+        low, high = (_releases(mechanism, spec, t, runs, weaker) for t in (-1.0, 1.0))
+        found = 0.0
+        for threshold in np.linspace(-1.5, 1.5, 31):
+            more, less = (high > threshold).sum(), (low > threshold).sum()
+            above = stats.beta.ppf(1e-6, more, runs - more + 1) if more else 0.0
+            below = stats.beta.isf(1e-6, less + 1, runs - less) if less < runs else 1.0
+            found = max(found, math.log(max(above - 1e-3, 1e-300) / below))
+        return found
+
+    problem = tilted_problem(mechanism, np.ones((1, 1)), np.array([-1.0]))
+    tilts = np.array([[-3.0], [0.3], [2.0]])
+    found = solve_chunk(problem, tilts, "lp-highs", RealOptions())
+    np.testing.assert_allclose(found.ravel(), [-1.0, -1.0, 1.0], atol=1e-9)
+    assert lower_bound(1) <= 1.0
+    assert lower_bound(50) > 1.0
