@@ -13,8 +13,11 @@ from typing import Literal
 from oracles.errors import InvalidOption, InvalidProblem, UnsupportedProblem
 from oracles.problem import IntArray, WeightGrid
 
+COMFORTABLE_BLOCK = 2_000_000
+"""Table work of a block (entries, weighted by lookups) up to which fewer blocks are preferred."""
+
 LARGEST_BLOCK = 100_000_000
-"""Largest table work of one block (entries, weighted by the number of factors)."""
+"""Largest table work of a block in a number of blocks that was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,19 +112,25 @@ def choose_blocks(
     ------
     UnsupportedProblem
         If even one group alone is too large.
+
+    Notes
+    -----
+    Which columns share a block affects speed only: columns that depend on each other belong
+    together, so declare attributes in an order that puts related ones side by side.
     """
     sizes = [tuple(len(grid.values[c]) for c in group.columns) for group in groups]
     reach = [max(max(abs(v) for v in grid.values[c]) for c in g.columns) for g in groups]
     counts = range(2, max(2, len(groups)) + 1) if n_blocks is None else (n_blocks,)
+    limit = COMFORTABLE_BLOCK if n_blocks is None else LARGEST_BLOCK
     for k in counts:
         owner = _local_search(groups, sizes, reach, k)
         parts = [[i for i in range(len(groups)) if owner[i] == b] for b in range(k)]
         largest = max(_work([groups[i] for i in part], [sizes[i] for i in part]) for part in parts)
-        if largest <= LARGEST_BLOCK:
+        if largest <= limit:
             parts = [part for part in parts if part] or [[]]
             return tuple(ColumnBlock(groups=tuple(groups[i] for i in part)) for part in parts)
     raise UnsupportedProblem(
-        f"a block may take at most {LARGEST_BLOCK:,} table entries, the smallest split of these "
+        f"a block may take at most {limit:,} table entries, the smallest split of these "
         f"columns needs about {largest:.1e}; use fewer categories, fewer thresholds or smaller "
         "weights."
     )
@@ -166,7 +175,9 @@ def _local_search(
             total += _work([groups[i] for i in part], [sizes[i] for i in part])
             spread.append(sum(_reach(groups[i], reach[i]) for i in part))
         # Thresholds per point and children per split both grow with the narrower block's scores.
-        return float(total * (2 + 2 * sorted(spread)[0]) ** 2)
+        apart = sum(a != b for a, b in zip(owner, owner[1:], strict=False))
+        # Where costs tie, groups that were declared next to each other stay together.
+        return float(total * (2 + 2 * sorted(spread)[0]) ** 2 * (1 + 1e-3 * apart))
 
     order = sorted(range(len(groups)), key=lambda i: -math.prod(map(float, sizes[i])))
     owner = [0] * len(groups)
