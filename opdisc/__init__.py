@@ -8,6 +8,9 @@ _PUBLIC = {
     "PrivateScorecardClassifier": "opdisc.estimators",
     "OPDiscClassifier": "opdisc.estimators",
     "PermuteAndFlipClassifier": "opdisc.estimators",
+    "RSPMClassifier": "opdisc.rspm",
+    "RobustVoteClassifier": "opdisc.robust_estimators",
+    "ErrorPrediction": "opdisc.utility",
     "Ledger": "opdisc.accounting",
     "NeighboringRelation": "opdisc.privacy",
     "PrivacyParams": "opdisc.privacy",
@@ -20,6 +23,8 @@ _PUBLIC = {
     "load_dataset": "opdisc.datasets",
     "load_model": "opdisc.model_file",
     "load_schema": "opdisc.shipped_schemas",
+    "plan_errors": "opdisc.utility",
+    "predict_error": "opdisc.utility",
     "run_mechanism": "opdisc.mechanisms",
     "save_model": "opdisc.model_file",
 }

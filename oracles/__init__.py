@@ -18,6 +18,7 @@ from oracles.interface import Oracle, SolveOptions, solve
 from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
 from oracles.registry import available_oracles, get_oracle, oracle_versions, register_oracle
 from oracles.solution import Certificate, Claim, Limit, Solution, SolveStats, Termination
+from oracles.tabular import TabularOracle, TabularProblem
 
 __all__ = [
     "Certificate",
@@ -36,6 +37,8 @@ __all__ = [
     "Solution",
     "SolveOptions",
     "SolveStats",
+    "TabularOracle",
+    "TabularProblem",
     "Termination",
     "UnsupportedProblem",
     "WeightGrid",

@@ -35,10 +35,11 @@ TRUSTED_ORACLES = {
     "enumeration": "oracles.enumeration:EnumerationOracle",
     "branch-and-bound": "oracles.branch_and_bound:BranchAndBoundOracle",
     "cp-sat": "oracles.cpsat:CpSatOracle",
+    "table": "oracles.tabular:TabularOracle",
 }
 """Classes that prove optimality in integers. A guarantee rests on the class, never on a name."""
 
-COMPLETE_ORACLES = frozenset({"enumeration", "branch-and-bound"})
+COMPLETE_ORACLES = frozenset({"enumeration", "branch-and-bound", "table"})
 """Those of them that always end with a proof when no limit is set."""
 
 
