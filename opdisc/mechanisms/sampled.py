@@ -104,6 +104,8 @@ class SampledMechanism:
 
     def __post_init__(self) -> None:
         """Refuse settings that contradict each other."""
+        if not self.domain.diameter_l1 > 0:
+            raise CalibrationError("the domain must offer a choice, it is a single point.")
         if self.lift and not isinstance(self.domain, L1Ball):
             raise CalibrationError("lift applies to an l1 ball only; drop it.")
         if self.lift and self.stability == "published":

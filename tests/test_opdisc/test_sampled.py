@@ -513,6 +513,12 @@ def test_a_third_party_search_is_a_condition():
 
 
 def test_contradictory_settings_are_refused():
+    with pytest.raises(CalibrationError, match="a single point"):
+        mechanism_of(Box([1.0], [1.0]))
+    with pytest.raises(CalibrationError, match="for exponential tilts"):
+        mechanism_of(Box.cube(1, 1.0), stability="published", tilts="uniform")
+    with pytest.raises(CalibrationError, match="keep project=True"):
+        mechanism_of(Box.cube(1, 1.0), SquaredLoss(), project=False)
     with pytest.raises(CalibrationError, match="l1 ball only"):
         mechanism_of(Box.cube(2, 1.0), lift=True)
     with pytest.raises(CalibrationError, match="inflation must be > 1"):
