@@ -173,7 +173,8 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
     Parameters
     ----------
     name : str
-        A registered name, or ``pulp:NAME`` for any solver PuLP knows.
+        A registered name, ``pulp:NAME`` for any solver PuLP knows, or ``"A then B"``: A under the
+        time limit, and B without one wherever A ended without a proof.
     **settings
         Passed to the oracle's constructor, for example ``formulation="per-row"``.
 
@@ -187,6 +188,13 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
     OracleUnavailable
         If the name is unknown or its solver is not installed; the message lists what is installed.
     """
+    first, then, second = name.partition(" then ")
+    if then:
+        return _load(
+            "oracles.handover:HandoverOracle",
+            first=get_oracle(first, **settings),
+            second=get_oracle(second),
+        )
     entry = _ENTRIES.get(name)
     if entry is None and name.startswith("pulp:") and _installed(("pulp",)):
         return _load("oracles.pulp_backend:PulpOracle", solver=name[len("pulp:") :], **settings)
@@ -215,6 +223,9 @@ def oracle_entries() -> dict[str, OracleEntry]:
 
 def oracle_versions(name: str) -> dict[str, str]:
     """Return the versions of the packages that identify an oracle."""
+    if " then " in name:
+        first, _, second = name.partition(" then ")
+        return oracle_versions(first) | oracle_versions(second)
     entry = _ENTRIES.get(name)
     names = ("pulp",) if entry is None else entry.distributions
     found: dict[str, str] = {}

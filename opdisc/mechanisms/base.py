@@ -29,6 +29,7 @@ from oracles import (
     oracle_versions,
     solve,
 )
+from oracles.handover import HandoverOracle
 from oracles.interface import resolve_oracle
 
 TRUSTED_ORACLES = {
@@ -341,16 +342,31 @@ def _judgement(
     conditions = list(assumptions)
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
-    elif oracle is not None and trusted_name(oracle) is None:
+    elif oracle is not None and not _all_trusted(oracle):
         conditions.append(f"the certificates of the third-party oracle '{oracle.name}' are right")
-    limited = options.time_limit is not None
-    if limited or (oracle is not None and trusted_name(oracle) not in COMPLETE_ORACLES):
+    if not _always_ends(oracle, options):
         within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
         who = "the draw ends" if oracle is None else f"'{oracle.name}' certifies"
         conditions.append(f"{who}{within} on every table and every noise draw")
     if conditions:
         return Guarantee.CONDITIONAL, tuple(conditions)
     return Guarantee.HOLDS, ()
+
+
+def _all_trusted(oracle: Oracle) -> bool:
+    """Return whether every oracle that may answer proves its bounds in our own integers."""
+    if type(oracle) is HandoverOracle:
+        return _all_trusted(oracle.first) and _all_trusted(oracle.second)
+    return trusted_name(oracle) is not None
+
+
+def _always_ends(oracle: Oracle | None, options: SolveOptions) -> bool:
+    """Return whether a certificate, or a draw, comes on every table and every noise."""
+    if oracle is None:
+        return options.time_limit is None
+    if type(oracle) is HandoverOracle:
+        return trusted_name(oracle.second) in COMPLETE_ORACLES
+    return options.time_limit is None and trusted_name(oracle) in COMPLETE_ORACLES
 
 
 def _versions(oracle: Oracle | None) -> tuple[tuple[str, str], ...]:

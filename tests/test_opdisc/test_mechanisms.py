@@ -453,3 +453,14 @@ def test_the_exponential_mechanism_is_chosen_where_two_blocks_hold_the_columns()
     assert choose_mechanism(WeightGrid.box(40, 1))[0] == "block_one_hot"
     with pytest.raises(CalibrationError, match="two blocks"):
         build_mechanism("exponential", WeightGrid.box(40, 1))
+
+
+def test_a_hand_over_to_a_complete_oracle_is_not_conditional_on_the_limit():
+    limit = SolveOptions(time_limit=60)
+    exact = receipt(oracle="enumeration then enumeration", options=limit)
+    assert (exact.guarantee, exact.oracle) == ("HOLDS", "enumeration then enumeration")
+    floating = receipt(oracle="highs then enumeration", options=limit)
+    assert floating.guarantee == "CONDITIONAL"
+    assert all("within" not in condition for condition in floating.conditions)
+    incomplete = receipt(oracle="enumeration then highs", options=limit)
+    assert any("certifies" in condition for condition in incomplete.conditions)
