@@ -45,12 +45,12 @@ def sum_range(k: int, scratch: Scratch) -> tuple[int, int]:
 
 
 @compiled
-def min_marginals(k: int, scratch: Scratch) -> None:
+def share_sum(k: int, scratch: Scratch) -> None:
     """Share out ``terminal[sum]`` plus the members' tables: fill ``marginal``.
 
     The sum over members of ``marginal`` never exceeds what is shared out. Members take turns: the
-    first of ``k`` gets a ``k``-th of its min-marginals, the next a ``k - 1``-th of what is left, the last
-    one all that is left.
+    first of ``k`` gets a ``k``-th of its min-marginals, the next a ``k - 1``-th of what is left,
+    the last one all that is left.
     """
     ahead, behind = scratch.forward, scratch.backward
     n = scratch.width[k]
@@ -89,10 +89,8 @@ def min_marginals(k: int, scratch: Scratch) -> None:
 
 
 @compiled
-def share_out(
-    frames: Frames, t: int, k: int, j: int, i: int, message: Any, scratch: Scratch
-) -> int:
-    """Give member ``i`` its ``k``-th part of the marginals; return how its least entry moved."""
+def share_out(frames: Frames, t: int, j: int, i: int, message: Any, scratch: Scratch) -> int:
+    """Give member ``i`` its share; return how the least entry of its table moved."""
     least = INFINITE
     for x in range(scratch.count[i]):
         a = scratch.index[i, x]
@@ -100,10 +98,9 @@ def share_out(
         if marginal >= INFINITE // 2:
             frames.domain[t, j, a] = False
             continue
-        share = marginal
-        message[a] = share - scratch.lam[i, x]
-        frames.theta[t, j, a] = share
-        least = min(least, share)
+        message[a] = marginal - scratch.lam[i, x]
+        frames.theta[t, j, a] = marginal
+        least = min(least, marginal)
     change = least - scratch.least[j]
     scratch.least[j] = least
     return change
@@ -165,7 +162,7 @@ def tabulate(arena: Arena, g: int, low: int, width: int, scratch: Scratch) -> No
 
 
 @compiled
-def wide_marginals(arena: Arena, g: int, low: int, k: int, scratch: Scratch) -> None:
+def share_wide_sum(arena: Arena, g: int, low: int, k: int, scratch: Scratch) -> None:
     """Weaker marginals for sums too wide to tabulate: the others anywhere in their range."""
     spread = scratch.width[k] - 1
     others = 0
@@ -210,18 +207,18 @@ def update_group(
         return dissolve(frames, t, arena, g, scratch, model)
     if width <= WIDEST_SUM:
         tabulate(arena, g, low, width, scratch)
-        min_marginals(k, scratch)
+        share_sum(k, scratch)
     else:
-        wide_marginals(arena, g, low, k, scratch)
+        share_wide_sum(arena, g, low, k, scratch)
     change = 0
     for i in range(k):
         e = at + i if flip == 0 else at + k - 1 - i
-        change += share_out(frames, t, k, arena.entry_coord[e], i, arena.message[e], scratch)
+        change += share_out(frames, t, arena.entry_coord[e], i, arena.message[e], scratch)
     return change
 
 
 @compiled
-def wide_norm_marginals(
+def share_wide_norm(
     model: Model, low: int, width: int, constant: int, k: int, scratch: Scratch
 ) -> None:
     """Weaker marginals for norms too wide to tabulate: the best norm of the whole range."""
@@ -292,13 +289,13 @@ def update_norm(model: Model, frames: Frames, t: int, scratch: Scratch) -> int:
             if low + v < len(model.norm_cost):
                 cost = model.norm_cost[low + v]
             scratch.terminal[v] = cost if cost >= INFINITE // 2 else cost + constant
-        min_marginals(k, scratch)
+        share_sum(k, scratch)
     else:
-        wide_norm_marginals(model, low, width, constant, k, scratch)
+        share_wide_norm(model, low, width, constant, k, scratch)
     change = 0
     for i in range(k):
         j = scratch.members[i]
-        change += share_out(frames, t, k, j, i, frames.norm_message[t, j], scratch)
+        change += share_out(frames, t, j, i, frames.norm_message[t, j], scratch)
         if scratch.least[j] >= INFINITE:
             return INFINITE
     return change
@@ -358,5 +355,5 @@ def update_block(model: Model, frames: Frames, t: int, b: int, scratch: Scratch)
         j = scratch.members[i]
         for x in range(scratch.count[i]):
             scratch.marginal[i, x] //= k
-        change += share_out(frames, t, k, j, i, frames.block_message[t, j], scratch)
+        change += share_out(frames, t, j, i, frames.block_message[t, j], scratch)
     return change

@@ -1,12 +1,15 @@
 """The native exact search: depth-first branch and bound over the grid, integers only.
 
 ``reduction`` merges points, ``local_search`` finds a hypothesis, ``search_kernels`` proves it the
-best: each node is bounded by letting the undecided points (grouped), the blocks and the norm share out
-what they cannot avoid among the coordinates' tables (``bound_kernels``).
+best: each node is bounded by letting the undecided points (grouped), the blocks and the norm share
+out what they cannot avoid among the coordinates' tables (``bound_kernels``).
 """
 
 from __future__ import annotations
 
+import functools
+import sys
+import threading
 import time
 from dataclasses import dataclass
 
@@ -15,7 +18,7 @@ import numpy as np
 from oracles import search_kernels as kernels
 from oracles.interface import SolveOptions
 from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
 from oracles.reduction import (
     LARGEST_COST,
     LARGEST_NORM,
@@ -38,6 +41,7 @@ from oracles.solution import Claim, Limit, Termination
 
 _SLICE_SECONDS = 0.1
 _KICK_WORK = 20_000_000
+_SILENT_SECONDS = 1.5
 
 
 @dataclass(slots=True)
@@ -103,9 +107,34 @@ class BranchAndBoundOracle:
         )
 
     def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
-        """Minimise by local search, then branch and bound."""
+        """Minimise by local search, then branch and bound.
+
+        The first call on a machine compiles the search first; a time limit starts after that.
+        """
+        _compile_once()
         run = _Run(problem, options, self._node_limit)
         return run.solve()
+
+
+@functools.lru_cache(maxsize=1)
+def _compile_once() -> None:
+    """Compile the kernels, or load them from disk; say so if it takes long."""
+
+    def explain() -> None:
+        print(
+            "branch-and-bound: compiling the search, once per machine, about 25 s", file=sys.stderr
+        )
+
+    timer = threading.Timer(_SILENT_SECONDS, explain)
+    timer.daemon = True
+    timer.start()
+    try:
+        problem = ZeroOneProblem(
+            points=[[1, 0], [1, 1]], positives=[0, 3], negatives=[2, 1], grid=WeightGrid.box(2, 1)
+        )
+        _Run(problem, SolveOptions(), None).solve()
+    finally:
+        timer.cancel()
 
 
 def _norm_size(problem: ZeroOneProblem) -> int:
@@ -237,7 +266,7 @@ def _new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
     state = np.zeros(16, dtype=np.int64)
     state[kernels.UPPER] = walk.numbers[2]
     state[kernels.GAP] = gap_steps
-    state[kernels.MAX_PASSES], state[kernels.MIN_GAIN] = 6, 10
+    state[kernels.MAX_PASSES], state[kernels.MIN_GAIN] = 5, 10
     state[kernels.RULE], state[kernels.SPLIT] = 200, 8
     scratch = new_scratch(d, width, n)
     scratch.best[:] = walk.best

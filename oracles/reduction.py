@@ -87,10 +87,13 @@ def reduce_problem(problem: ZeroOneProblem) -> Reduction:
     kept = ~blank & (costs != 0)
     model, shifted = _shifted(_model(problem, scale))
     base += shifted
+    points, costs = points[kept], costs[kept]
+    # Sharing passes gain most when points with few columns go first, heavy ones before light ones.
+    order = np.lexsort((-np.abs(costs), np.count_nonzero(points, axis=1)))
     return Reduction(
         model=model,
-        points=np.ascontiguousarray(points[kept]),
-        costs=costs[kept],
+        points=np.ascontiguousarray(points[order]),
+        costs=costs[order],
         unary=_unary(problem, model.values.shape, scale),
         base=base,
     )

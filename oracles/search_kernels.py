@@ -14,6 +14,9 @@ internal objective of the best hypothesis; absolute gap in objective steps; most
 node; percent of the gap that a pass must close to be followed by another; weight of the undecided
 points in branching, percent; most values that are branched on one by one."""
 
+GAIN_UNIT = 1000
+"""Parts of a gap are remembered in thousandths."""
+
 FINISHED, PAUSED, FULL = range(3)
 """What a slice returns: the tree is exhausted, the nodes are used up, the arena needs room."""
 
@@ -72,7 +75,9 @@ def bound_node(
         if change >= INFINITE // 4:
             return INFINITE
         bound += change
-        for g in range(frames.group_at[t], frames.group_end[t]):
+        first, last = frames.group_at[t], frames.group_end[t]
+        for p in range(last - first):
+            g = first + p if passes & 1 == 0 else last - 1 - p
             bound += update_group(model, frames, t, arena, g, scratch, passes & 1)
             if bound >= target:
                 return bound
@@ -209,7 +214,8 @@ def choose_coordinate(
                 lifted += min(lift, 1.0)
         if n < 2:
             continue
-        score = lifted / n + 0.01 * rule * scratch.weight[j] / heaviest
+        gain = (scratch.gained[j] / GAIN_UNIT + 2 * lifted / n) / (scratch.tries[j] + 2)
+        score = gain + 0.01 * rule * scratch.weight[j] / heaviest
         if score > best_score:
             best_score = score
             best = j
@@ -266,6 +272,20 @@ def branch(
 
 
 @compiled
+def learn_gain(
+    model: Model, frames: Frames, t: int, scratch: Scratch, state: IntArray, bound: int
+) -> None:
+    """Remember which part of its parent's gap a child closed, for the coordinate branched on."""
+    if t < 2:
+        return
+    j = frames.child_coord[t - 1]
+    slack = max(1, prune_at(model, state) - frames.reached[t - 1])
+    part = min(1.0, (bound - frames.reached[t - 1]) / slack)
+    scratch.gained[j] += int(GAIN_UNIT * part)
+    scratch.tries[j] += 1
+
+
+@compiled
 def visit(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
 ) -> None:
@@ -273,6 +293,8 @@ def visit(
     frames.n_children[t] = 0
     frames.next_child[t] = 0
     bound = bound_node(model, frames, t, arena, scratch, state)
+    learn_gain(model, frames, t, scratch, state, bound)
+    frames.reached[t] = bound
     if bound >= prune_at(model, state):
         return
     if not weigh_coordinates(model, frames, t, arena, scratch):

@@ -1,14 +1,13 @@
 """Arrays of the exact search: the reduced problem, the stack of nodes and its arena.
 
-A node's lower bound is kept as a *reparametrisation*: the objective of every hypothesis of the
-node equals
+A node's lower bound is kept as a *reparametrisation*: every hypothesis of the node costs
 
     base + sum over open coordinates j of theta[j, w_j] + sum over factors of phi(w),
 
-and every ``phi`` is non-negative. A *factor* is a group of points (all that agree on the coordinates
-still open, so that what they cost is a function of one unknown sum), a block of the perturbation, or
-the squared norm. A factor's ``phi`` is its own cost minus the messages that it has sent to the
-tables ``theta``, so nothing is ever counted twice.
+and every ``phi`` is non-negative. A *factor* is a group of points (all that agree on the
+coordinates still open, so that what they cost is a function of one unknown sum), a block of the
+perturbation, or the squared norm. A factor's ``phi`` is its own cost minus the messages that it
+has sent to the tables ``theta``, so nothing is ever counted twice.
 """
 
 from __future__ import annotations
@@ -86,6 +85,7 @@ class Frames(NamedTuple):
 
     base: IntArray
     bound: IntArray
+    reached: IntArray
     group_at: IntArray
     group_end: IntArray
     cell_end: IntArray
@@ -119,6 +119,8 @@ class Scratch(NamedTuple):
     terminal: IntArray
     least: IntArray
     weight: IntArray
+    gained: IntArray
+    tries: IntArray
     slot_group: IntArray
     slot_stamp: IntArray
     target: IntArray
@@ -151,6 +153,7 @@ def new_frames(depth: int, n_features: int, width: int, n_blocks: int) -> Frames
     return Frames(
         base=integers(depth),
         bound=integers(depth),
+        reached=integers(depth),
         group_at=integers(depth),
         group_end=integers(depth),
         cell_end=integers(depth),
@@ -191,6 +194,8 @@ def new_scratch(n_features: int, width: int, n_groups: int) -> Scratch:
         terminal=integers(WIDEST_SUM + 1),
         least=integers(d),
         weight=integers(d),
+        gained=integers(d),
+        tries=integers(d),
         slot_group=integers(slots),
         slot_stamp=integers(slots + 1),
         target=integers(n_groups + 1),
