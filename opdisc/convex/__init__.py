@@ -3,6 +3,7 @@
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
 from opdisc.convex.exponential import exponential_sampling, localization
+from opdisc.convex.grid_walk import grid_walk_sampling
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import (
     approximate_minima,
@@ -25,6 +26,7 @@ __all__ = [
     "approximate_minima",
     "exponential_sampling",
     "gradient_descent",
+    "grid_walk_sampling",
     "huberised_svm",
     "localization",
     "mirror_descent",

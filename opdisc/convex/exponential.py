@@ -189,6 +189,14 @@ def _halves(total: ConvexSum, domain: Domain, rate: float, cell: _Cell) -> list[
     return [half for half in halves if half is not None]
 
 
+def _disjoint(domain: Domain, centre: FloatArray, reach: float) -> bool:
+    """Return True only if no point within ``reach`` of ``centre`` is in the domain."""
+    if isinstance(domain, LocalBall):
+        far = float(np.linalg.norm(centre - domain.centre_point)) > domain.radius + reach
+        return far or _disjoint(domain.domain, centre, reach)
+    return float(np.linalg.norm(domain.project(centre) - centre)) > reach
+
+
 def _cell(
     total: ConvexSum,
     domain: Domain,
@@ -199,12 +207,12 @@ def _cell(
 ) -> _Cell | None:
     """Return the cell, or None if it holds no point of the domain."""
     centre, half = (low + high) / 2, (high - low) / 2
-    if float(np.linalg.norm(domain.project(centre) - centre)) > float(np.linalg.norm(half)) + 1e-9:
+    if _disjoint(domain, centre, float(np.linalg.norm(half)) + 1e-9):
         return None
     gradient = total.gradient(centre)
     tangent = total.value(centre) - float(np.abs(gradient) @ half)
     # Convexity makes the tangent a lower bound; a little slack covers its rounding.
-    bound = max(inherited, tangent - 1e-9 * (1 + abs(tangent)))
+    bound = max(inherited, tangent - 1e-13 * (1 + abs(tangent)))
     volume = float(np.log(np.maximum(high - low, 1e-300)).sum())
     return _Cell(low=low, high=high, bound=bound, log_mass=volume - rate * bound)
 

@@ -10,6 +10,7 @@ from opdisc.convex import (
     ConvexPublic,
     Rows,
     exponential_sampling,
+    grid_walk_sampling,
     localization,
     private_ftrl,
     simplex_sampling,
@@ -135,7 +136,8 @@ def test_large_budgets_find_the_optimum_and_receipts_are_pure():
     found = exponential_sampling(data, public, entropy=SystemEntropy())
     np.testing.assert_allclose(found.theta, best, atol=0.05)
     assert (found.receipt.delta, found.receipt.guarantee) == (0.0, "CONDITIONAL")
-    local = localization(data, public, ridge=1.0, entropy=SystemEntropy())
+    less = facts(LogisticLoss(), domain, epsilon=3e3)
+    local = localization(data, less, ridge=1.0, entropy=SystemEntropy())
     ridged = optimize.minimize(
         ConvexSum.of(data, public, 1.0).value,
         np.zeros(2),
@@ -183,6 +185,49 @@ def test_sampling_refusals():
     ):
         with pytest.raises(CalibrationError, match=message):
             plan_exponential_sampling(public)
+
+
+@pytest.mark.statistical
+def test_the_grid_walk_reaches_the_exponential_mechanism_on_its_grid():
+    """Chi-square over the 9 grid points of an interval; false alarm 1e-6, fixed seed."""
+    domain = Box([-1.0], [1.0])
+    public = facts(AbsoluteLoss(), domain, epsilon=3.0)
+    data, entropy = rows(20, 1), SeededEntropy(8)
+    found = [
+        grid_walk_sampling(data, public, steps=200, spacing=0.25, entropy=entropy).theta[0]
+        for _ in range(400)
+    ]
+    cells = np.clip(np.round(np.array(found) / 0.25), -4, 4).astype(int) + 4
+    rate = gibbs_rate(public, 3.0, domain.diameter_l2)
+    total = ConvexSum.of(data, public)
+    law = np.exp([-rate * total.value(np.array([0.25 * k])) for k in range(-4, 5)])
+    expected = law / law.sum() * 400
+    assert stats.chisquare(np.bincount(cells, minlength=9), expected).pvalue > 1e-6
+    assert stats.chisquare(np.bincount(cells, minlength=9), expected[::-1]).pvalue < 1e-6
+
+
+def test_the_grid_walk_says_what_it_rests_on_and_refuses_bad_grids():
+    domain = L2Ball(dimension=7, radius=1.0)
+    public = facts(AbsoluteLoss(), domain)
+    data = rows(20, 7)
+    release = grid_walk_sampling(data, public, steps=50, spacing=0.1, entropy=SystemEntropy())
+    assert release.receipt.guarantee == "CONDITIONAL"
+    assert any("stationary law on every table" in text for text in release.receipt.conditions)
+    assert np.linalg.norm(release.theta) <= 1 + 1e-6
+    for arguments, message in (
+        ({"steps": 0, "spacing": 0.1}, "steps must be an integer >= 1"),
+        ({"steps": 5, "spacing": 9.0}, "spacing must be > 0 and at most half"),
+    ):
+        with pytest.raises(CalibrationError, match=message):
+            grid_walk_sampling(data, public, entropy=SystemEntropy(), **arguments)
+    with pytest.raises(CalibrationError, match="needs a domain with the origin inside"):
+        grid_walk_sampling(
+            rows(9, 2),
+            facts(AbsoluteLoss(), Simplex(dimension=2)),
+            steps=5,
+            spacing=0.1,
+            entropy=SystemEntropy(),
+        )
 
 
 # --- simplex sampling ----------------------------------------------------------------------------
