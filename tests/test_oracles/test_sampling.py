@@ -209,21 +209,21 @@ def test_first_draws_of_fresh_samplers_have_the_law_too() -> None:
 def test_the_norm_budget_is_respected() -> None:
     """Chi-square under a budget; false alarm at most 1e-6."""
     problem, _, beta = named_problem("parity")
-    grid = WeightGrid.box(5, 1, norm_budget=3)
+    grid = WeightGrid.box(5, 1, norm_budget=4)
     problem = ZeroOneProblem(
         points=problem.points,
         positives=problem.positives,
         negatives=problem.negatives,
         grid=grid,
     )
-    assert p_value(PartitionSampler(problem, beta), problem, beta, 1500) > FALSE_ALARM
+    assert p_value(PartitionSampler(problem, beta), problem, beta, 400) > FALSE_ALARM
 
 
 class PoorTightener(Tightener):
     """Returns bounds that are valid but for some cells worse than those it starts from."""
 
     def run(self, start, region, *, step, n_steps) -> Tightened:  # type: ignore[no-untyped-def]
-        poor = start is not None and region.low.sum() % 2 == 1
+        poor = start is not None and region.low.sum() % 3 != 0
         return super().run(
             None if poor else start, region, step=step, n_steps=1 if poor else n_steps
         )
@@ -237,7 +237,7 @@ def poor_sampler(kind: type[PartitionSampler], name: str) -> PartitionSampler:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["one huge context", "scattered"])
+@pytest.mark.parametrize("name", ["single class", "scattered"])
 def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
     """Chi-square with a poor tightener; false alarm at most 1e-6."""
     problem, _, beta = named_problem(name)
@@ -265,7 +265,7 @@ class AbandonsSlowCells(Shallow):
 
     def _tested(self, cell: Cell, *rest: Any) -> tuple[bool, float]:
         accepted, chance = super()._tested(cell, *rest)
-        slow = cell.accepted * self._trials < 0.7 * self._accepted * cell.trials
+        slow = cell.accepted * self._trials < 0.9 * self._accepted * cell.trials
         return accepted and not (slow and cell.trials > 20), chance
 
 
@@ -312,9 +312,9 @@ def test_broken_rounds_are_caught(kind: type[PartitionSampler]) -> None:
 @pytest.mark.statistical
 def test_abandoned_rounds_are_caught() -> None:
     """The chi-square that the poor tightener passes rejects abandoning worse bounds."""
-    problem, _, beta = named_problem("scattered")
-    sampler = poor_sampler(AbandonsWorseBounds, "scattered")
-    assert p_value(sampler, problem, beta, 2000) <= FALSE_ALARM
+    problem, _, beta = named_problem("single class")
+    sampler = poor_sampler(AbandonsWorseBounds, "single class")
+    assert p_value(sampler, problem, beta, 1000) <= FALSE_ALARM
 
 
 @pytest.mark.statistical
