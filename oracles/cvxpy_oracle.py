@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -15,8 +16,24 @@ from oracles.errors import NoHypothesis
 from oracles.regions import BoxRegion, L1Region, L2Region, Region
 from oracles.tilted_problem import FloatArray, TiltedProblem
 
+
+def import_cvxpy() -> Any:
+    """Import CVXPY without OR-tools, which it loads to see whether it is there.
+
+    OR-tools and highspy crash when both are loaded into one process, and highspy is ours.
+    """
+    hidden = "ortools" not in sys.modules
+    if hidden:
+        sys.modules["ortools"] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("cvxpy")
+    finally:
+        if hidden:
+            del sys.modules["ortools"]
+
+
 # Untyped on purpose: an optional dependency that the type checker may not find.
-cvxpy: Any = importlib.import_module("cvxpy")
+cvxpy: Any = import_cvxpy()
 
 
 class CvxpyOracle:

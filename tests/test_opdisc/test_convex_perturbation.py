@@ -105,7 +105,7 @@ def test_the_constrained_optimum_on_the_l1_ball_agrees_with_a_general_solver():
 
 
 def test_huberised_svm_agrees_with_cvxpy():
-    cvxpy = pytest.importorskip("cvxpy")
+    cvxpy = pytest.importorskip("oracles.cvxpy_oracle", exc_type=ImportError).cvxpy
     public = facts(loss=HuberisedHingeLoss(0.5))
     data = rows(public, n=60)
     theta = cvxpy.Variable(3)

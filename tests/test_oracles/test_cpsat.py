@@ -170,3 +170,13 @@ def test_the_child_dies_with_its_parent():
         parent.wait()
         parent.stdout.close()
     assert gone_within(pid, 10)
+
+
+def test_cvxpy_is_imported_without_the_solver():
+    code = (
+        "import sys, importlib.util\n"
+        "if importlib.util.find_spec('cvxpy') is None: sys.exit(0)\n"
+        "import oracles.cvxpy_oracle\n"
+        "sys.exit('ortools' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
