@@ -32,6 +32,8 @@ class Cell:
         The cell it was split from; None for the root.
     condition : tuple of int
         (row, least index, largest index); empty for the root.
+    depth : int
+        Splits between the root and this cell.
     mass : int
         Integer bound on the cell's sum.
     log_mass : float
@@ -40,6 +42,16 @@ class Cell:
         The parent's until the cell is tightened.
     mixtures : Mixtures or None
         Where tightening starts, or arrived; None once the cell was split.
+    step : float
+        Step length that tightening starts with.
+    slot : int
+        Place among the masses; -1 before it has one.
+    tightened : bool
+        Whether its own bound was looked for.
+    trials : int
+        Draws from it so far.
+    accepted : float
+        Sum of their acceptance probabilities.
     """
 
     parent: Cell | None
