@@ -130,7 +130,10 @@ def _compile_once() -> None:
     timer.start()
     try:
         problem = ZeroOneProblem(
-            points=[[1, 0], [1, 1]], positives=[0, 3], negatives=[2, 1], grid=WeightGrid.box(2, 1)
+            points=np.array([[1, 0], [1, 1]]),
+            positives=np.array([0, 3]),
+            negatives=np.array([2, 1]),
+            grid=WeightGrid.box(2, 1),
         )
         _Run(problem, SolveOptions(), None).solve()
     finally:
@@ -160,7 +163,7 @@ class _Run:
 
     def solve(self) -> Claim:
         self._local_search()
-        search = _new_search(self.reduction, self.walk, self._gap_steps())
+        search = new_search(self.reduction, self.walk, self._gap_steps())
         exhausted, limit = False, None
         n_nodes = 1
         while not exhausted and limit is None:
@@ -239,7 +242,7 @@ def _hypothesis(problem: ZeroOneProblem, positions: IntArray) -> Hypothesis:
     )
 
 
-def _new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
+def new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
     """Return a search at its root: one group per point, the walk's best hypothesis known."""
     model = reduction.model
     n, d = reduction.points.shape

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oracles.compilation import compiled
+from oracles.compilation import compiled, compiled_entry
 from oracles.problem import IntArray
 from oracles.reduction import Reduction
 from oracles.search_layout import INFINITE, Model
@@ -242,7 +242,7 @@ def kick(model: Model, walk: Walk) -> None:
             walk.current[j] = min(max(walk.current[j] + step, 0), n - 1)
 
 
-@compiled
+@compiled_entry
 def walk_on(model: Model, columns: Columns, walk: Walk, n_kicks: int) -> None:
     """Do so many kicks, each followed by descent; remember the best hypothesis."""
     numbers = walk.numbers

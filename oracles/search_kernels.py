@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracles.bound_kernels import update_block, update_group, update_norm
-from oracles.compilation import compiled
+from oracles.compilation import compiled, compiled_entry
 from oracles.frame_kernels import has_room, make_child
 from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
@@ -304,7 +304,7 @@ def visit(
         branch(model, frames, t, scratch, bound, state)
 
 
-@compiled
+@compiled_entry
 def search(
     model: Model,
     frames: Frames,

@@ -1,0 +1,69 @@
+"""At every node of a search: the tables never claim more than any hypothesis of the node costs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from oracles import SolveOptions
+from oracles import search_kernels as kernels
+from oracles.branch_and_bound import BranchAndBoundOracle, new_search
+from oracles.local_search import columns_of, new_walk, walk_on
+from oracles.reduction import reduce_problem
+from oracles.sample_problems import brute_force, random_problem
+
+NO_PRUNING = 2**58
+N_NODES = 15
+
+
+def node_violations(problem, reduction, seed):
+    """Walk through a search that prunes nothing; yield (claimed, true) if a claim is too high."""
+    costs = brute_force(problem)
+    walk = new_walk(reduction, seed)
+    walk_on(reduction.model, columns_of(reduction), walk, 1)
+    search = new_search(reduction, walk, 0)
+    for _ in range(N_NODES):
+        search.state[kernels.UPPER] = NO_PRUNING
+        if search.run(1):
+            return
+        assert search.state[kernels.ENTERED]
+        t = int(search.state[kernels.DEPTH]) - 1  # the parent of the node to be visited next
+        domain, fixed = search.frames.domain[t], search.frames.fixed[t]
+        allowed = [np.flatnonzero(row) for row in domain]
+        for positions in itertools.product(*allowed):
+            w = tuple(problem.grid.values[j][a] for j, a in enumerate(positions))
+            if w not in costs:
+                continue
+            claimed = int(search.frames.base[t])
+            for j, a in enumerate(positions):
+                claimed += 0 if fixed[j] else int(search.frames.theta[t, j, a])
+            if claimed > costs[w] * reduction.model.scale:
+                yield claimed, costs[w] * reduction.model.scale
+
+
+@pytest.mark.parametrize("kind", ["plain", "separable", "blocks", "sphere"])
+def test_tables_never_exceed_the_cost_of_any_hypothesis(kind):
+    for seed in range(60):
+        problem = random_problem(
+            np.random.default_rng([seed, 9]), kind, negative_counts=seed % 2 == 1
+        )
+        assert list(node_violations(problem, reduce_problem(problem), seed)) == []
+
+
+def test_a_group_charged_twice_is_caught():
+    """The property above can fail: a group that shares its cost twice breaks it."""
+    caught = 0
+    for seed in range(60):
+        problem = random_problem(np.random.default_rng([seed, 9]), "plain")
+        doubled = reduce_problem(problem)
+        doubled.costs[:] = 2 * doubled.costs
+        caught += any(True for _ in node_violations(problem, doubled, seed))
+    assert caught > 10
+
+
+def test_a_poor_start_does_not_change_the_answer(monkeypatch):
+    monkeypatch.setattr("oracles.branch_and_bound._KICK_WORK", 0)
+    for seed in range(40):
+        problem = random_problem(np.random.default_rng([seed, 3]), "separable")
+        claim = BranchAndBoundOracle().solve(problem, SolveOptions())
+        assert claim.objective == claim.dual_bound == min(brute_force(problem).values())
