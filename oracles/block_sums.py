@@ -13,12 +13,12 @@ from oracles.block_kernels import (
     block_marginals,
     draw_block,
     sum_block,
-    sum_block_logs,
 )
 from oracles.block_plan import PlanBuilder
 from oracles.block_variables import LevelVariable, cheapest_variables
 from oracles.column_groups import ColumnGroup
 from oracles.entropy import RandomBits
+from oracles.log_kernels import sum_block_logs
 from oracles.problem import IntArray
 
 

@@ -23,15 +23,9 @@ from numpy.typing import NDArray
 from oracles.block_kernels import FloatArray
 from oracles.block_sums import BlockSum
 from oracles.column_groups import ColumnBlock, ColumnGroup
-from oracles.envelope_kernels import (
-    boltzmann,
-    mix_shares,
-    shortfalls,
-    tails,
-    threshold_tables,
-    tighten,
-)
+from oracles.envelope_kernels import boltzmann, mix_shares, threshold_tables
 from oracles.problem import IntArray, ZeroOneProblem
+from oracles.tightening_kernels import shortfalls, tails, tighten
 
 Mixtures = NDArray[np.float16]
 

@@ -1,4 +1,4 @@
-"""Compiled loops of the envelope: tables from thresholds, and steps that tighten them.
+"""Compiled loops of the envelope: from mixtures of thresholds to tables.
 
 Every context of every block is a *row*; a score's index is the score minus the block's lowest one.
 A point belongs to one row per block and is predicted "+" if and only if its indices add up to
@@ -18,7 +18,8 @@ from oracles.block_kernels import FloatArray
 from oracles.problem import IntArray
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_DEEPEST = -14.0
+DEEPEST = -14.0
+"""Logs of mixtures are cut off this far below their peak."""
 
 
 @njit(cache=True, error_model="numpy", inline="always")
@@ -138,13 +139,13 @@ def mix_shares(
             for a in range(span[i] + 1):
                 peak = max(peak, logs[p, i * w + first + a])
             for a in range(span[i] + 1):
-                weights[i * w + a] = _exp(max(_DEEPEST, logs[p, i * w + first + a] - peak))
+                weights[i * w + a] = _exp(max(DEEPEST, logs[p, i * w + first + a] - peak))
             level -= peak
             open_blocks += span[i] > 0
             for a in range(span[i] + 1, w):
                 weights[i * w + a] = 0.0
         total = _mix(k, w, wanted - least, span, weights, forward, backward)
-        nothing = _exp(min(30.0, max(_DEEPEST, level)))
+        nothing = _exp(min(30.0, max(DEEPEST, level)))
         if open_blocks < 2:  # the only choice left certifies the point's loss itself
             nothing = 0.0
         total += nothing
@@ -214,165 +215,3 @@ def boltzmann(
             logs[row, a] = -beta * (costs[row, a] - least)
             out[row, a] = np.exp(logs[row, a])
     return total
-
-
-@njit(cache=True, error_model="numpy")
-def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
-    """Cumulate every row's law from both ends."""
-    for row in range(len(law)):
-        s = 0.0
-        for a in range(law.shape[1] - 1, -1, -1):
-            s += law[row, a]
-            at_least[row, a] = s
-        s = 0.0
-        for a in range(law.shape[1]):
-            s += law[row, a]
-            at_most[row, a] = s
-
-
-@njit(cache=True, error_model="numpy", inline="always")
-def _fold(logs, w, wanted, rows, low, high, tail, pace):  # type: ignore[no-untyped-def]
-    """Step two blocks: the second threshold follows from the first, which carries all the logs."""
-    peak = logs[2 * w]
-    for a in range(low[rows[0]], high[rows[0]] + 1):
-        b = wanted - a
-        if low[rows[1]] <= b <= high[rows[1]]:
-            logs[a] += pace * (tail[rows[0], a] + tail[rows[1], b])
-            peak = max(peak, logs[a])
-    for a in range(w):
-        logs[a] = max(_DEEPEST, logs[a] - peak)
-    logs[2 * w] = max(_DEEPEST, logs[2 * w] - peak)
-
-
-@njit(cache=True, error_model="numpy", inline="always")
-def _common_slope(logs, w, wanted, rows, low, high, reach):  # type: ignore[no-untyped-def]
-    """Return the slope at which the blocks' best thresholds add up to the wanted sum."""
-    left, right = -reach, reach
-    for _ in range(10):
-        slope = 0.5 * (left + right)
-        total = 0
-        for i in range(len(rows)):
-            best, place = -np.inf, 0
-            for a in range(low[rows[i]], high[rows[i]] + 1):
-                z = logs[i * w + a] - slope * a
-                if z > best:
-                    best, place = z, a
-            total += place
-        if total > wanted:
-            left = slope
-        elif total < wanted:
-            right = slope
-        else:
-            return slope
-    return 0.5 * (left + right)
-
-
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
-def tighten(
-    logs: FloatArray,
-    shares: FloatArray,
-    previous: FloatArray,
-    rows: IntArray,
-    counts: IntArray,
-    low: IntArray,
-    high: IntArray,
-    target: int,
-    at_least: FloatArray,
-    at_most: FloatArray,
-    paces: FloatArray,
-    step: float,
-) -> None:
-    """Shift every point's mixture towards the choices that certify more on average.
-
-    A multiplicative step; ``paces`` adapt per point to whether the last shift was right.
-    """
-    k = rows.shape[1]
-    w = at_least.shape[1]
-    for p in range(len(counts)):
-        out, old = shares[p], previous[p]
-        if abs(out[k * w]) == 1.0:
-            continue
-        tail = at_least if counts[p] > 0 else at_most
-        agreement = (k - 1) * (out[k * w] - old[k * w])
-        for i in range(k):
-            gains = tail[rows[p, i]]
-            for a in range(w):
-                agreement += (out[i * w + a] - old[i * w + a]) * gains[a]
-        if old[k * w] != 2.0:  # 2 marks the first step
-            if agreement > 0.0:
-                paces[p] = min(paces[p] * 1.3, 30.0)
-            elif agreement < 0.0:
-                paces[p] = max(paces[p] * 0.6, 0.02)
-        old[:] = out
-        pace = step * paces[p]
-        logs[p, k * w] += pace * (k - 1)
-        wanted = target if counts[p] > 0 else target - 1
-        if k == 2:
-            _fold(logs[p], w, wanted, rows[p], low, high, tail, pace)
-            continue
-        for i in range(k):
-            gains = tail[rows[p, i]]
-            for a in range(low[rows[p, i]], high[rows[p, i]] + 1):
-                logs[p, i * w + a] += pace * gains[a]
-        # Thresholds have a fixed sum, so a common slope is idle. The right one makes every block
-        # peak where the best choice is; then what is far below the peak can be cut off.
-        slope = _common_slope(logs[p], w, wanted, rows[p], low, high, pace)
-        nothing = logs[p, k * w] - slope * wanted
-        for i in range(k):
-            peak = -np.inf
-            for a in range(low[rows[p, i]], high[rows[p, i]] + 1):
-                peak = max(peak, logs[p, i * w + a] - slope * a)
-            for a in range(w):
-                logs[p, i * w + a] = max(_DEEPEST, logs[p, i * w + a] - slope * a - peak)
-            nothing -= peak
-        logs[p, k * w] = min(-_DEEPEST, max(_DEEPEST, nothing))
-
-
-@njit(cache=True, error_model="numpy")
-def shortfalls(
-    shares: FloatArray,
-    rows: IntArray,
-    counts: IntArray,
-    target: int,
-    law: FloatArray,
-    at_least: FloatArray,
-    at_most: FloatArray,
-    lost: FloatArray,
-) -> None:
-    """Add up how far the bound falls short on average, per row, taking rows as independent."""
-    k = rows.shape[1]
-    w = law.shape[1]
-    total = np.zeros(k * w + 1)
-    lost[:] = 0.0
-    for p in range(len(counts)):
-        out = shares[p]
-        if abs(out[k * w]) == 1.0 and out[0] == 0.0:
-            continue
-        total[:] = 0.0
-        total[0] = 1.0
-        top = 0
-        for i in range(k - 1):
-            for s in range(top + w - 1, -1, -1):
-                z = 0.0
-                for a in range(max(0, s - top), min(w - 1, s) + 1):
-                    z += law[rows[p, i], a] * total[s - a]
-                total[s] = z
-            top += w - 1
-        reached = 0.0
-        last = at_least[rows[p, k - 1]]
-        for s in range(top + 1):
-            need = target - s
-            if need <= 0:
-                reached += total[s]
-            elif need < w:
-                reached += total[s] * last[need]
-        truth = reached if counts[p] > 0 else 1.0 - reached
-        certified = -(k - 1) * (1.0 - out[k * w])
-        tail = at_least if counts[p] > 0 else at_most
-        for i in range(k):
-            for a in range(w):
-                certified += out[i * w + a] * tail[rows[p, i], a]
-        gap = abs(counts[p]) * (truth - certified)
-        if gap > 0.0:
-            for i in range(k):
-                lost[rows[p, i]] += gap
