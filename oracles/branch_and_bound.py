@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles import branching_kernels as places
 from oracles import search_kernels as kernels
 from oracles.interface import SolveOptions
 from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
@@ -66,10 +67,10 @@ class _Search:
 
     def lower_bound(self) -> int:
         """Return the least bound among the nodes still open, internal units."""
-        depth, frames = int(self.state[kernels.DEPTH]), self.frames
-        bound = int(self.state[kernels.UPPER])
+        depth, frames = int(self.state[places.DEPTH]), self.frames
+        bound = int(self.state[places.UPPER])
         for t in range(depth + 1):
-            if t == depth and self.state[kernels.ENTERED]:
+            if t == depth and self.state[places.ENTERED]:
                 bound = min(bound, int(frames.bound[t]))
                 continue
             first, last = frames.next_child[t], frames.n_children[t]
@@ -169,7 +170,7 @@ class _Run:
         while not exhausted and limit is None:
             before = time.perf_counter()
             if self.node_limit is not None:
-                n_nodes = min(n_nodes, self.node_limit - int(search.state[kernels.NODES]))
+                n_nodes = min(n_nodes, self.node_limit - int(search.state[places.NODES]))
             exhausted = search.run(n_nodes)
             now = time.perf_counter()
             if now - before < _SLICE_SECONDS / 2:
@@ -192,7 +193,7 @@ class _Run:
     def _limit(self, search: _Search) -> Limit | None:
         if self._out_of_time():
             return Limit.TIME
-        if self.node_limit is not None and search.state[kernels.NODES] >= self.node_limit:
+        if self.node_limit is not None and search.state[places.NODES] >= self.node_limit:
             return Limit.NODE
         return None
 
@@ -213,13 +214,13 @@ class _Run:
         if self.options.progress is not None:
             unit = self.problem.unit / self.scale
             self.options.progress(
-                int(search.state[kernels.UPPER]) * unit,
+                int(search.state[places.UPPER]) * unit,
                 -(-search.lower_bound() // self.scale) * self.problem.unit,
                 time.perf_counter() - self.started,
             )
 
     def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
-        upper = int(search.state[kernels.UPPER]) // self.scale
+        upper = int(search.state[places.UPPER]) // self.scale
         if exhausted:
             bound = upper - self._gap_steps()
         else:
@@ -232,7 +233,7 @@ class _Run:
             dual_bound=bound,
             termination=Termination.OPTIMAL if closed else Termination.FEASIBLE,
             limit=None if closed else limit,
-            nodes=int(search.state[kernels.NODES]),
+            nodes=int(search.state[places.NODES]),
         )
 
 
@@ -267,10 +268,10 @@ def new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
     for j in range(d):
         frames.domain[0, j, : model.n_values[j]] = True
     state = np.zeros(16, dtype=np.int64)
-    state[kernels.UPPER] = walk.numbers[2]
-    state[kernels.GAP] = gap_steps
-    state[kernels.MAX_PASSES], state[kernels.MIN_GAIN] = 5, 10
-    state[kernels.RULE], state[kernels.SPLIT] = 200, 8
+    state[places.UPPER] = walk.numbers[2]
+    state[places.GAP] = gap_steps
+    state[places.MAX_PASSES], state[places.MIN_GAIN] = 5, 10
+    state[places.RULE], state[places.SPLIT] = 200, 8
     scratch = new_scratch(d, width, n)
     scratch.best[:] = walk.best
     _add_trivial_child(frames, reduction)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracles import SolveOptions
-from oracles import search_kernels as kernels
+from oracles import branching_kernels as places
 from oracles.branch_and_bound import BranchAndBoundOracle, new_search
 from oracles.local_search import columns_of, new_walk, walk_on
 from oracles.reduction import reduce_problem
@@ -23,11 +23,11 @@ def node_violations(problem, reduction, seed):
     walk_on(reduction.model, columns_of(reduction), walk, 1)
     search = new_search(reduction, walk, 0)
     for _ in range(N_NODES):
-        search.state[kernels.UPPER] = NO_PRUNING
+        search.state[places.UPPER] = NO_PRUNING
         if search.run(1):
             return
-        assert search.state[kernels.ENTERED]
-        t = int(search.state[kernels.DEPTH]) - 1  # the parent of the node to be visited next
+        assert search.state[places.ENTERED]
+        t = int(search.state[places.DEPTH]) - 1  # the parent of the node to be visited next
         domain, fixed = search.frames.domain[t], search.frames.fixed[t]
         allowed = [np.flatnonzero(row) for row in domain]
         for positions in itertools.product(*allowed):

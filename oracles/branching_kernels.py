@@ -1,0 +1,147 @@
+"""Compiled branching: which coordinate to split, into which children, in which order."""
+
+from __future__ import annotations
+
+from oracles.compilation import compiled
+from oracles.problem import IntArray
+from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
+
+DEPTH, ENTERED, NODES, UPPER, GAP, MAX_PASSES, MIN_GAIN, RULE, SPLIT = range(9)
+"""Places in the state: depth of the current node; whether it is yet to be bounded; nodes so far;
+internal objective of the best hypothesis; absolute gap in objective steps; most sharing passes per
+node; percent of the gap that a pass must close to be followed by another; weight of the undecided
+points in branching, percent; most values that are branched on one by one."""
+
+GAIN_UNIT = 1000
+"""Parts of a gap are remembered in thousandths."""
+
+
+@compiled
+def prune_at(model: Model, state: IntArray) -> int:
+    """Return the least internal bound at which a node cannot improve by more than the gap."""
+    return state[UPPER] - (state[GAP] + 1) * model.scale + 1
+
+
+@compiled
+def weigh_coordinates(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch
+) -> bool:
+    """Sum what is undecided at each coordinate; return whether anything is coupled."""
+    coupled = len(model.block_at) > 0 or len(model.norm_cost) > 0
+    scratch.weight[:] = 0
+    for g in range(frames.group_at[t], frames.group_end[t]):
+        total = 0
+        for q in range(arena.cell_at[g], arena.cell_at[g] + arena.n_cells[g]):
+            total += abs(arena.cell_cost[q])
+        for e in range(arena.entry_at[g], arena.entry_at[g] + arena.n_entries[g]):
+            scratch.weight[arena.entry_coord[e]] += total
+    return coupled
+
+
+@compiled
+def drop_idle(model: Model, frames: Frames, t: int, scratch: Scratch) -> None:
+    """Leave one value to coordinates that no point depends on."""
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j] or scratch.weight[j] > 0:
+            continue
+        found = False
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                if found or frames.theta[t, j, a] > scratch.least[j]:
+                    frames.domain[t, j, a] = False
+                else:
+                    found = True
+
+
+@compiled
+def choose_coordinate(
+    model: Model, frames: Frames, t: int, scratch: Scratch, slack: int, rule: int
+) -> int:
+    """Return the coordinate to branch on, -1 if every coordinate has one value."""
+    heaviest = 1
+    for j in range(len(model.n_values)):
+        if not frames.fixed[t, j]:
+            heaviest = max(heaviest, scratch.weight[j])
+    best = -1
+    best_score = -1.0
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j]:
+            continue
+        n = 0
+        lifted = 0.0
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                n += 1
+                lift = (frames.theta[t, j, a] - scratch.least[j]) / max(slack, 1)
+                lifted += min(lift, 1.0)
+        if n < 2:
+            continue
+        gain = (scratch.gained[j] / GAIN_UNIT + 2 * lifted / n) / (scratch.tries[j] + 2)
+        score = gain + 0.01 * rule * scratch.weight[j] / heaviest
+        if score > best_score:
+            best_score = score
+            best = j
+    return best
+
+
+@compiled
+def add_child(frames: Frames, t: int, low: int, high: int, bound: int) -> None:
+    """Insert a child, least bound first."""
+    k = frames.n_children[t]
+    while k > 0 and frames.child_bound[t, k - 1] > bound:
+        frames.child_low[t, k] = frames.child_low[t, k - 1]
+        frames.child_high[t, k] = frames.child_high[t, k - 1]
+        frames.child_bound[t, k] = frames.child_bound[t, k - 1]
+        k -= 1
+    frames.child_low[t, k] = low
+    frames.child_high[t, k] = high
+    frames.child_bound[t, k] = bound
+    frames.n_children[t] += 1
+
+
+@compiled
+def branch(
+    model: Model, frames: Frames, t: int, scratch: Scratch, bound: int, state: IntArray
+) -> None:
+    """List the node's children (none if it is solved)."""
+    frames.n_children[t] = 0
+    frames.next_child[t] = 0
+    slack = prune_at(model, state) - bound
+    j = choose_coordinate(model, frames, t, scratch, slack, state[RULE])
+    if j < 0:
+        return
+    frames.child_coord[t] = j
+    n = 0
+    for a in range(model.n_values[j]):
+        if frames.domain[t, j, a]:
+            n += 1
+    per_child = 1 if n <= state[SPLIT] else (n + 1) // 2
+    first = -1
+    taken = 0
+    least = INFINITE
+    for a in range(model.n_values[j]):
+        if not frames.domain[t, j, a]:
+            continue
+        if taken == 0:
+            first = a
+            least = INFINITE
+        least = min(least, frames.theta[t, j, a])
+        taken += 1
+        n -= 1
+        if taken == per_child or n == 0:
+            add_child(frames, t, first, a, bound - scratch.least[j] + least)
+            taken = 0
+
+
+@compiled
+def learn_gain(
+    model: Model, frames: Frames, t: int, scratch: Scratch, state: IntArray, bound: int
+) -> None:
+    """Remember which part of its parent's gap a child closed, for the coordinate branched on."""
+    if t < 2:
+        return
+    j = frames.child_coord[t - 1]
+    slack = max(1, prune_at(model, state) - frames.reached[t - 1])
+    part = min(1.0, (bound - frames.reached[t - 1]) / slack)
+    scratch.gained[j] += int(GAIN_UNIT * part)
+    scratch.tries[j] += 1
