@@ -80,9 +80,9 @@ def test_the_wide_census_schema_gives_an_unknown_occupation_its_own_column():
     ones = np.flatnonzero(encoded.points[0, 1:])
     assert [schema.column_names[i] for i in ones] == [
         "education = No diploma",
-        "marital-status = Divorced",
         "occupation = Not given",
         "relationship = Unmarried",
+        "marital-status = Divorced",
         "sex = Female",
     ]
     assert (encoded.positives.tolist(), encoded.negatives.tolist()) == ([1], [1])
