@@ -18,12 +18,12 @@ def take_coordinate(
     for a in range(model.n_values[j]):
         if frames.domain[t, j, a]:
             contribution = coef * model.values[j, a]
-            scratch.index[i, n] = a
+            scratch.allowed[i, n] = a
             scratch.offset[i, n] = contribution
             scratch.lam[i, n] = frames.theta[t, j, a] - message[a]
             least = min(least, contribution)
             n += 1
-    scratch.count[i] = n
+    scratch.n_allowed[i] = n
     scratch.shift[i] = least
 
 
@@ -35,7 +35,7 @@ def sum_range(k: int, scratch: Scratch) -> tuple[int, int]:
     scratch.width[0] = 1
     for i in range(k):
         most = 0
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             scratch.offset[i, x] -= scratch.shift[i]
             most = max(most, scratch.offset[i, x])
         low += scratch.shift[i]
@@ -59,7 +59,7 @@ def share_sum(k: int, scratch: Scratch) -> None:
         n = scratch.width[i]
         new = ahead[i, :n]
         new[:] = INFINITE
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             lam = scratch.lam[i, x]
             old = ahead[i + 1, scratch.offset[i, x] : scratch.offset[i, x] + n]
             for v in range(n):
@@ -70,7 +70,7 @@ def share_sum(k: int, scratch: Scratch) -> None:
         old = behind[i & 1, :n]
         new = behind[1 - (i & 1), : scratch.width[i + 1]]
         new[:] = INFINITE
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             first = scratch.offset[i, x]
             rest = ahead[i + 1, first : first + n]
             least = INFINITE
@@ -92,8 +92,8 @@ def share_sum(k: int, scratch: Scratch) -> None:
 def share_out(frames: Frames, t: int, j: int, i: int, message: Any, scratch: Scratch) -> int:
     """Give member ``i`` its share; return how the least entry of its table moved."""
     least = INFINITE
-    for x in range(scratch.count[i]):
-        a = scratch.index[i, x]
+    for x in range(scratch.n_allowed[i]):
+        a = scratch.allowed[i, x]
         marginal = scratch.marginal[i, x]
         if marginal >= INFINITE // 2:
             frames.domain[t, j, a] = False
@@ -168,14 +168,14 @@ def share_wide_sum(arena: Arena, g: int, low: int, k: int, scratch: Scratch) -> 
     others = 0
     for i in range(k):
         least = INFINITE
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             least = min(least, scratch.lam[i, x])
         others += least
         scratch.least_lam[i] = least
     at = arena.cell_at[g]
     for i in range(k):
         room = spread - (scratch.width[i + 1] - scratch.width[i])
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             first = low + scratch.offset[i, x]
             cost = arena.constant[g]
             for q in range(at, at + arena.n_cells[g]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -16,11 +16,15 @@ def compiled(function: _Function) -> _Function:
     Integer overflow wraps and indices are not checked: callers bound both.
     """
     # Without wrappers for Python callers it compiles in a fraction of the time.
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    options: dict[str, Any] = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "error_model": "numpy",
+    }
     return cast(_Function, numba.njit(**options)(function))
 
 
 def compiled_entry(function: _Function) -> _Function:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    options = {"cache": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
     return cast(_Function, numba.njit(**options)(function))

@@ -18,12 +18,12 @@ def share_wide_norm(
     total = constant + best
     for i in range(k):
         least = INFINITE
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             least = min(least, scratch.lam[i, x])
         total += least
         scratch.least_lam[i] = least
     for i in range(k):
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             scratch.marginal[i, x] = (total - scratch.least_lam[i] + scratch.lam[i, x]) // k
             if best >= INFINITE or low + scratch.offset[i, x] >= len(model.norm_cost):
                 scratch.marginal[i, x] = INFINITE
@@ -49,17 +49,17 @@ def update_norm(model: Model, frames: Frames, t: int, scratch: Scratch) -> int:
                 square = model.values[j, a] * model.values[j, a]
                 least = min(least, square)
                 most = max(most, square)
-                scratch.index[k, n] = a
+                scratch.allowed[k, n] = a
                 scratch.offset[k, n] = square
                 scratch.lam[k, n] = frames.theta[t, j, a] - frames.norm_message[t, j, a]
                 n += 1
         low += least
         if frames.fixed[t, j]:
-            constant -= frames.norm_message[t, j, scratch.index[k, 0]]
+            constant -= frames.norm_message[t, j, scratch.allowed[k, 0]]
         else:
             for x in range(n):
                 scratch.offset[k, x] -= least
-            scratch.count[k] = n
+            scratch.n_allowed[k] = n
             scratch.members[k] = j
             width += most - least
             scratch.width[k + 1] = width
@@ -105,12 +105,12 @@ def update_block(model: Model, frames: Frames, t: int, b: int, scratch: Scratch)
         stride = model.block_stride[q]
         take_coordinate(model, frames, t, j, frames.block_message[t, j], 0, k, scratch)
         if frames.fixed[t, j]:
-            a = scratch.index[k, 0]
+            a = scratch.allowed[k, 0]
             constant -= frames.block_message[t, j, a]
             place += a * stride
             continue
-        for x in range(scratch.count[k]):
-            scratch.offset[k, x] = scratch.index[k, x] * stride
+        for x in range(scratch.n_allowed[k]):
+            scratch.offset[k, x] = scratch.allowed[k, x] * stride
             scratch.marginal[k, x] = INFINITE
         scratch.members[k] = j
         k += 1
@@ -134,7 +134,7 @@ def update_block(model: Model, frames: Frames, t: int, b: int, scratch: Scratch)
         i = k - 1
         while i >= 0:
             scratch.shift[i] += 1
-            if scratch.shift[i] < scratch.count[i]:
+            if scratch.shift[i] < scratch.n_allowed[i]:
                 break
             scratch.shift[i] = 0
             i -= 1
@@ -143,7 +143,7 @@ def update_block(model: Model, frames: Frames, t: int, b: int, scratch: Scratch)
     change = 0
     for i in range(k):
         j = scratch.members[i]
-        for x in range(scratch.count[i]):
+        for x in range(scratch.n_allowed[i]):
             scratch.marginal[i, x] //= k
         change += share_out(frames, t, j, i, frames.block_message[t, j], scratch)
     return change

@@ -1,9 +1,10 @@
 """The one objective, the one tie rule and the one lattice.
 
 A hypothesis is a tuple of integer weights ``w``. It scores a point ``x`` with ``<w, x>`` and
-predicts "+" if and only if the score is at least 1. Its loss is the weight of the points it gets wrong, and
-its objective is that loss minus a perturbation of ``w``. Formulations, searches, verification and
-tests all call the methods of :class:`ZeroOneProblem`; nothing else spells these rules out.
+predicts "+" if and only if the score is at least 1. Its loss is the weight of the points it gets
+wrong, and its objective is that loss minus a perturbation of ``w``. Formulations, searches,
+verification and tests all call the methods of :class:`ZeroOneProblem`; nothing else spells these
+rules out.
 """
 
 from __future__ import annotations

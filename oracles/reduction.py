@@ -131,7 +131,10 @@ def _model(problem: ZeroOneProblem, scale: int) -> Model:
     values = np.zeros((len(shape), max(shape)), dtype=np.int64)
     for j, allowed in enumerate(problem.grid.values):
         values[j, : len(allowed)] = allowed
-    starts, coords, strides, places = [0], [], [], []
+    starts = [0]
+    coords: list[int] = []
+    strides: list[int] = []
+    places: list[int] = []
     costs = [np.zeros(0, dtype=np.int64)]
     perturbation = problem.perturbation
     if perturbation is not None:

@@ -107,11 +107,11 @@ class Frames(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory of one search."""
 
-    count: IntArray
+    n_allowed: IntArray
     shift: IntArray
     offset: IntArray
     lam: IntArray
-    index: IntArray
+    allowed: IntArray
     marginal: IntArray
     width: IntArray
     forward: IntArray
@@ -136,7 +136,8 @@ def new_arena(n_groups: int, n_cells: int, n_entries: int, width: int) -> Arena:
     groups = [np.zeros(n_groups, dtype=np.int64) for _ in range(6)]
     cells = [np.zeros(n_cells, dtype=np.int64) for _ in range(2)]
     entries = [np.zeros(n_entries, dtype=np.int64) for _ in range(2)]
-    return Arena(*groups, *cells, *entries, np.zeros((n_entries, width), dtype=np.int64))
+    widths = np.zeros((n_entries, width), dtype=np.int64)
+    return Arena._make([*groups, *cells, *entries, widths])
 
 
 def grown(arena: Arena) -> Arena:
@@ -182,11 +183,11 @@ def new_scratch(n_features: int, width: int, n_groups: int) -> Scratch:
     slots = 1 << max(4, (2 * n_groups).bit_length())
     d = n_features
     return Scratch(
-        count=integers(d + 1),
+        n_allowed=integers(d + 1),
         shift=integers(d + 1),
         offset=integers(d + 1, width),
         lam=integers(d + 1, width),
-        index=integers(d + 1, width),
+        allowed=integers(d + 1, width),
         marginal=integers(d + 1, width),
         width=integers(d + 2),
         forward=integers(d + 2, WIDEST_SUM + 1),

@@ -4,8 +4,8 @@ Every solve runs in a process of its own, so that peak memory is the solve's and
 costs one cell. Tables are perturbed by one-sided exponentials per coordinate and value with mean
 2 d / epsilon rows, rounded to multiples of 2**-10; epsilon 0 stands for no perturbation.
 
-    python benchmarks/oracles.py                          a quick table
-    python benchmarks/oracles.py --tasks wide --bounds 1 2 3 --epsilons 0.5 5 0 --seeds 3
+    python benchmarks/oracle_comparison.py                          a quick table
+    python benchmarks/oracle_comparison.py --tasks wide --bounds 1 2 3 --epsilons 0.5 5 0 --seeds 3
 """
 
 from __future__ import annotations
