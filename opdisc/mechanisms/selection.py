@@ -115,7 +115,7 @@ class ExponentialMechanism:
     **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta`` (docs/theory.md,
     exponential-mechanism). Losses are integers; grids that can be listed are drawn from by loss
     level, larger ones by adaptive rejection over a partition, both exactly up to the distance on
-    the receipt.
+    the receipt (docs/theory.md, exact-sampler).
 
     References
     ----------
