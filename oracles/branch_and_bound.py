@@ -99,6 +99,11 @@ class BranchAndBoundOracle:
     def __init__(self, node_limit: int | None = None) -> None:
         self._node_limit = node_limit
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every search ends with a proof, given time and memory."""
+        return self._node_limit is None
+
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the objective is an exact integer of moderate size."""
         return (

@@ -365,8 +365,13 @@ def _always_ends(oracle: Oracle | None, options: SolveOptions) -> bool:
     if oracle is None:
         return options.time_limit is None
     if type(oracle) is HandoverOracle:
-        return trusted_name(oracle.second) in COMPLETE_ORACLES
-    return options.time_limit is None and trusted_name(oracle) in COMPLETE_ORACLES
+        return _is_complete(oracle.second)
+    return options.time_limit is None and _is_complete(oracle)
+
+
+def _is_complete(oracle: Oracle) -> bool:
+    own_limit = not getattr(oracle, "is_complete", True)
+    return trusted_name(oracle) in COMPLETE_ORACLES and not own_limit
 
 
 def _versions(oracle: Oracle | None) -> tuple[tuple[str, str], ...]:

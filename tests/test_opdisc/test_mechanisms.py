@@ -462,5 +462,7 @@ def test_a_hand_over_to_a_complete_oracle_is_not_conditional_on_the_limit():
     floating = receipt(oracle="highs then enumeration", options=limit)
     assert floating.guarantee == "CONDITIONAL"
     assert all("within" not in condition for condition in floating.conditions)
+    limited = receipt(oracle=get_oracle("branch-and-bound", node_limit=10**9))
+    assert limited.guarantee == "CONDITIONAL" and "certifies" in limited.conditions[0]
     incomplete = receipt(oracle="enumeration then highs", options=limit)
     assert any("certifies" in condition for condition in incomplete.conditions)
