@@ -23,7 +23,7 @@ from opdisc.convex.receipt import ConvexReceipt
 from opdisc.domains import Domain
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import LinearLoss, LossConstants, RowBounds
-from opdisc.mechanisms.base import numerical_delta
+from opdisc.mechanisms.receipts import numerical_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import (
     CalibrationStatus,

@@ -6,13 +6,13 @@ from opdisc.mechanisms.base import (
     PerturbingMechanism,
     Release,
     SamplingMechanism,
-    run_mechanism,
 )
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
     one_hot_mechanism,
 )
+from opdisc.mechanisms.running import run_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
 

@@ -19,8 +19,8 @@ from opdisc.mechanisms.base import (
     PerturbingMechanism,
     Release,
     SamplingMechanism,
-    run_mechanism,
 )
+from opdisc.mechanisms.running import run_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, GibbsSpec
 from opdisc.noise import EntropySource, SystemEntropy
 from opdisc.privacy import PublicInputs

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from opdisc.accounting import Ledger
-from opdisc.mechanisms.base import PerturbingMechanism, Release, run_mechanism
+from opdisc.mechanisms.base import PerturbingMechanism, Release
+from opdisc.mechanisms.running import run_mechanism
 from opdisc.noise import EntropySource, SystemEntropy
 from opdisc.privacy import PublicInputs
 from oracles import (

@@ -21,7 +21,7 @@ import numpy as np
 from opdisc.accounting import Ledger
 from opdisc.errors import CalibrationError
 from opdisc.isolation import IsolatedCalls
-from opdisc.mechanisms.base import numerical_delta
+from opdisc.mechanisms.receipts import numerical_delta
 from opdisc.mechanisms.vote import RobustVoteMechanism, VoteSpec, vote_sensitivity
 from opdisc.noise import EntropySource
 from opdisc.part_learners import Ballots, Part, PartLearner

@@ -15,7 +15,7 @@ from opdisc.accounting import Ledger
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
-from opdisc.mechanisms.base import numerical_delta
+from opdisc.mechanisms.receipts import numerical_delta
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
