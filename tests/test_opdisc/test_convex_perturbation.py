@@ -112,7 +112,8 @@ def test_huberised_svm_agrees_with_cvxpy():
     short = 1.5 - cvxpy.multiply(data.y, data.X @ theta)
     # The smoothed hinge is a Huber function of the positive part.
     loss = cvxpy.sum(cvxpy.huber(cvxpy.pos(short), 1.0)) / 2.0
-    cvxpy.Problem(cvxpy.Minimize(loss + cvxpy.sum_squares(theta))).solve()
+    objective = cvxpy.Minimize(loss + cvxpy.sum_squares(theta))
+    cvxpy.Problem(objective).solve(solver="CLARABEL")
     found = minimise(data, public.loss, ridge=2.0, accuracy=1e-9)
     np.testing.assert_allclose(found, theta.value, atol=1e-5)
 
