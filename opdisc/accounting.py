@@ -74,8 +74,8 @@ class Ledger:
     **Guarantee.** :meth:`spend` returns only after the line has reached the disk, and holds an
     exclusive lock while it compares with the cap, so concurrent processes cannot overspend. A file
     that does not parse to its last byte, a line torn by a crash included, refuses all spending.
-    **Assumes.** All spendings in one ledger concern the same private table. Totals add up epsilons
-    and deltas (Dwork, Roth 2014, Theorem 3.16).
+    **Assumes.** All spendings in one ledger concern the same private table; a second neighbouring
+    relation is refused. Totals add up epsilons and deltas (Dwork, Roth 2014, Theorem 3.16).
     """
 
     def __init__(
@@ -172,6 +172,12 @@ class Ledger:
         return header, spendings
 
     def _check(self, limits: dict[str, Any], spendings: list[Spending]) -> None:
+        # An epsilon under add-or-remove-one counts double under replace-one: no common sum.
+        if len({spending.relation for spending in spendings}) > 1:
+            raise LedgerError(
+                "a ledger adds up releases under one neighbouring relation, this one would have "
+                "two; use the relation of its first release."
+            )
         for name, spent in (
             ("epsilon", _total(s.epsilon for s in spendings)),
             ("delta", _total(s.delta for s in spendings)),

@@ -466,3 +466,18 @@ def test_a_hand_over_to_a_complete_oracle_is_not_conditional_on_the_limit():
     assert limited.guarantee == "CONDITIONAL" and "certifies" in limited.conditions[0]
     incomplete = receipt(oracle="enumeration then highs", options=limit)
     assert any("certifies" in condition for condition in incomplete.conditions)
+
+
+def test_a_ledger_refuses_a_second_relation_before_anything_is_drawn(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+
+    def spend(relation):
+        inputs = public(relation=relation)
+        run_mechanism(
+            one_hot_mechanism(4), table(), inputs, entropy=SystemEntropy(), ledger=ledger
+        )
+
+    spend(NeighboringRelation.REPLACE_ONE)
+    with pytest.raises(ValueError, match="one neighbouring relation"):
+        spend(NeighboringRelation.ADD_OR_REMOVE_ONE)
+    assert len(ledger.spendings()) == 1
