@@ -1,0 +1,1 @@
+"""Comparison of private and non-private classifiers on one table: plan, runs, results."""

@@ -1,0 +1,197 @@
+"""What a comparison compares: a method fits a task and hands back something that predicts.
+
+A module named in :data:`SOURCES` contributes its tuple ``METHODS``. Workers look methods up by
+name, so a method's functions need not be picklable, and importing a source must be cheap and must
+not need an optional package: ``fit`` imports what it needs, and its failure becomes a row.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from opdisc.errors import OPDiscError
+from opdisc.privacy import NeighboringRelation
+from opdisc.schema import Schema
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Family: TypeAlias = Literal["opdisc", "convex", "reference", "peer"]
+Tuning: TypeAlias = Literal["fixed", "non-private", "private"]
+
+SOURCES = (
+    "opdisc.comparison.scorecard_methods",
+    "opdisc.comparison.linear_methods",
+    "opdisc.comparison.references",
+    "opdisc.comparison.tuning",
+    "opdisc.comparison.paper",
+    "opdisc.comparison.peers",
+)
+
+
+class ComparisonError(OPDiscError, ValueError):
+    """A comparison cannot be planned, started or resumed as asked."""
+
+
+class Receipt(Protocol):
+    """What every privacy statement of this package offers."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, among them guarantee, conditions, calibration, theorem."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One fit and its evaluation, in one process.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Training rows: raw columns of the schema, target included.
+    test : DataFrame
+        Held-out rows with the same columns; no rows where nothing is held out. Not for fitting.
+    schema : Schema
+        Public facts.
+    epsilon : float or None
+        Privacy loss; None for a method that is not private.
+    delta : float
+        For methods that need one. A method with a pure guarantee ignores it.
+    relation : NeighboringRelation
+        Which tables are neighbours.
+    weight_bound : int
+        Points of scorecards are in ``-weight_bound .. weight_bound``.
+    oracle : str
+        Who minimises, for methods that have a choice.
+    time_limit : float or None
+        Seconds after which the process of this run is ended from outside; for information.
+    seed : int
+        For things that are not private: splits, references, peers. The private methods of this
+        package use the operating system's randomness instead.
+    noise_seed : int or None
+        Set only where several oracles are given the same noise on purpose; the receipt is VOID.
+    peers : str or None
+        Python interpreter of the environment that holds external peers.
+    """
+
+    table: pd.DataFrame
+    test: pd.DataFrame
+    schema: Schema
+    epsilon: float | None
+    delta: float
+    relation: NeighboringRelation
+    weight_bound: int
+    oracle: str
+    time_limit: float | None
+    seed: int
+    noise_seed: int | None = None
+    peers: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What a fit hands back.
+
+    Parameters
+    ----------
+    predict : callable
+        Table of n raw rows to bool array (n,): whether the positive class is predicted.
+    scores : callable or None
+        Table to float array (n,), larger for the positive class; None where there is no score.
+    receipt : Receipt or None
+        The privacy statement, if the method writes one.
+    scorecard : str or None
+        The scorecard as text.
+    parameters : mapping
+        What was chosen or learned about settings, as JSON types.
+    delta : float or None
+        What was spent where there is no receipt; None where there is one or nothing was spent.
+    guarantee, label, theorem : str or None
+        Where there is no receipt: HOLDS, CONDITIONAL or VOID; proven, published or refuted; and
+        the statement it rests on.
+    conditions : tuple of str
+        What the guarantee rests on; added to those of the receipt.
+    """
+
+    predict: Callable[[pd.DataFrame], BoolArray]
+    scores: Callable[[pd.DataFrame], FloatArray] | None = None
+    receipt: Receipt | None = None
+    scorecard: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    delta: float | None = None
+    guarantee: str | None = None
+    label: str | None = None
+    theorem: str | None = None
+    conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way to learn a classifier, as a comparison names it.
+
+    Parameters
+    ----------
+    name, title : str
+        Key on the command line, and words for a figure's legend.
+    family : str
+        "opdisc", "convex", "reference" or "peer".
+    private : bool
+        Whether the fit is differentially private in the training rows, tuning aside.
+    tuning : str
+        "fixed" settings, "non-private" search on the private rows, or "private" selection.
+    fit : callable
+        Task to Fitted; any exception becomes a row of the results.
+    requires : str
+        What must be there besides opdisc's own dependencies; "" for nothing. "peers": the
+        interpreter named by ``--peers``. Else an importable module's name.
+    summary : str
+        One sentence for the list of methods.
+    uses_oracle : bool
+        Whether an oracle minimises, so that sweeping oracles makes sense.
+    """
+
+    name: str
+    title: str
+    family: Family
+    private: bool
+    tuning: Tuning
+    fit: Callable[[Task], Fitted]
+    requires: str = ""
+    summary: str = ""
+    uses_oracle: bool = False
+
+
+@cache
+def registry() -> Mapping[str, Method]:
+    """Return every method by name, in the order of :data:`SOURCES`."""
+    found: dict[str, Method] = {}
+    for source in SOURCES:
+        if importlib.util.find_spec(source) is None:
+            continue
+        for method in importlib.import_module(source).METHODS:
+            assert method.name not in found, method.name
+            found[method.name] = method
+    return MappingProxyType(found)
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name.
+
+    Raises
+    ------
+    ComparisonError
+        If there is none.
+    """
+    known = registry()
+    if name not in known:
+        raise ComparisonError(f"a method must be one of {', '.join(known)}, got '{name}'.")
+    return known[name]
