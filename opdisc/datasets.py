@@ -15,8 +15,11 @@ import pandas as pd
 
 from opdisc.errors import TableError
 from opdisc.known_tables import DATASETS, Dataset
+from opdisc.schema import Schema
 from opdisc.shipped_schemas import load_schema, schema_path, shipped_schemas
 from opdisc.tables import read_table
+
+_BALANCED = "adult-balanced"
 
 Status: TypeAlias = Literal["available", "bundled", "missing", "unreadable", "checksum differs"]
 
@@ -28,6 +31,7 @@ __all__ = [
     "balanced_adult",
     "find_dataset",
     "list_datasets",
+    "load_comparison_dataset",
     "load_dataset",
     "load_schema",
     "schema_path",
@@ -112,7 +116,34 @@ def load_dataset(name: str) -> pd.DataFrame:
     if _known(name).filename is None:
         return _bundled_breast_cancer()
     table = read_table(find_dataset(name))
-    return balanced_adult(table) if name == "adult-balanced" else table
+    return balanced_adult(table) if name == _BALANCED else table
+
+
+def load_comparison_dataset(name: str) -> tuple[pd.DataFrame, Schema]:
+    """Load a table together with one shipped schema that fits it.
+
+    Parameters
+    ----------
+    name : str
+        A shipped schema, "-" and "_" being the same. The census schemas take the balanced table,
+        as the literature does.
+
+    Returns
+    -------
+    table : DataFrame
+        Raw rows, target included.
+    schema : Schema
+
+    Raises
+    ------
+    SchemaError
+        If no shipped schema has that name.
+    TableError
+        If the table's file is not there; the message says how to obtain it.
+    """
+    stem = schema_path(name).stem
+    fitting = [dataset.name for dataset in DATASETS.values() if stem in dataset.schemas]
+    return load_dataset(_BALANCED if _BALANCED in fitting else fitting[0]), load_schema(stem)
 
 
 def balanced_adult(adult: pd.DataFrame) -> pd.DataFrame:
