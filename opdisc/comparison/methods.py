@@ -157,6 +157,8 @@ class Method:
         One sentence for the list of methods.
     uses_oracle : bool
         Whether an oracle minimises, so that sweeping oracles makes sense.
+    has_grid : bool
+        Whether it learns points in ``-weight_bound .. weight_bound``; "name@B" then asks for B.
     """
 
     name: str
@@ -168,6 +170,7 @@ class Method:
     requires: str = ""
     summary: str = ""
     uses_oracle: bool = False
+    has_grid: bool = False
 
 
 @cache

@@ -1,0 +1,297 @@
+"""The plan of a comparison: which runs there are, decided before the first one."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opdisc.comparison.methods import ComparisonError, Method, find_method, registry
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+
+DEFAULT_METHODS = (
+    "auto",
+    "auto@2",
+    "opdisc",
+    "rspm",
+    "logistic-objective",
+    "logistic-noisy-sgd",
+    "logistic",
+    "optimum",
+    "optimum@2",
+    "majority",
+)
+DEFAULT_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+DEFAULT_REPEATS = 15
+DEFAULT_TIME_LIMIT = 120.0
+SWEPT_METHODS = ("one-hot", "optimum")
+"""What a sweep of oracles runs where no method is named: a mechanism that minimises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that decides the rows of a comparison, the table aside.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        Names of methods; "name@B" asks for points in ``-B .. B``.
+    epsilons : tuple of float
+        Privacy losses of the private methods.
+    repeats : int
+        Splits, and fits per method and epsilon.
+    test_fraction : float
+        Share of the rows held out, in [0, 1); 0 evaluates on the training rows only.
+    delta : float or None
+        For methods that need one; None takes ``1 / n_train^2``.
+    relation : str
+        "replace_one" or "add_or_remove_one".
+    weight_bound : int
+        Largest points of methods without "@B".
+    oracles : tuple of str
+        Who minimises. Two or more get the same noise, and their receipts are VOID.
+    time_limit : float or None
+        Seconds per run.
+    seed : int
+        From which splits and references are seeded. Private mechanisms use no seed.
+    peers : str or None
+        Python interpreter for external peers.
+
+    Raises
+    ------
+    ComparisonError, CalibrationError, OracleError
+        If any of it is not acceptable.
+    """
+
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    epsilons: tuple[float, ...] = DEFAULT_EPSILONS
+    repeats: int = DEFAULT_REPEATS
+    test_fraction: float = 0.3
+    delta: float | None = None
+    relation: str = "replace_one"
+    weight_bound: int = 1
+    oracles: tuple[str, ...] = ("auto",)
+    time_limit: float | None = DEFAULT_TIME_LIMIT
+    seed: int = 0
+    peers: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no run could use."""
+        from opdisc.arguments import parse_relation, parse_weight_bound
+
+        for what in ("methods", "epsilons", "oracles"):
+            _check_list(what, getattr(self, what))
+        for epsilon in self.epsilons:
+            PrivacyParams(epsilon=epsilon, delta=0.0 if self.delta is None else self.delta)
+        if self.repeats < 1:
+            raise ComparisonError(f"repeats must be at least 1, got {self.repeats}.")
+        if not 0 <= self.test_fraction < 1:
+            raise ComparisonError(f"test-fraction must be in [0, 1), got {self.test_fraction:g}.")
+        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
+            raise ComparisonError(f"time-limit must be > 0 seconds, got {self.time_limit:g}.")
+        if self.seed < 0:
+            raise ComparisonError(f"seed must be at least 0, got {self.seed}.")
+        parse_relation(self.relation)
+        parse_weight_bound(self.weight_bound)
+        self._check_methods()
+        self._check_oracles()
+
+    def _check_methods(self) -> None:
+        for name in self.methods:
+            method, _ = parse_method(name)
+            if method.requires == "peers":
+                if self.peers is None:
+                    raise ComparisonError(
+                        f"method '{name}' runs in an environment of its own; name that "
+                        "environment's Python interpreter with --peers."
+                    )
+            elif method.requires and importlib.util.find_spec(method.requires) is None:
+                raise ComparisonError(
+                    f"method '{name}' needs the package {method.requires}; install it or leave "
+                    "the method out."
+                )
+        if self.peers is not None and not Path(self.peers).is_file():
+            raise ComparisonError(
+                f"peers must name a Python interpreter, {self.peers} is no file."
+            )
+
+    def _check_oracles(self) -> None:
+        from oracles.registry import get_oracle
+
+        for name in self.oracles:
+            if name != "auto":
+                get_oracle(name)
+        if len(self.oracles) > 1 and not any(parse_method(n)[0].uses_oracle for n in self.methods):
+            raise ComparisonError(
+                "a sweep of oracles needs a method in which an oracle minimises, such as one-hot; "
+                "add one to --methods."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        record = asdict(self)
+        for name in ("methods", "epsilons", "oracles"):
+            record[name] = list(record[name])
+        return record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One fit and its evaluation.
+
+    Parameters
+    ----------
+    run_id : str
+        Unique in its plan, and the same whenever the plan is the same.
+    method : str
+        Name as in the plan, "@B" included.
+    epsilon : float or None
+        None for a method that is not private.
+    repeat, split_seed, seed : int
+        Which split it is, the split's seed, and a seed for what is not private in the run.
+    weight_bound : int or None
+        None for methods that learn no points.
+    oracle : str or None
+        None for methods in which no oracle minimises.
+    noise_seed : int or None
+        Set where several oracles get the same noise.
+    """
+
+    run_id: str
+    method: str
+    epsilon: float | None
+    repeat: int
+    split_seed: int
+    seed: int
+    weight_bound: int | None
+    oracle: str | None
+    noise_seed: int | None
+
+
+def parse_method(name: str) -> tuple[Method, int | None]:
+    """Return the method of a name, and its bound on the points where the name ends in "@B".
+
+    Raises
+    ------
+    ComparisonError
+        If the method is unknown, learns no points, or the bound is no positive integer.
+    """
+    base, at, bound = name.partition("@")
+    method = find_method(base)
+    if not at:
+        return method, None
+    if not method.has_grid:
+        raise ComparisonError(f"method '{base}' learns no points; leave out '@{bound}'.")
+    if not (bound.isascii() and bound.isdigit() and 1 <= int(bound) <= 1000):
+        raise ComparisonError(f"'@' must be followed by an integer from 1 to 1,000, got '{name}'.")
+    return method, int(bound)
+
+
+def method_names(asked: tuple[str, ...], *, swept: bool, peers: bool) -> tuple[str, ...]:
+    """Return the methods of a plan: those asked for, or the default ones.
+
+    "all" stands for every method that could run here, "default" for the default ones.
+
+    Parameters
+    ----------
+    asked : tuple of str
+        Names, perhaps none.
+    swept : bool
+        Whether several oracles are compared.
+    peers : bool
+        Whether there is an interpreter for external peers.
+    """
+    if not asked:
+        asked = SWEPT_METHODS if swept else ("default",)
+    names: list[str] = []
+    for name in asked:
+        if name == "default":
+            names += DEFAULT_METHODS
+        elif name == "all":
+            names += [m.name for m in registry().values() if _can_run(m, peers)]
+        else:
+            names.append(name)
+    return tuple(dict.fromkeys(names))
+
+
+def runs_of(plan: Plan) -> Iterator[Run]:
+    """Yield every run, the first split's first, so that what is done early is balanced."""
+    for repeat in range(plan.repeats):
+        split_seed = _seed(plan.seed, "split", repeat)
+        for name in plan.methods:
+            method, bound = parse_method(name)
+            for epsilon in plan.epsilons if method.private else (None,):
+                for oracle in plan.oracles if method.uses_oracle else (None,):
+                    yield _run(plan, method, name, bound, epsilon, repeat, split_seed, oracle)
+
+
+def _run(
+    plan: Plan,
+    method: Method,
+    name: str,
+    bound: int | None,
+    epsilon: float | None,
+    repeat: int,
+    split_seed: int,
+    oracle: str | None,
+) -> Run:
+    parts = [name]
+    if epsilon is not None:
+        parts.append(f"epsilon={epsilon!r}")
+    if oracle is not None:
+        parts.append(f"oracle={oracle}")
+    parts.append(f"repeat={repeat}")
+    swept = len(plan.oracles) > 1 and method.private and method.uses_oracle
+    return Run(
+        run_id="/".join(parts),
+        method=name,
+        epsilon=epsilon,
+        repeat=repeat,
+        split_seed=split_seed,
+        seed=_seed(plan.seed, "run", repeat),
+        weight_bound=(bound or plan.weight_bound) if method.has_grid else None,
+        oracle=oracle,
+        noise_seed=_seed(plan.seed, name, epsilon, repeat) if swept else None,
+    )
+
+
+def _seed(*parts: object) -> int:
+    """Return 31 bits that depend on nothing but the parts."""
+    digest = hashlib.sha256(repr(parts).encode()).digest()
+    return int(np.frombuffer(digest[:4], dtype="<u4")[0] >> 1)
+
+
+def _can_run(method: Method, peers: bool) -> bool:
+    if method.requires == "peers":
+        return peers
+    return not method.requires or importlib.util.find_spec(method.requires) is not None
+
+
+def _check_list(what: str, values: tuple[Any, ...]) -> None:
+    if not values:
+        raise ComparisonError(f"{what} must name at least one, got none.")
+    if len(set(values)) < len(values):
+        raise ComparisonError(f"{what} must be distinct, but one is given twice.")
+
+
+def training_rows(n_rows: int, test_fraction: float) -> int:
+    """Return how many of the labelled rows a split keeps for training."""
+    return n_rows - math.ceil(n_rows * test_fraction)
+
+
+__all__ = [
+    "DEFAULT_METHODS",
+    "NeighboringRelation",
+    "Plan",
+    "Run",
+    "method_names",
+    "parse_method",
+    "runs_of",
+    "training_rows",
+]

@@ -1,0 +1,277 @@
+"""One run: split, fit, evaluate, and the row that says what happened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Task
+from opdisc.comparison.plan import Plan, Run, parse_method, training_rows
+from opdisc.comparison.source import Source, split_rows
+from opdisc.encoding import encode_labels
+from opdisc.errors import OPDiscError
+from opdisc.privacy import NeighboringRelation
+from oracles import OracleError
+
+Row = dict[str, Any]
+
+_PACKAGES = ("opdisc", "numpy", "scipy", "pandas", "scikit-learn", "numba", "highspy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What all runs of a comparison share; small enough to travel with each.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    dataset, schema_name, schema_digest : str
+        Which table and schema.
+    n_rows : int
+        Labelled rows.
+    """
+
+    plan: Plan
+    dataset: str
+    schema_name: str
+    schema_digest: str
+    n_rows: int
+
+    @property
+    def n_train(self) -> int:
+        """Return the number of training rows of each split."""
+        return training_rows(self.n_rows, self.plan.test_fraction)
+
+    @property
+    def delta(self) -> float:
+        """Return the delta of methods that need one."""
+        return float(self.n_train) ** -2 if self.plan.delta is None else self.plan.delta
+
+
+def setting_of(plan: Plan, source: Source) -> Setting:
+    """Return what the runs of a plan on a table share."""
+    return Setting(
+        plan=plan,
+        dataset=source.dataset,
+        schema_name=source.schema.name,
+        schema_digest=source.schema.digest(),
+        n_rows=len(source.table),
+    )
+
+
+def blank_row(run: Run, setting: Setting) -> Row:
+    """Return a row with every field, filled with what is known before the run."""
+    method, bound = parse_method(run.method)
+    plan = setting.plan
+    title = method.title if bound is None else f"{method.title}, points -{bound}..{bound}"
+    return {
+        "run_id": run.run_id,
+        "dataset": setting.dataset,
+        "schema": setting.schema_name,
+        "schema_digest": setting.schema_digest,
+        "n_rows": setting.n_rows,
+        "n_train": setting.n_train,
+        "n_test": setting.n_rows - setting.n_train,
+        "method": run.method,
+        "title": title,
+        "family": method.family,
+        "private": method.private,
+        "tuning": method.tuning,
+        "parameters": {},
+        "epsilon": run.epsilon,
+        "delta": setting.delta if method.private else None,
+        "relation": plan.relation if method.private else None,
+        "weight_bound": run.weight_bound,
+        "oracle": run.oracle,
+        "repeat": run.repeat,
+        "split_seed": run.split_seed,
+        "evaluation": "held-out" if plan.test_fraction > 0 else "training",
+        "status": "failed",
+        "error": None,
+        **dict.fromkeys(
+            f"{part}_{measure}"
+            for part in ("train", "test")
+            for measure in ("accuracy", "balanced_accuracy", "auc")
+        ),
+        "train_errors": None,
+        "optimum_errors": None,
+        "seconds": None,
+        "guarantee": None,
+        "conditions": [],
+        "label": None,
+        "theorem": None,
+        "receipt_digest": None,
+        "receipt": None,
+        "scorecard": None,
+        "versions": {},
+    }
+
+
+def failed_row(
+    run: Run, setting: Setting, error: str, *, status: str = "failed", seconds: float | None
+) -> Row:
+    """Return the row of a run that ended without a model.
+
+    Parameters
+    ----------
+    run, setting : Run, Setting
+        Which run.
+    error : str
+        One sentence.
+    status : str
+        "failed" or "time limit".
+    seconds : float or None
+        How long it took.
+    """
+    row = blank_row(run, setting)
+    return row | {"status": status, "error": error, "seconds": seconds}
+
+
+def execute(run: Run, setting: Setting, source: Source) -> Row:
+    """Fit and evaluate; whatever goes wrong becomes part of the row.
+
+    Returns
+    -------
+    dict
+        Every field of :func:`blank_row`, as JSON types. ``seconds`` is the fit alone.
+    """
+    started = time.perf_counter()
+    try:
+        return _executed(run, setting, source)
+    except MemoryError:
+        reason = "the run needed more memory than there is."
+    except BaseException as error:
+        reason = describe(error)
+    return failed_row(run, setting, reason, seconds=time.perf_counter() - started)
+
+
+def describe(error: BaseException) -> str:
+    """Return an error as one sentence without a cell of the table.
+
+    Messages of this package hold no cell. Of a foreign one only its type and place are told.
+    """
+    if isinstance(error, OPDiscError | OracleError | ImportError):
+        text = " ".join(str(error).split()) or type(error).__name__
+        return text if text.endswith(".") else text + "."
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {frames[-1].name} ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"an unexpected {type(error).__name__}{place}."
+
+
+def _executed(run: Run, setting: Setting, source: Source) -> Row:
+    plan = setting.plan
+    method, _ = parse_method(run.method)
+    train, test = split_rows(source, plan.test_fraction, run.split_seed)
+    task = Task(
+        table=source.table.iloc[train].reset_index(drop=True),
+        test=source.table.iloc[test].reset_index(drop=True),
+        schema=source.schema,
+        epsilon=run.epsilon,
+        delta=setting.delta,
+        relation=NeighboringRelation(plan.relation),
+        weight_bound=run.weight_bound or plan.weight_bound,
+        oracle=run.oracle or "auto",
+        time_limit=plan.time_limit,
+        seed=run.seed,
+        noise_seed=run.noise_seed,
+        peers=plan.peers,
+    )
+    started = time.perf_counter()
+    fitted = method.fit(task)
+    seconds = time.perf_counter() - started
+    row = blank_row(run, setting)
+    row |= {"status": "ok", "seconds": seconds, "versions": package_versions()}
+    row |= {"parameters": dict(fitted.parameters), "scorecard": fitted.scorecard}
+    row |= _privacy(fitted, row)
+    row |= _measures(fitted, task.table, source, "train")
+    if len(task.test):
+        row |= _measures(fitted, task.test, source, "test")
+    plain: Row = json.loads(json.dumps(row, default=_plain, allow_nan=False))
+    return plain
+
+
+def _privacy(fitted: Fitted, row: Row) -> Row:
+    if fitted.receipt is None:
+        return {
+            "delta": row["delta"] if fitted.delta is None else fitted.delta,
+            "guarantee": fitted.guarantee,
+            "conditions": list(fitted.conditions),
+            "label": fitted.label,
+            "theorem": fitted.theorem,
+        }
+    receipt = fitted.receipt.to_dict()
+    return {
+        "delta": receipt["delta"],
+        "guarantee": receipt["guarantee"],
+        "conditions": [*receipt["conditions"], *fitted.conditions],
+        "label": receipt["calibration"],
+        "theorem": receipt["theorem"],
+        "receipt": receipt,
+        "receipt_digest": receipt_digest(receipt),
+    }
+
+
+def receipt_digest(receipt: Mapping[str, Any]) -> str:
+    """Return the SHA-256 (hex) of a receipt's canonical JSON."""
+    text = json.dumps(receipt, sort_keys=True, separators=(",", ":"), default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _measures(fitted: Fitted, table: pd.DataFrame, source: Source, part: str) -> Row:
+    truth = np.asarray(encode_labels(table, source.schema) == 1)
+    predicted = np.asarray(fitted.predict(table), dtype=bool)
+    right = predicted == truth
+    recalls = [
+        float(right[truth == side].mean()) for side in (True, False) if (truth == side).any()
+    ]
+    measures: Row = {
+        f"{part}_accuracy": float(right.mean()),
+        f"{part}_balanced_accuracy": float(np.mean(recalls)),
+        f"{part}_auc": None,
+    }
+    if part == "train":
+        measures["train_errors"] = int((~right).sum())
+    if fitted.scores is not None and len(recalls) == 2:
+        measures[f"{part}_auc"] = _auc(truth, np.asarray(fitted.scores(table), dtype=np.float64))
+    return measures
+
+
+def _auc(truth: BoolArray, scores: FloatArray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(truth, scores))
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Return the versions that took part in a run."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _plain(value: object) -> Any:
+    """Return a numpy value as a JSON type."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return str(value)

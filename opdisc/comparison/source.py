@@ -1,0 +1,154 @@
+"""The table of a comparison: where it comes from, and how each repeat splits it."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.plan import training_rows
+from opdisc.datasets import DATASETS, load_dataset
+from opdisc.encoding import encode_features, encode_labels, require_both_classes
+from opdisc.schema import Schema
+from opdisc.shipped_schemas import load_schema
+from opdisc.tables import read_table
+
+_BALANCED = "adult-balanced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A labelled table with its schema.
+
+    Parameters
+    ----------
+    dataset : str
+        What results call it.
+    table : DataFrame
+        The schema's columns and the target, rows without a label left out.
+    schema : Schema
+        Public facts.
+    """
+
+    dataset: str
+    table: pd.DataFrame
+    schema: Schema
+
+    def packed(self) -> bytes:
+        """Return the source as bytes for a worker of the same installation."""
+        return zlib.compress(pickle.dumps((self.dataset, self.table, self.schema.to_dict())), 6)
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the rows and the schema. It depends on private rows."""
+        parts = [self.schema.digest(), *map(str, self.table.columns)]
+        hashes = pd.util.hash_pandas_object(self.table.astype(str), index=False).to_numpy()
+        return hashlib.sha256("\n".join(parts).encode() + hashes.tobytes()).hexdigest()
+
+
+def unpack_source(packed: bytes) -> Source:
+    """Return the source that :meth:`Source.packed` packed. For bytes of one's own only."""
+    dataset, table, schema = pickle.loads(zlib.decompress(packed))
+    return Source(dataset=dataset, table=table, schema=Schema.from_dict(schema))
+
+
+def load_source(
+    data: Path | None = None, schema: str | None = None, dataset: str | None = None
+) -> Source:
+    """Load a table of one's own with its schema, or a known one.
+
+    Parameters
+    ----------
+    data, schema : path and str
+        CSV file and schema; with ``dataset``, ``schema`` chooses among its schemas.
+    dataset : str or None
+        A known table, or a shipped schema, which stands for the known table that it fits
+        ("adult-small" is the balanced census table with seven columns).
+
+    Raises
+    ------
+    ComparisonError, SchemaError, TableError
+        If the table cannot be found, read, or does not fit its schema.
+    """
+    if dataset is not None:
+        name, chosen = _known(dataset, schema)
+        return make_source(dataset, load_dataset(name), load_schema(chosen))
+    assert data is not None and schema is not None
+    return make_source(data.stem, read_table(data), load_schema(schema))
+
+
+def make_source(dataset: str, table: pd.DataFrame, schema: Schema) -> Source:
+    """Check a table against its schema and keep what a comparison needs.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, a cell cannot be read, or a class does not occur.
+    """
+    encode_features(table, schema)
+    signs = encode_labels(table, schema)
+    require_both_classes(signs)
+    kept = table.loc[signs != 0, [*schema.columns, schema.target.column]]
+    return Source(dataset=dataset, table=kept.reset_index(drop=True), schema=schema)
+
+
+def _known(dataset: str, schema: str | None) -> tuple[str, str]:
+    if dataset in DATASETS:
+        return dataset, schema if schema is not None else DATASETS[dataset].schemas[0]
+    fitting = [name for name, known in DATASETS.items() if dataset in known.schemas]
+    if not fitting:
+        known = ", ".join(dict.fromkeys([*DATASETS, *_schemas()]))
+        raise ComparisonError(f"a dataset must be one of {known}, got '{dataset}'.")
+    name = _BALANCED if _BALANCED in fitting else fitting[0]
+    return name, dataset if schema is None else schema
+
+
+def _schemas() -> list[str]:
+    return [name for known in DATASETS.values() for name in known.schemas]
+
+
+def split_rows(source: Source, test_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (training, held-out) positions, each class split in the same proportion.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    test_fraction : float
+        Share held out; 0 trains on every row.
+    seed : int
+        Of the split.
+    """
+    from sklearn.model_selection import train_test_split
+
+    positions = np.arange(len(source.table))
+    if test_fraction == 0:
+        return positions, positions[:0]
+    signs = encode_labels(source.table, source.schema)
+    train, test = train_test_split(
+        positions, test_size=test_fraction, random_state=seed, stratify=signs
+    )
+    return np.sort(train), np.sort(test)
+
+
+def check_split(source: Source, test_fraction: float) -> None:
+    """Refuse a share that leaves a part without rows of both classes.
+
+    Raises
+    ------
+    ComparisonError
+        If a split would.
+    """
+    signs = encode_labels(source.table, source.schema)
+    smaller = min(int((signs == 1).sum()), int((signs == -1).sum()))
+    held_out = len(signs) - training_rows(len(signs), test_fraction)
+    if test_fraction > 0 and (smaller < 2 or held_out < 2 or len(signs) - held_out < 2):
+        raise ComparisonError(
+            "a split needs rows of both classes in both parts, this table has too few; use "
+            "--test-fraction 0 or more rows."
+        )
