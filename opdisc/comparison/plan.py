@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,14 @@ class Plan:
         for name in ("methods", "epsilons", "oracles"):
             record[name] = list(record[name])
         return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Plan:
+        """Return the plan that :meth:`to_dict` wrote."""
+        values = dict(record)
+        for name in ("methods", "epsilons", "oracles"):
+            values[name] = tuple(values[name])
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,11 @@ import pandas as pd
 
 from opdisc.comparison.methods import ComparisonError
 from opdisc.comparison.plan import training_rows
-from opdisc.datasets import DATASETS, load_dataset
+from opdisc.datasets import DATASETS, load_comparison_dataset, load_dataset
 from opdisc.encoding import encode_features, encode_labels, require_both_classes
 from opdisc.schema import Schema
 from opdisc.shipped_schemas import load_schema
 from opdisc.tables import read_table
-
-_BALANCED = "adult-balanced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +74,7 @@ def load_source(
         If the table cannot be found, read, or does not fit its schema.
     """
     if dataset is not None:
-        name, chosen = _known(dataset, schema)
-        return make_source(dataset, load_dataset(name), load_schema(chosen))
+        return make_source(dataset, *_known(dataset, schema))
     assert data is not None and schema is not None
     return make_source(data.stem, read_table(data), load_schema(schema))
 
@@ -97,19 +94,17 @@ def make_source(dataset: str, table: pd.DataFrame, schema: Schema) -> Source:
     return Source(dataset=dataset, table=kept.reset_index(drop=True), schema=schema)
 
 
-def _known(dataset: str, schema: str | None) -> tuple[str, str]:
+def _known(dataset: str, schema: str | None) -> tuple[pd.DataFrame, Schema]:
     if dataset in DATASETS:
-        return dataset, schema if schema is not None else DATASETS[dataset].schemas[0]
-    fitting = [name for name, known in DATASETS.items() if dataset in known.schemas]
-    if not fitting:
-        known = ", ".join(dict.fromkeys([*DATASETS, *_schemas()]))
+        chosen = DATASETS[dataset].schemas[0] if schema is None else schema
+        return load_dataset(dataset), load_schema(chosen)
+    schemas = [name for known in DATASETS.values() for name in known.schemas]
+    if dataset.replace("_", "-") not in {name.replace("_", "-") for name in schemas}:
+        known = ", ".join(dict.fromkeys([*DATASETS, *schemas]))
         raise ComparisonError(f"a dataset must be one of {known}, got '{dataset}'.")
-    name = _BALANCED if _BALANCED in fitting else fitting[0]
-    return name, dataset if schema is None else schema
-
-
-def _schemas() -> list[str]:
-    return [name for known in DATASETS.values() for name in known.schemas]
+    if schema is not None:
+        raise ComparisonError(f"'{dataset}' is a schema already; leave out --schema.")
+    return load_comparison_dataset(dataset)
 
 
 def split_rows(source: Source, test_fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,184 @@
+"""A whole comparison: settings, runs, results on disk, report."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opdisc.comparison.plan import Plan, runs_of
+from opdisc.comparison.running import Backend, run_all
+from opdisc.comparison.runs import Row, package_versions, setting_of
+from opdisc.comparison.source import Source, check_split
+from opdisc.comparison.store import open_store
+from opdisc.errors import OPDiscError
+
+Reporter: TypeAlias = Callable[[Path], Path]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a comparison left behind.
+
+    Parameters
+    ----------
+    directory : Path
+        Results.
+    planned, finished, failed : int
+        Runs of the plan, those with a row, and those of them that gave no model.
+    report : Path or None
+        The report, if one was written.
+    complaint : str
+        Why there is no report, as one sentence; empty if there is one.
+    interrupted : bool
+        Whether Ctrl-C ended it before the last run.
+    """
+
+    directory: Path
+    planned: int
+    finished: int
+    failed: int
+    report: Path | None
+    complaint: str
+    interrupted: bool
+
+
+class Watcher:
+    """What a comparison tells of its progress; this one is silent."""
+
+    def begin(self, planned: int, finished: int) -> None:
+        """Learn how many runs there are, and how many were finished before."""
+
+    def advance(self, row: Row) -> None:
+        """Learn of a finished run."""
+
+    def say(self, text: str) -> None:
+        """Learn what is happening."""
+
+
+def compare(
+    source: Source,
+    plan: Plan,
+    directory: Path,
+    *,
+    resume: bool = False,
+    backend: Backend = "loky",
+    jobs: int | None = None,
+    cluster: str | None = None,
+    arguments: dict[str, Any] | None = None,
+    watcher: Watcher | None = None,
+    report: Reporter | None = None,
+) -> Outcome:
+    """Run every run of a plan that has no row yet, and write the results.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    plan : Plan
+        What to run.
+    directory : Path
+        Where results go; created unless ``resume`` continues it.
+    resume : bool
+        Whether to continue an earlier comparison with the same plan and table.
+    backend, jobs, cluster
+        As in :func:`opdisc.comparison.running.run_all`.
+    arguments : dict or None
+        What the user asked for, recorded as it is.
+    watcher : Watcher or None
+        Told of progress.
+    report : callable or None
+        Writes the report of a directory; None takes :func:`opdisc.report.write_report`.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ComparisonError
+        If nothing could be started.
+    """
+    watcher = Watcher() if watcher is None else watcher
+    check_split(source, plan.test_fraction)
+    settings = settings_of(source, plan, arguments or {})
+    interrupted = False
+    with open_store(directory, settings, resume=resume) as store:
+        runs = list(runs_of(plan))
+        left = [run for run in runs if run.run_id not in store.done]
+        watcher.begin(len(runs), len(runs) - len(left))
+        rows = run_all(
+            left, setting_of(plan, source), source, backend=backend, jobs=jobs, cluster=cluster
+        )
+        try:
+            for row in rows:
+                store.append(row)
+                watcher.advance(row)
+        except KeyboardInterrupt:
+            interrupted = True
+            watcher.say("ending the workers")
+        finally:
+            rows.close()  # type: ignore[attr-defined]
+        watcher.say("writing the results")
+        failed = store.write_csv()
+        written, complaint = _reported(directory, report) if store.done else (None, "")
+        return Outcome(
+            directory=directory,
+            planned=len(runs),
+            finished=len(store.done),
+            failed=failed,
+            report=written,
+            complaint=complaint,
+            interrupted=interrupted,
+        )
+
+
+def settings_of(source: Source, plan: Plan, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``settings.json`` records, JSON types."""
+    setting = setting_of(plan, source)
+    return {
+        "format": FORMAT,
+        "arguments": arguments,
+        "plan": plan.to_dict(),
+        "dataset": source.dataset,
+        "schema": source.schema.to_dict(),
+        "schema_name": source.schema.name,
+        "schema_digest": setting.schema_digest,
+        "table_digest": source.digest(),
+        "n_rows": setting.n_rows,
+        "n_train": setting.n_train,
+        "n_test": setting.n_rows - setting.n_train,
+        "delta": setting.delta,
+        "n_runs": sum(1 for _ in runs_of(plan)),
+        "versions": package_versions(),
+        "machine": {
+            "system": platform.platform(),
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+            "python": sys.version.split()[0],
+        },
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _reported(directory: Path, report: Reporter | None) -> tuple[Path | None, str]:
+    """Write the report; what goes wrong must not look as if the runs were lost."""
+    try:
+        if report is None:
+            report = importlib.import_module("opdisc.report").write_report
+        return report(directory), ""
+    except OPDiscError as error:
+        return None, f"the runs are safe, but no report was written: {error}"
+    except Exception as error:
+        return (
+            None,
+            f"the runs are safe, but an unexpected {type(error).__name__} stopped the report.",
+        )

@@ -1,0 +1,205 @@
+"""The directory of a comparison: settings, one line per finished run, and the table of them.
+
+``settings.json`` and ``runs.csv`` are written whole or not at all. ``runs.jsonl`` is only appended
+to, one synced line per run, so that a killed comparison has lost no finished run; a last line that
+the kill tore is dropped when the comparison is resumed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.runs import Row
+from opdisc.tables import atomic_write_text, write_table
+
+SETTINGS = "settings.json"
+ROWS = "runs.jsonl"
+TABLE = "runs.csv"
+IDENTITY = ("plan", "dataset", "schema_digest", "table_digest")
+"""What must be the same for a comparison to be continued."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Store:
+    """An open results directory; use :func:`open_store`.
+
+    Parameters
+    ----------
+    directory : Path
+        Where it is.
+    settings : dict
+        As in ``settings.json``.
+    done : set of str
+        Runs that have a row.
+    """
+
+    directory: Path
+    settings: dict[str, Any]
+    done: set[str] = field(default_factory=set)
+    _file: BinaryIO
+
+    def append(self, row: Row) -> None:
+        """Add a row durably; a run that has one already is not added again."""
+        if row["run_id"] in self.done:
+            return
+        line = json.dumps(row, allow_nan=False, separators=(",", ":")) + "\n"
+        self._file.write(line.encode("ascii"))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.done.add(row["run_id"])
+
+    def write_csv(self) -> int:
+        """Write every row so far as ``runs.csv``, and return how many runs gave no model.
+
+        Objects and lists become JSON text.
+        """
+        rows = read_rows(self.directory)
+        if rows:
+            table = pd.DataFrame([{k: _cell(v) for k, v in row.items()} for row in rows])
+            write_table(table.astype(object), self.directory / TABLE)
+        return sum(row["status"] != "ok" for row in rows)
+
+
+@contextmanager
+def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Store]:
+    """Create a results directory, or open one to continue it.
+
+    Parameters
+    ----------
+    directory : Path
+        Its parent must exist unless it is the working directory's.
+    settings : mapping
+        For ``settings.json``; has at least the keys in :data:`IDENTITY`.
+    resume : bool
+        Whether to continue.
+
+    Raises
+    ------
+    ComparisonError
+        If the directory exists and is not to be continued, holds another comparison, is in use, or
+        cannot be written.
+    """
+    try:
+        existed = directory.exists()
+        if existed and not directory.is_dir():
+            raise ComparisonError(f"out must be a directory, {directory} is a file; name another.")
+        if existed and not resume and any(directory.iterdir()):
+            raise ComparisonError(
+                f"{directory} exists and is not overwritten; continue it with --resume or name "
+                "another directory with --out."
+            )
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / ROWS).open("a+b")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ComparisonError(
+            f"out must be a writable directory, but {directory}: {reason}."
+        ) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ComparisonError(
+                f"{directory} is in use by another comparison; wait for it or name another "
+                "directory with --out."
+            ) from None
+        known = _settle(directory, settings)
+        _drop_torn_line(file)
+        done = {row["run_id"] for row in read_rows(directory)}
+        yield Store(directory=directory, settings=known, done=done, _file=file)
+
+
+def read_rows(directory: Path) -> list[Row]:
+    """Return the rows of a comparison in the order in which they were written.
+
+    Raises
+    ------
+    ComparisonError
+        If a line other than a torn last one is no row.
+    """
+    path = directory / ROWS
+    lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    rows: list[Row] = []
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            row = json.loads(line)
+            row["run_id"]
+        except (ValueError, TypeError, KeyError):
+            raise ComparisonError(
+                f"every line of {path} must be a run, line {number} is not; remove that line and "
+                "resume."
+            ) from None
+        rows.append(row)
+    return rows
+
+
+def read_settings(directory: Path) -> dict[str, Any]:
+    """Return the settings of a comparison.
+
+    Raises
+    ------
+    ComparisonError
+        If the directory holds none.
+    """
+    try:
+        settings = json.loads((directory / SETTINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        settings = None
+    if not isinstance(settings, dict):
+        raise ComparisonError(f"{directory} must hold a comparison's {SETTINGS}, but does not.")
+    return settings
+
+
+def _settle(directory: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the settings of a new comparison, or check them against those it began with."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(settings)))
+    if not (directory / SETTINGS).exists():
+        if (directory / ROWS).stat().st_size:
+            raise ComparisonError(
+                f"{directory} has runs but no {SETTINGS}; name another with --out."
+            )
+        atomic_write_text(directory / SETTINGS, json.dumps(plain, indent=2) + "\n")
+        return plain
+    known = read_settings(directory)
+    differing = [_difference(key, known.get(key), plain[key]) for key in IDENTITY]
+    found = [text for text in differing if text]
+    if found:
+        raise ComparisonError(
+            f"{directory} was begun with other settings ({', '.join(found)}); resume with the "
+            "same ones or name another directory with --out."
+        )
+    return known
+
+
+def _difference(key: str, old: Any, new: Any) -> str:
+    if old == new:
+        return ""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return ", ".join(k.replace("_", "-") for k in new if old.get(k) != new[k]) or key
+    return key.replace("_digest", "")
+
+
+def _drop_torn_line(file: BinaryIO) -> None:
+    file.seek(0)
+    content = file.read()
+    kept = content.rfind(b"\n") + 1
+    if kept < len(content):
+        file.truncate(kept)
+        os.fsync(file.fileno())
+    file.seek(0, os.SEEK_END)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value, separators=(",", ":"))
+    return value
