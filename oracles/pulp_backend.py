@@ -13,7 +13,7 @@ import time
 import warnings
 from typing import Any
 
-from oracles.errors import OracleUnavailable
+from oracles.errors import OracleUnavailable, UnsupportedProblem
 from oracles.formulation import formulate, formulation_limits
 from oracles.highs import STATUS, lowered_bound, stopping_gap
 from oracles.interface import SolveOptions
@@ -114,7 +114,13 @@ class PulpOracle:
             solver = pulp.getSolver(self._class, msg=False, **arguments)
             if hasattr(solver, "tmpDir"):
                 solver.tmpDir = folder
-            model.solve(solver)
+            try:
+                model.solve(solver)
+            except Exception as error:
+                reason = self._profile.refusal(error)
+                if reason is None:
+                    raise
+                raise UnsupportedProblem(f"oracle '{self.name}' {reason}.") from None
         if self._class == "HiGHS":
             check_highs_options(model.solverModel, arguments)
 
@@ -143,7 +149,7 @@ class PulpOracle:
                 dual_bound=-math.inf,
                 termination=termination,
                 limit=limit,
-                nodes=None,
+                nodes=self._nodes(model),
             )
         objective = program.value(assignment) * problem.steps_per_row
         return Claim(
@@ -152,8 +158,14 @@ class PulpOracle:
             dual_bound=self._bound(problem, program, model, objective, options, termination),
             termination=termination,
             limit=limit,
-            nodes=None,
+            nodes=self._nodes(model),
         )
+
+    def _nodes(self, model: Any) -> int | None:
+        if self._profile.native_nodes is None:
+            return None
+        nodes = self._profile.native_nodes(model.solverModel)
+        return int(nodes) if nodes >= 0 else None
 
     def _status(self, model: Any) -> tuple[Termination, Limit | None]:
         import pulp

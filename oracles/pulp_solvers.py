@@ -47,6 +47,11 @@ class SolverProfile:
         the integers: for solvers whose tolerances cannot all be set.
     proves : bool
         Whether an "Optimal Solution Found" is to be believed.
+    native_nodes : callable or None
+        Reads the number of search nodes from the solver's model.
+    refusal : callable
+        Maps an exception to what completes "this oracle ...", if it means that the solver does
+        not take the model, or to None.
     """
 
     classes: tuple[str, ...]
@@ -54,6 +59,8 @@ class SolverProfile:
     native_bound: Callable[[Any], float] | None = None
     in_steps: bool = False
     proves: bool = True
+    native_nodes: Callable[[Any], float] | None = None
+    refusal: Callable[[Exception], str | None] = lambda error: None
 
 
 def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
@@ -118,11 +125,27 @@ def _gurobi_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[st
     }
 
 
+def _gurobi_refusal(error: Exception) -> str | None:
+    """Say what a licence does not cover; the model's own size stays out of the message."""
+    return _GUROBI_REFUSALS.get(getattr(error, "errno", 0))
+
+
+_GUROBI_REFUSALS = {
+    10009: "needs a valid Gurobi licence; renew it or choose another oracle",
+    10010: (
+        "takes models of at most 2,000 variables and 2,000 constraints under the licence that "
+        "comes with gurobipy, and this one is larger; install a full Gurobi licence or choose "
+        "another oracle"
+    ),
+}
+"""By Gurobi's error code."""
+
 _PROFILES = {
     "HiGHS": SolverProfile(
         classes=("HiGHS",),
         arguments=_highs_arguments,
         native_bound=lambda model: float(model.getInfo().mip_dual_bound),
+        native_nodes=lambda model: float(model.getInfo().mip_node_count),
     ),
     "CBC": SolverProfile(
         classes=("COIN_CMD", "PULP_CBC_CMD"), arguments=_cbc_arguments, in_steps=True
@@ -131,11 +154,14 @@ _PROFILES = {
         classes=("SCIP_PY",),
         arguments=_scip_arguments,
         native_bound=lambda model: float(model.getDualbound()),
+        native_nodes=lambda model: float(model.getNTotalNodes()),
     ),
     "GUROBI": SolverProfile(
         classes=("GUROBI",),
         arguments=_gurobi_arguments,
         native_bound=lambda model: float(model.ObjBound),
+        native_nodes=lambda model: float(model.NodeCount),
+        refusal=_gurobi_refusal,
     ),
 }
 

@@ -210,6 +210,51 @@ def larger_problem(seed: int) -> tuple[str, ZeroOneProblem]:
     return "larger", problem
 
 
+def wide_problem(rng: np.random.Generator) -> ZeroOneProblem:
+    """Return a problem far too large for :func:`brute_force`, of the shape that tables have.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the choices.
+
+    Returns
+    -------
+    ZeroOneProblem
+        20 to 38 coordinates in {-1, 0, 1}: a constant and groups of exclusive columns. 200 to 600
+        points with labels that a hidden hypothesis explains but for one in ten to one in three;
+        with or without tables, from weak to strong beside the loss.
+    """
+    d, grid_unit = int(rng.integers(20, 39)), 2.0**-10
+    columns = np.arange(1, d)
+    cuts = np.sort(rng.choice(columns[1:], int(rng.integers(3, 6)), replace=False)) - 1
+    groups = np.split(columns, cuts)
+    rows = np.zeros((4000, d), dtype=np.int64)
+    rows[:, 0] = 1
+    for group in groups:
+        weights = rng.dirichlet(np.full(len(group) + 1, 0.7))
+        chosen = rng.choice(len(group) + 1, len(rows), p=weights)
+        active = np.flatnonzero(chosen < len(group))
+        rows[active, group[chosen[active]]] = 1
+    labels = rows @ rng.integers(-1, 2, d) >= 1
+    labels ^= rng.random(len(rows)) < rng.uniform(0.1, 0.33)
+    kept = np.unique(rows, axis=0, return_inverse=True)
+    points, inverse = kept[0], kept[1].ravel()
+    counts = np.zeros((2, len(points)), dtype=np.int64)
+    np.add.at(counts, (labels.astype(np.int64), inverse), 1)
+    largest = int(rng.integers(200, 601))
+    heaviest = np.argsort(-counts.sum(axis=0), kind="stable")[:largest]
+    scale = float(rng.choice([0.0, 1.0, 3.0, 10.0, 30.0]))
+    tables = np.rint(rng.exponential(scale, (d, 3)) / grid_unit).astype(np.int64)
+    return ZeroOneProblem(
+        points=points[heaviest],
+        positives=counts[1, heaviest],
+        negatives=counts[0, heaviest],
+        grid=WeightGrid.box(d, 1),
+        perturbation=Perturbation.separable(list(tables), unit=grid_unit) if scale else None,
+    )
+
+
 def equivalents(problem: ZeroOneProblem) -> Iterator[tuple[str, ZeroOneProblem]]:
     """Yield restatements of a problem that leave its optimum unchanged."""
     m = problem.n_points
