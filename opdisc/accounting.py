@@ -13,16 +13,47 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from opdisc.errors import OPDiscError
-from opdisc.privacy import PrivacyReceipt
 
 _FORMAT = "opdisc-ledger"
 
 
 class LedgerError(OPDiscError, ValueError):
     """The ledger cannot be read or written, or the budget would be exceeded."""
+
+
+class Expense(Protocol):
+    """What a ledger needs of a receipt, whichever mechanism wrote it."""
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy loss promised."""
+
+    @property
+    def delta(self) -> float:
+        """Its failure probability."""
+
+    @property
+    def delta_numerical(self) -> float:
+        """What finite precision adds to delta."""
+
+    @property
+    def mechanism(self) -> str:
+        """What ran."""
+
+    @property
+    def relation(self) -> str:
+        """Which tables are neighbours."""
+
+    @property
+    def schema_digest(self) -> str:
+        """Public schema, empty without one."""
+
+    @property
+    def guarantee(self) -> str:
+        """``HOLDS``, ``CONDITIONAL`` or ``VOID``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +122,7 @@ class Ledger:
             if limit is not None and not _is_amount(limit):
                 raise LedgerError(f"{name} must be finite and >= 0, got {limit!r}.")
 
-    def spend(self, receipt: PrivacyReceipt) -> None:
+    def spend(self, receipt: Expense) -> None:
         """Record a receipt's budget, durably.
 
         Raises
@@ -128,6 +159,14 @@ class Ledger:
         """Return (epsilon, delta) spent, by basic composition."""
         spent = self.spendings()
         return _total(s.epsilon for s in spent), _total(s.delta for s in spent)
+
+    def limits(self) -> tuple[float | None, float | None]:
+        """Return the caps (epsilon, delta) in force, None where there is none."""
+        limits = self._limits
+        if self.path.exists():
+            with self._locked() as descriptor:
+                limits = self._parse(descriptor)[0]
+        return limits["epsilon_limit"], limits["delta_limit"]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

@@ -11,6 +11,10 @@ import click
 import numpy as np
 
 from opdisc import __version__
+from opdisc.commands.audit import audit
+from opdisc.commands.budget import budget
+from opdisc.commands.compare import compare
+from opdisc.commands.oracles import oracles
 from opdisc.console import (
     CommandGroup,
     print_json,
@@ -180,39 +184,6 @@ def show(model: Path, as_json: bool) -> None:
 
 @cli.command(
     epilog="""\b
-Example
-  opdisc oracles --json
-"""
-)
-@_JSON
-def oracles(as_json: bool) -> None:
-    """List the oracles, installed or not."""
-    from oracles.registry import available_oracles, oracle_entries, oracle_versions
-
-    installed = set(available_oracles())
-    records = [
-        {
-            "name": name,
-            "installed": name in installed,
-            "summary": entry.summary,
-            "versions": oracle_versions(name) if name in installed else {},
-            "install": "" if name in installed else entry.install,
-        }
-        for name, entry in oracle_entries().items()
-    ]
-    if as_json:
-        print_json(records)
-        return
-    for record in records:
-        versions = record["versions"]
-        assert isinstance(versions, dict)
-        known = ", ".join(f"{k} {v}" for k, v in versions.items())
-        state = f"installed ({known})" if record["installed"] else f"run: {record['install']}"
-        click.echo(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}")
-
-
-@cli.command(
-    epilog="""\b
 Examples
   opdisc datasets
   opdisc datasets breast-cancer --out breast-cancer.csv
@@ -301,6 +272,12 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
     for a in shown.accuracies:
         label = a.name if a.private else f"non-private {a.name}"
         click.echo(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
+
+
+cli.add_command(audit)
+cli.add_command(budget)
+cli.add_command(compare)
+cli.add_command(oracles)
 
 
 def _print_model(model: SavedModel, as_json: bool) -> None:

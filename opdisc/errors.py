@@ -27,3 +27,7 @@ class UncertifiedRelease(OPDiscError, RuntimeError):
 
 class ModelFileError(OPDiscError, ValueError):
     """A saved model is not one that this version of opdisc can trust."""
+
+
+class AuditFailure(OPDiscError, RuntimeError):
+    """An audit refuted a mechanism's claim."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from opdisc.mechanisms import BlockOneHotMechanism, SphereMechanism
-from opdisc.mechanisms.objective_perturbation import BlockSpec, SphereSpec
+from opdisc.mechanisms import BlockOneHotMechanism
+from opdisc.mechanisms.objective_perturbation import BlockSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +15,3 @@ class HalfNoiseBlocks(BlockOneHotMechanism):
     def calibrate(self, public: Any) -> BlockSpec:
         spec = BlockOneHotMechanism.calibrate(self, public)
         return replace(spec, rates=tuple(2 * Fraction(rate) for rate in spec.rates))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HalfNoiseSphere(SphereMechanism):
-    """Sphere noise with half the calibrated scale."""
-
-    def calibrate(self, public: Any) -> SphereSpec:
-        spec = SphereMechanism.calibrate(self, public)
-        return replace(spec, scale=spec.scale / 2)
