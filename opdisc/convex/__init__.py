@@ -2,16 +2,19 @@
 
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
-from opdisc.convex.exponential import exponential_sampling, localization
+from opdisc.convex.exponential import exponential_sampling
+from opdisc.convex.ftrl import OnlineRelease, private_ftrl
 from opdisc.convex.grid_walk import grid_walk_sampling
+from opdisc.convex.localization import localization
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import (
     approximate_minima,
     huberised_svm,
     objective_perturbation,
 )
-from opdisc.convex.simplex import OnlineRelease, private_ftrl, simplex_sampling
-from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
+from opdisc.convex.simplex import simplex_sampling
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd
+from opdisc.convex.svrg import SVRGPlan, svrg
 
 __all__ = [
     "BatchPlan",

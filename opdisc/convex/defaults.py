@@ -9,7 +9,8 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import approximate_minima, objective_perturbation
-from opdisc.convex.stochastic import BatchPlan, SVRGPlan, noisy_sgd, svrg
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd
+from opdisc.convex.svrg import SVRGPlan, svrg
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 

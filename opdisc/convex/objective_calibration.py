@@ -123,19 +123,22 @@ def pure_scale(
     lipschitz: float,
     smoothness: float,
     ridge: float,
+    units: int = 1,
 ) -> float:
     """Return the scale of a tilt with density proportional to ``exp(-|b| / scale)``.
 
     Notes
     -----
-    **Guarantee.** Pure: a row moves b by at most kL (k = 1, or 2 under replace-one) and the log
-    determinant by at most J, so ``kL / scale + J <= epsilon``. C11 (Theorem 9) spends twice J.
+    **Guarantee.** Pure, for r = ``units`` rows per privacy unit: they move b by at most rkL (k =
+    1, or 2 under replace-one) and the log determinant by at most rJ, so ``rkL / scale + rJ <=
+    epsilon``. C11 (Theorem 9) spends twice J.
     """
-    left = params.epsilon - curvature_loss(smoothness, ridge)
+    left = params.epsilon / units - curvature_loss(smoothness, ridge)
     if left <= 0:
+        least = smallest_ridge(params.epsilon / units, smoothness)
         raise CalibrationError(
-            "the ridge must exceed beta / (e^epsilon - 1) = "
-            f"{smallest_ridge(params.epsilon, smoothness):.6g}, got {ridge:g}; use a larger one."
+            f"the ridge must exceed beta / (e^epsilon - 1) = {least:.6g}, got {ridge:g}; use a "
+            "larger one."
         )
     return relation.loss_sensitivity * lipschitz / left * _ROUND_UP
 

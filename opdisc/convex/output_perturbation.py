@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.minimise import minimise, minimise_on, row_spectrum
-from opdisc.convex.perturbation import (
+from opdisc.convex.objective_plan import (
     ACCURACY_CONDITION,
     RELATIVE_ACCURACY,
     TAIL,
-    gaussian_draw,
-    l2_draw,
     output_noise_scale,
     require_ridge,
 )
+from opdisc.convex.perturbation import gaussian_draw, l2_draw
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
 from opdisc.noise import EntropySource
@@ -57,6 +56,7 @@ def plan_output_perturbation(
         scale = output_noise_scale(sensitivity, replace(params, delta=0.0))
     elif kind == "j14":
         require_delta(params, "J14's Output-Gauss")
+        public.require_one_row("J14's Output-Gauss")
         scale = 4 * one_row * math.sqrt(math.log(1 / params.delta) + params.epsilon)
         scale /= params.epsilon
         theorem, status = "J14 Output-Gauss", CalibrationStatus.PUBLISHED

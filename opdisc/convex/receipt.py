@@ -20,6 +20,8 @@ class ConvexReceipt:
         The promise, and what truncated sampling adds to delta.
     relation, privacy_unit : str
         Which tables are neighbours, and what one neighbour changes.
+    rows_per_unit : int
+        Public maximum of rows that one privacy unit contributes.
     loss : str
         Loss of one row.
     row_norm, row_maximum, label_bound : float
@@ -56,6 +58,7 @@ class ConvexReceipt:
     delta_numerical: float
     relation: str
     privacy_unit: str
+    rows_per_unit: int
     loss: str
     row_norm: float
     row_maximum: float
@@ -86,13 +89,14 @@ class ConvexReceipt:
         """Return the receipt as lines that a reviewer can check one by one."""
         relation = self.relation.replace("_", "-")
         rows = "not public" if self.n_rows is None else f"{self.n_rows:,} (public)"
+        several = "" if self.rows_per_unit == 1 else f", at most {self.rows_per_unit} rows"
         scales = ", ".join(f"{scale:.6g}" for scale in sorted(set(self.noise_scales)))
         lines = [
             ("guarantee", self.guarantee),
             *(("  condition", condition) for condition in self.conditions),
             ("epsilon", f"{self.epsilon:g}"),
             ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} numerical)"),
-            ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
+            ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}{several}"),
             ("mechanism", self.mechanism),
             ("theorem", f"{self.theorem} [{self.calibration}]"),
             ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),

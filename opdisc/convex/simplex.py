@@ -1,10 +1,10 @@
-"""Sampling vertices of the simplex: once for a table (J14), or once a round (private FTRL)."""
+"""Sampling vertices of the simplex at an entropic minimiser (J14)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.accounting import Ledger
-from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows, release
+from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical
 from opdisc.convex.minimise import NotReached
 from opdisc.domains import Simplex
@@ -25,7 +25,7 @@ from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
 FloatArray = NDArray[np.float64]
 _NEWTON_STEPS = 200
 _LOG_ACCURACY = 1e-8
-_TAIL = 2.0**-63
+TAIL = 2.0**-63
 _EXACT = (
     f"the entropic minimiser is exact; its logarithms satisfy the optimality condition to "
     f"{_LOG_ACCURACY:g}, else nothing is released"
@@ -47,8 +47,8 @@ def zcdp_budget(params: PrivacyParams) -> float:
 def vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
     """Return e_s, the pure loss of one sampled vertex under replace-one.
 
-    ``4 L R / lambda + 4 n L R^3 G / lambda^2``: L bounds phi', G bounds phi'', R = |x|_inf. J14's
-    proof has half of it (docs/convex.md, entry "simplex-sampling").
+    ``4 L R / lambda + 4 n L R^3 G / lambda^2`` for each row of a unit: L bounds phi', G bounds
+    phi'', R = |x|_inf. J14's proof has half of it (docs/convex.md, entry "simplex-sampling").
     """
     largest = public.bounds.largest_coordinate
     domain = public.require_domain("simplex sampling")
@@ -56,7 +56,7 @@ def vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
     bend, n = public.loss.curvature_bound(), public.exact_rows
     first = 4 * slope * largest / entropy_weight
     second = 4 * n * slope * largest**3 * bend / entropy_weight**2
-    return (first + second) * (1 + 1e-12)
+    return (first + second) * public.rows_per_unit * (1 + 1e-12)
 
 
 def sample_count(params: PrivacyParams, one: float) -> int:
@@ -70,8 +70,14 @@ def sample_count(params: PrivacyParams, one: float) -> int:
     return max(pure, math.floor(8 * zcdp_budget(params) / one**2))
 
 
+SimplexNoise = Literal["corrected", "published"]
+
+
 def plan_simplex_sampling(
-    public: ConvexPublic, *, entropy_weight: float | None = None
+    public: ConvexPublic,
+    *,
+    entropy_weight: float | None = None,
+    noise: SimplexNoise = "corrected",
 ) -> NoisePlan:
     """Calibrate simplex sampling; arguments as in :func:`simplex_sampling`."""
     public.require_convex("simplex sampling")
@@ -86,7 +92,12 @@ def plan_simplex_sampling(
     weight = default_entropy_weight(public) if entropy_weight is None else entropy_weight
     if not 0 < weight < math.inf:
         raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
-    one = vertex_epsilon(public, weight)
+    one, theorem = vertex_epsilon(public, weight), "sampled vertices of an entropic minimiser"
+    status = CalibrationStatus.PROVEN
+    if noise == "published":
+        one, theorem, status = one / 2, "J14 as published", CalibrationStatus.REFUTED
+    elif noise != "corrected":
+        raise CalibrationError(f"noise must be corrected or published, got {noise!r}.")
     count = sample_count(public.params, one)
     if count < 1:
         raise CalibrationError(
@@ -95,13 +106,13 @@ def plan_simplex_sampling(
         )
     return NoisePlan(
         mechanism="simplex-sampling",
-        theorem="sampled vertices of an entropic minimiser (docs/convex.md, simplex-sampling)",
-        status=CalibrationStatus.PROVEN,
+        theorem=f"{theorem} (docs/convex.md, simplex-sampling)",
+        status=status,
         law="mean of independently sampled vertices",
         scales=(1 / weight,),
         settings=(("entropy weight", weight), ("vertices", count), ("epsilon of one", one)),
         conditions=(_EXACT,),
-        distance=count * _TAIL,
+        distance=count * TAIL,
     )
 
 
@@ -127,6 +138,7 @@ def simplex_sampling(
     *,
     entropy: EntropySource,
     entropy_weight: float | None = None,
+    noise: SimplexNoise = "corrected",
     ledger: Ledger | None = None,
 ) -> ConvexRelease:
     """Minimise with an entropic regulariser, release the mean of sampled vertices (J14).
@@ -142,6 +154,8 @@ def simplex_sampling(
     entropy_weight : float or None
         lambda of ``sum_i l_i + lambda sum_j theta_j ln theta_j``; None takes the least predicted
         error.
+    noise : str
+        "corrected", or J14's "published" count of vertices (half the loss of each; refuted, VOID).
     ledger : Ledger or None
         Where the budget is recorded first.
 
@@ -150,7 +164,7 @@ def simplex_sampling(
     **Guarantee.** :func:`vertex_epsilon` for each of m vertices; pure, or (epsilon, delta) by
     zCDP. The dimension enters the error only through ``ln p``.
     """
-    plan = plan_simplex_sampling(public, entropy_weight=entropy_weight)
+    plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
 
     def compute() -> FloatArray:
         theta = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
@@ -218,99 +232,3 @@ def _damped(
             break
         length /= 2
     return np.asarray(trial / trial.sum())
-
-
-FTRLNoise = Literal["zcdp", "published"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnlineRelease:
-    """What an online learner played, and the promise that was kept.
-
-    Parameters
-    ----------
-    actions : int64 array, shape (T,)
-        One vertex for each round.
-    receipt : ConvexReceipt
-        The privacy statement.
-    """
-
-    actions: NDArray[np.int64]
-    receipt: ConvexReceipt
-
-
-def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
-    """Calibrate private FTRL; arguments as in :func:`private_ftrl`."""
-    public.require_relation(
-        "private FTRL", NeighboringRelation.REPLACE_ONE, "the number of rounds is seen"
-    )
-    if public.loss.curvature_bound() != 0:
-        raise CalibrationError("private FTRL takes linear losses; use the 'score' loss.")
-    require_delta(public.params, "private FTRL")
-    largest, rounds = public.bounds.largest_coordinate, public.exact_rows
-    if noise == "published":
-        scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon
-        status, theorem = CalibrationStatus.PUBLISHED, "J14 section 5.2"
-    elif noise == "zcdp":
-        scale = math.sqrt(2 * rounds / zcdp_budget(public.params)) * (1 + 1e-12)
-        status, theorem = CalibrationStatus.PROVEN, "zCDP of sampled vertices"
-    else:
-        raise CalibrationError(f"noise must be zcdp or published, got {noise!r}.")
-    return NoisePlan(
-        mechanism="private-ftrl",
-        theorem=f"{theorem} (docs/convex.md, private-ftrl)",
-        status=status,
-        law="one vertex a round with log probabilities -(sum of past losses) / weight",
-        scales=(1 / (largest * scale),),
-        settings=(("entropy weight", largest * scale), ("rounds", rounds)),
-        distance=rounds * _TAIL,
-    )
-
-
-def ftrl_regret_bound(public: ConvexPublic, plan: NoisePlan) -> float:
-    """Return the bound on expected regret: ``lambda ln p + T R^2 / lambda``."""
-    weight, largest = plan.setting("entropy weight"), public.bounds.largest_coordinate
-    return weight * math.log(public.dimension) + plan.setting("rounds") * largest**2 / weight
-
-
-def private_ftrl(
-    rows: Rows,
-    public: ConvexPublic,
-    *,
-    entropy: EntropySource,
-    noise: FTRLNoise = "zcdp",
-    ledger: Ledger | None = None,
-) -> OnlineRelease:
-    """Play one vertex of the simplex a round, follow-the-regularised-leader (J14 section 5.2).
-
-    Parameters
-    ----------
-    rows : Rows
-        Row t of X is the loss vector of round t; labels are ignored.
-    public : ConvexPublic
-        Public facts: the "score" loss, ``bounds.linf`` = R, replace-one with n = T rounds.
-    entropy : EntropySource
-        Random bits.
-    noise : str
-        "zcdp" (proven) or "published" (``lambda = R sqrt(8 T ln(1/delta)) / epsilon``).
-    ledger : Ledger or None
-        Where the budget is recorded first.
-
-    Notes
-    -----
-    **Guarantee.** Replacing one loss vector moves each round's log weights by at most 2R/lambda,
-    within a range of 4R/lambda: ``2 R^2/lambda^2``-zCDP a round, T rounds, adaptively composed.
-    """
-    plan = plan_ftrl(public, noise=noise)
-
-    def compute() -> FloatArray:
-        data = rows.expanded()
-        past = np.vstack([np.zeros(public.dimension), np.cumsum(data.X, axis=0)[:-1]])
-        # The Gumbel-max trick would need p words a round; one word and a search are enough.
-        chances = special.softmax(-past / plan.setting("entropy weight"), axis=1)
-        return np.array([float(categorical(row, 1, entropy)[0]) for row in chances])
-
-    done = release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
-    actions = done.theta.astype(np.int64)
-    actions.setflags(write=False)
-    return OnlineRelease(actions=actions, receipt=done.receipt)

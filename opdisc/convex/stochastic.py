@@ -1,4 +1,4 @@
-"""Noisy gradient methods on random batches: SGD, SVRG and SVRG++, with their accounting.
+"""Noisy gradient steps on random batches: SGD, with its accounting.
 
 Rows are drawn as the accountant assumes: each independently (``poisson``, both relations), or a
 uniform subset of a fixed size (``fixed``, replace-one only). Everything is in the mean scale: the
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import NormalStream, fixed_sample, poisson_sample
-from opdisc.domains import Domain
 from opdisc.errors import CalibrationError
-from opdisc.gaussian import SampledSteps, sampled_multiplier
+from opdisc.gaussian import SampledSteps, require_delta, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation
 
 FloatArray = NDArray[np.float64]
 
 Sampling = Literal["poisson", "fixed"]
-_TAIL = 2.0**-63
+SGDNoise = Literal["accountant", "published"]
+TAIL = 2.0**-63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +85,29 @@ def published_b14_stddev(public: ConvexPublic) -> float:
     return public.constants.lipschitz_l2 * n * math.sqrt(32 * logs) / params.epsilon
 
 
-def plan_noisy_sgd(public: ConvexPublic, batches: BatchPlan, *, ridge: float = 0.0) -> NoisePlan:
+def plan_noisy_sgd(
+    public: ConvexPublic, batches: BatchPlan, *, ridge: float = 0.0, noise: SGDNoise = "accountant"
+) -> NoisePlan:
     """Calibrate noisy SGD; arguments as in :func:`noisy_sgd`."""
-    rate = batches.rate(public)
-    multiplier = sampled_multiplier(
-        public.params, (SampledSteps(steps=batches.steps, rate=rate),), public.relation
-    )
+    public.require_one_row("sampling of rows")
+    require_delta(public.params, "noisy SGD")
+    rate, conditions = batches.rate(public), (ACCOUNTANT,)
+    if noise == "accountant":
+        multiplier = sampled_multiplier(
+            public.params, (SampledSteps(steps=batches.steps, rate=rate),), public.relation
+        )
+        theorem, status = "composition of sampled Gaussian steps", CalibrationStatus.PROVEN
+    elif noise == "published":
+        _check_b14(public, batches)
+        # Printed for the sum of n losses; a batch of one row is an n-th of it.
+        multiplier = published_b14_stddev(public) / public.exact_rows / public.gradient_sensitivity
+        theorem, status = "B14 Theorem 2.1", CalibrationStatus.PUBLISHED
+    else:
+        raise CalibrationError(f"noise must be accountant or published, got {noise!r}.")
     return NoisePlan(
         mechanism="noisy-sgd",
-        theorem="composition of sampled Gaussian steps (docs/convex.md, sampled-steps)",
-        status=CalibrationStatus.PROVEN,
+        theorem=f"{theorem} (docs/convex.md, sampled-steps)",
+        status=status,
         law="Gaussian on each sum of batch gradients",
         scales=(multiplier * public.gradient_sensitivity,),
         settings=(
@@ -103,12 +116,21 @@ def plan_noisy_sgd(public: ConvexPublic, batches: BatchPlan, *, ridge: float = 0
             ("multiplier", multiplier),
             ("ridge", ridge),
         ),
-        conditions=(_ACCOUNTANT,),
-        distance=2 * batches.steps * public.dimension * _TAIL,
+        conditions=conditions,
+        distance=2 * batches.steps * public.dimension * TAIL,
     )
 
 
-_ACCOUNTANT = "dp_accounting composes privacy-loss distributions as documented"
+def _check_b14(public: ConvexPublic, batches: BatchPlan) -> None:
+    """Refuse what B14's Theorem 2.1 is not stated for."""
+    single = batches.sampling == "fixed" and batches.batch == 1
+    if not (single and batches.steps <= public.exact_rows**2):
+        raise CalibrationError(
+            "B14's noise is stated for single rows (a fixed batch of 1) and at most n^2 steps."
+        )
+
+
+ACCOUNTANT = "dp_accounting composes privacy-loss distributions as documented"
 
 
 def noisy_sgd(
@@ -119,6 +141,7 @@ def noisy_sgd(
     entropy: EntropySource,
     ridge: float = 0.0,
     start: FloatArray | None = None,
+    noise: SGDNoise = "accountant",
     ledger: Ledger | None = None,
 ) -> ConvexRelease:
     """Projected SGD with Gaussian noise on every batch (B14 Algorithm 1, with an accountant).
@@ -138,6 +161,8 @@ def noisy_sgd(
         square of the noisy gradient; > 0 takes steps ``1 / (ridge t)``.
     start : ndarray of shape (p,), or None
         Public starting point; None takes the domain's centre.
+    noise : str
+        "accountant", or by name B14's "published" noise for fixed batches of one row (VOID).
     ledger : Ledger or None
         Where the budget is recorded first.
 
@@ -153,8 +178,8 @@ def noisy_sgd(
     relations; fixed-size batches: replace-one.
     """
     domain = public.require_domain("noisy SGD")
-    _check_ridge(ridge)
-    plan = plan_noisy_sgd(public, batches, ridge=ridge)
+    check_ridge(ridge)
+    plan = plan_noisy_sgd(public, batches, ridge=ridge, noise=noise)
     begin = domain.centre if start is None else domain.project(start)
 
     def compute() -> FloatArray:
@@ -163,7 +188,8 @@ def noisy_sgd(
     return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
 
 
-def _check_ridge(ridge: float) -> None:
+def check_ridge(ridge: float) -> None:
+    """Refuse a ridge that is negative or not finite."""
     if not 0 <= ridge < math.inf:
         raise CalibrationError(f"the ridge must be finite and >= 0, got {ridge!r}.")
 
@@ -192,135 +218,3 @@ def _sgd(
         total += share * theta
         weight += share
     return total / weight
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SVRGPlan:
-    """Epochs of variance-reduced descent; public.
-
-    Parameters
-    ----------
-    epochs : int
-        Number of anchors.
-    inner : int
-        Inner steps of the first epoch.
-    batch : float
-        Rows expected in an inner batch; W17 has 1.
-    doubling : bool
-        Whether the inner steps double with every epoch (DP-SVRG++).
-    sampling : str
-        "poisson" or "fixed".
-    """
-
-    epochs: int
-    inner: int
-    batch: float = 1.0
-    doubling: bool = False
-    sampling: Sampling = "poisson"
-
-    @property
-    def inner_steps(self) -> tuple[int, ...]:
-        """Inner steps of each epoch."""
-        return tuple(self.inner * (2**s if self.doubling else 1) for s in range(self.epochs))
-
-    @property
-    def batches(self) -> BatchPlan:
-        """All inner batches."""
-        return BatchPlan(batch=self.batch, steps=sum(self.inner_steps), sampling=self.sampling)
-
-
-def plan_svrg(public: ConvexPublic, epochs: SVRGPlan, *, ridge: float = 0.0) -> NoisePlan:
-    """Calibrate DP-SVRG and DP-SVRG++; arguments as in :func:`svrg`."""
-    public.require_smooth("DP-SVRG")
-    rate = epochs.batches.rate(public)
-    # An inner step sums differences of two gradients: twice the sensitivity of one.
-    steps = (
-        SampledSteps(steps=epochs.epochs, rate=1.0),
-        SampledSteps(steps=epochs.batches.steps, rate=rate),
-    )
-    multiplier = sampled_multiplier(public.params, steps, public.relation)
-    anchor = multiplier * public.gradient_sensitivity
-    return NoisePlan(
-        mechanism="dp-svrg++" if epochs.doubling else "dp-svrg",
-        theorem="Gaussian anchors and sampled inner steps (docs/convex.md, variance-reduced)",
-        status=CalibrationStatus.PROVEN,
-        law="Gaussian on each anchor gradient and on each sum of inner differences",
-        scales=(anchor, 2 * anchor),
-        settings=(
-            ("epochs", epochs.epochs),
-            ("inner steps", epochs.batches.steps),
-            ("rate", rate),
-            ("ridge", ridge),
-        ),
-        conditions=(_ACCOUNTANT,),
-        distance=2 * (epochs.epochs + epochs.batches.steps) * public.dimension * _TAIL,
-    )
-
-
-def svrg(
-    rows: Rows,
-    public: ConvexPublic,
-    epochs: SVRGPlan,
-    *,
-    entropy: EntropySource,
-    ridge: float = 0.0,
-    ledger: Ledger | None = None,
-) -> ConvexRelease:
-    """Variance-reduced descent (W17 Algorithms 1 and 2), each anchor gradient privatised once.
-
-    Parameters
-    ----------
-    rows, public, entropy, ledger
-        As in :func:`noisy_sgd`; the loss must be smooth.
-    epochs : SVRGPlan
-        Anchors and inner steps.
-    ridge : float
-        Strong convexity of the mean objective, added exactly in the proximal step.
-
-    Notes
-    -----
-    **Guarantee.** The anchor gradient is a Gaussian release of sensitivity kL in the sum scale; an
-    inner step adds noise to a sum of ``grad l_i(theta) - grad l_i(anchor)`` over a sample, each
-    of norm at most 2L. W17 leaves its constants open, and its amplification claim is not used:
-    the anchor touches every row, but only once an epoch (docs/convex.md, entry
-    "variance-reduced").
-    """
-    domain = public.require_domain("DP-SVRG")
-    _check_ridge(ridge)
-    plan = plan_svrg(public, epochs, ridge=ridge)
-
-    def compute() -> FloatArray:
-        return _svrg(rows.expanded(), public, epochs, plan, domain, entropy)
-
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
-
-
-def _svrg(
-    rows: Rows,
-    public: ConvexPublic,
-    epochs: SVRGPlan,
-    plan: NoisePlan,
-    domain: Domain,
-    entropy: EntropySource,
-) -> FloatArray:
-    normals, loss, p = NormalStream(entropy), public.loss, public.dimension
-    rate, ridge = plan.setting("rate"), plan.setting("ridge")
-    size = rate * public.step_rows
-    # W17: step <= 1 / (12 beta); many such steps would drown in noise, so cap their length.
-    step = 1 / (12 * public.constants.smoothness_l2)
-    drift = math.sqrt(p) * plan.scales[1] / size
-    theta = anchor = domain.centre
-    for inner in epochs.inner_steps:
-        capped = min(step, domain.diameter_l2 / (drift * math.sqrt(inner) + 1e-300))
-        noise = plan.scales[0] * normals.take(p)
-        full = (rows.sum_gradient(loss, anchor) + noise) / public.step_rows
-        total = np.zeros(p)
-        for _ in range(inner):
-            drawn = epochs.batches.draw(len(rows.y), rate, entropy)
-            X, y = rows.X[drawn], rows.y[drawn]
-            change = loss.sum_gradient(X, y, theta) - loss.sum_gradient(X, y, anchor)
-            gradient = (change + plan.scales[1] * normals.take(p)) / size + full
-            theta = domain.project((theta - capped * gradient) / (1 + capped * ridge))
-            total += theta
-        anchor = total / inner
-    return anchor

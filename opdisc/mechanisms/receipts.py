@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from opdisc.mechanisms.base import Mechanism, NoiseSpec, SamplingMechanism
@@ -82,6 +83,30 @@ def numerical_delta(distance: float, epsilon: float) -> float:
     return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * distance)
 
 
+def judge(
+    status: CalibrationStatus, entropy: EntropySource, conditions: Sequence[str]
+) -> tuple[Guarantee, tuple[str, ...]]:
+    """Return what any release may promise, and what it rests on or why it is VOID.
+
+    Parameters
+    ----------
+    status : CalibrationStatus
+        How well the noise calibration is established; only a proven one promises anything.
+    entropy : EntropySource
+        Random bits; a seed promises nothing.
+    conditions : sequence of str
+        What the guarantee would rest on besides; with none it HOLDS.
+    """
+    void = []
+    if not entropy.is_secure:
+        void.append("the random bits came from a seed, not from the operating system")
+    if status is not CalibrationStatus.PROVEN:
+        void.append(f"the noise calibration is {status.value}, not proven")
+    if void:
+        return Guarantee.VOID, tuple(void)
+    return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
+
+
 def _judgement(
     spec: NoiseSpec,
     oracle: Oracle | None,
@@ -90,13 +115,6 @@ def _judgement(
     assumptions: tuple[str, ...],
 ) -> tuple[Guarantee, tuple[str, ...]]:
     """Return what is promised, and the conditions or reasons in words."""
-    void = []
-    if not entropy.is_secure:
-        void.append("the random bits came from a seed, not from the operating system")
-    if spec.status is not CalibrationStatus.PROVEN:
-        void.append(f"the noise calibration is {spec.status.value}, not proven")
-    if void:
-        return Guarantee.VOID, tuple(void)
     conditions = list(assumptions)
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
@@ -106,9 +124,7 @@ def _judgement(
         within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
         who = "the draw ends" if oracle is None else f"'{oracle.name}' certifies"
         conditions.append(f"{who}{within} on every table and every noise draw")
-    if conditions:
-        return Guarantee.CONDITIONAL, tuple(conditions)
-    return Guarantee.HOLDS, ()
+    return judge(spec.status, entropy, conditions)
 
 
 def _all_trusted(oracle: Oracle) -> bool:

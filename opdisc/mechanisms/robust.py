@@ -21,7 +21,7 @@ import numpy as np
 from opdisc.accounting import Ledger
 from opdisc.errors import CalibrationError
 from opdisc.isolation import IsolatedCalls
-from opdisc.mechanisms.receipts import numerical_delta
+from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.mechanisms.vote import RobustVoteMechanism, VoteSpec, vote_sensitivity
 from opdisc.noise import EntropySource
 from opdisc.part_learners import Ballots, Part, PartLearner
@@ -132,7 +132,7 @@ def run_robust_vote(
         raise CalibrationError("a time limit per part needs isolation='process'.")
     named = learner_name or getattr(learner, "__name__", type(learner).__name__)
     who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
-    promised = _judgement(public, entropy, isolation, time_limit)
+    promised = judge(spec.status, entropy, _conditions(public, isolation, time_limit))
     receipt = _receipt(mechanism, spec, public, promised, who)
     ballots = Ballots(learner, public.grid)
     with ExitStack() as stack:
@@ -224,12 +224,9 @@ def _receipt(
     )
 
 
-def _judgement(
-    public: PublicInputs, entropy: EntropySource, isolation: Isolation, time_limit: float | None
-) -> tuple[Guarantee, tuple[str, ...]]:
-    if not entropy.is_secure:
-        reason = "the random bits came from a seed, not from the operating system"
-        return Guarantee.VOID, (reason,)
+def _conditions(
+    public: PublicInputs, isolation: Isolation, time_limit: float | None
+) -> tuple[str, ...]:
     conditions = list(public.assumptions)
     if isolation == "none":
         conditions.append("the learner remembers nothing between parts and reads no other part")
@@ -237,4 +234,4 @@ def _judgement(
         conditions.append(
             f"whether a part ends within {time_limit:g} s does not depend on the other parts"
         )
-    return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
+    return tuple(conditions)

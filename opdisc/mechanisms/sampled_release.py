@@ -15,14 +15,14 @@ from opdisc.accounting import Ledger
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
-from opdisc.mechanisms.receipts import numerical_delta
+from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
 from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
-from opdisc.privacy import CalibrationStatus, Guarantee
+from opdisc.privacy import Guarantee
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
 from oracles.regions import BoxRegion, L1Region, L2Region, Region, SimplexRegion
 from oracles.tilted_problem import TiltedProblem
@@ -265,13 +265,6 @@ def _judgement(
     assumptions: tuple[str, ...],
 ) -> tuple[Guarantee, tuple[str, ...]]:
     """Return what is promised, and the conditions or reasons in words."""
-    void = []
-    if not entropy.is_secure:
-        void.append("the random bits came from a seed, not from the operating system")
-    if spec.status is not CalibrationStatus.PROVEN:
-        void.append(f"the noise calibration is {spec.status.value}, not proven")
-    if void:
-        return Guarantee.VOID, tuple(void)
     conditions = list(assumptions)
     target = f"{type(oracle).__module__}:{type(oracle).__qualname__}"
     if oracle.proves_partitions and _NATIVE.get(oracle.name) != target:
@@ -280,4 +273,4 @@ def _judgement(
     conditions.append(
         f"'{oracle.name}' reaches the certified gap{within} on every table and every tilt"
     )
-    return Guarantee.CONDITIONAL, tuple(conditions)
+    return judge(spec.status, entropy, conditions)

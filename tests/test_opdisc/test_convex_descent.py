@@ -30,7 +30,8 @@ from opdisc.convex.draws import (
     poisson_sample,
     uniforms,
 )
-from opdisc.convex.stochastic import plan_noisy_sgd, plan_svrg, published_b14_stddev
+from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
+from opdisc.convex.svrg import plan_svrg
 from opdisc.domains import L2Ball
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_delta, gaussian_multiplier, sampled_delta

@@ -17,12 +17,12 @@ from opdisc.convex import (
 )
 from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.minimise import NotReached, minimise, minimise_on
-from opdisc.convex.output_perturbation import plan_output_perturbation
-from opdisc.convex.perturbation import (
+from opdisc.convex.objective_plan import (
     output_noise_scale,
     plan_objective_perturbation,
     published_amp_stddev,
 )
+from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.domains import L1Ball, L2Ball
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.gaussian import gaussian_delta

@@ -19,13 +19,12 @@ from opdisc.convex.exponential import (
     ConvexSum,
     gibbs_rate,
     plan_exponential_sampling,
-    plan_localization,
     sample_density,
 )
+from opdisc.convex.ftrl import ftrl_regret_bound, plan_ftrl
+from opdisc.convex.localization import plan_localization
 from opdisc.convex.simplex import (
     entropic_minimiser,
-    ftrl_regret_bound,
-    plan_ftrl,
     plan_simplex_sampling,
     sample_count,
     vertex_epsilon,

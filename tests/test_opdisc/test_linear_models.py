@@ -204,11 +204,16 @@ def test_receipts_depend_on_public_facts_only_and_pickles_keep_no_rows(tmp_path)
     }
 
 
-def test_a_schema_with_several_rows_per_unit_is_refused():
+def test_a_schema_with_several_rows_per_unit_means_more_noise_or_a_refusal():
     frame, labels = patients()
-    several = schema(rows_per_unit=2)
+    one = PrivateLogisticRegression(schema=schema()).fit(frame, labels)
+    two = PrivateLogisticRegression(schema=schema(rows_per_unit=2)).fit(frame, labels)
+    assert two.receipt_.rows_per_unit == 2
+    assert two.receipt_.noise_scales[0] > one.receipt_.noise_scales[0]
     with pytest.raises(CalibrationError, match="at most one row per privacy unit"):
-        PrivateLogisticRegression(schema=several).fit(frame, labels)
+        PrivateLogisticRegression(
+            schema=schema(rows_per_unit=2), mechanism="noisy_sgd", delta=1e-6
+        ).fit(frame, labels)
 
 
 def test_pipelines_and_probabilities():

@@ -1,0 +1,146 @@
+"""The public facts that a convex mechanism may depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opdisc.domains import Domain
+from opdisc.errors import CalibrationError
+from opdisc.losses import LinearLoss, LossConstants, RowBounds
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvexPublic:
+    """The public facts that a convex mechanism may depend on.
+
+    Parameters
+    ----------
+    params : PrivacyParams
+        Target.
+    relation : NeighboringRelation
+        Which tables are neighbours.
+    loss : LinearLoss
+        Loss of one row.
+    bounds : RowBounds
+        Public bounds on one row, the constant column included.
+    dimension : int
+        Number p of parameters.
+    domain : Domain or None
+        Convex set of parameters; None means all of R^p, for mechanisms that allow it.
+    n_rows : int or None
+        Number of rows where it is public (replace-one), else None.
+    rows_guess : int or None
+        Under add-or-remove-one: a public constant near the number of rows, where step sizes or
+        sampling rates want one. It affects accuracy only.
+    rows_per_unit : int
+        Public maximum of rows that one privacy unit contributes. Sensitivities grow with it;
+        mechanisms without a proof for more than one row refuse.
+    privacy_unit, schema_digest : str
+        As on the scorecard's receipts.
+    assumptions : tuple of str
+        What the caller takes to be public without having said so.
+    """
+
+    params: PrivacyParams
+    relation: NeighboringRelation
+    loss: LinearLoss
+    bounds: RowBounds
+    dimension: int
+    domain: Domain | None = None
+    n_rows: int | None = None
+    rows_guess: int | None = None
+    rows_per_unit: int = 1
+    privacy_unit: str = "one row"
+    schema_digest: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse contradictory facts."""
+        if isinstance(self.rows_per_unit, bool) or not (
+            isinstance(self.rows_per_unit, int) and self.rows_per_unit >= 1
+        ):
+            raise CalibrationError(
+                f"rows_per_unit must be an integer >= 1, got {self.rows_per_unit!r}."
+            )
+        if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
+            raise CalibrationError(
+                "the number of rows is public under replace_one only; give rows_guess instead."
+            )
+        if self.domain is not None and self.domain.dimension != self.dimension:
+            raise CalibrationError("the domain must have as many coordinates as a row.")
+
+    @property
+    def constants(self) -> LossConstants:
+        """Lipschitz, smoothness and convexity constants of one row's loss."""
+        if self.domain is None:
+            return self.loss.constants(self.bounds)
+        return self.loss.constants(self.bounds, score_bound=self.domain.score_bound(self.bounds))
+
+    @property
+    def unbounded_constants(self) -> LossConstants:
+        """Constants that hold for every parameter in R^p, whatever the domain."""
+        return self.loss.constants(self.bounds)
+
+    @property
+    def changed_rows(self) -> int:
+        """How many rows differ between neighbours, removed and added rows counted."""
+        return self.relation.loss_sensitivity * self.rows_per_unit
+
+    @property
+    def gradient_sensitivity(self) -> float:
+        """Euclidean sensitivity of the sum of gradients."""
+        return self.changed_rows * self.constants.lipschitz_l2
+
+    @property
+    def exact_rows(self) -> int:
+        """The exact number of rows, which must be public."""
+        if self.n_rows is None:
+            raise CalibrationError("this needs the exact number of rows; give n_rows.")
+        return self.n_rows
+
+    @property
+    def step_rows(self) -> int:
+        """The public number of rows that step sizes and rates may use."""
+        rows = self.n_rows if self.n_rows is not None else self.rows_guess
+        if rows is None:
+            raise CalibrationError(
+                "step sizes need a public number of rows; under add_or_remove_one give rows_guess."
+            )
+        return rows
+
+    def require_domain(self, what: str) -> Domain:
+        """Return the domain, or refuse."""
+        if self.domain is None:
+            raise CalibrationError(f"{what} needs a bounded domain; declare one.")
+        return self.domain
+
+    def require_convex(self, what: str) -> None:
+        """Refuse a loss that is not convex."""
+        if not self.loss.is_convex:
+            raise CalibrationError(
+                f"{what} needs a convex loss, the {self.loss.name} loss is not; choose another."
+            )
+
+    def require_smooth(self, what: str) -> None:
+        """Refuse a loss whose gradient jumps."""
+        if not np.isfinite(self.loss.curvature_bound()):
+            raise CalibrationError(
+                f"{what} needs a smooth loss, the {self.loss.name} loss is not; use a smoothed "
+                "one such as 'huberised hinge'."
+            )
+
+    def require_one_row(self, what: str) -> None:
+        """Refuse more than one row per privacy unit where that has no proof."""
+        if self.rows_per_unit != 1:
+            raise CalibrationError(
+                f"{what} needs at most one row per privacy unit, got "
+                f"rows_per_unit={self.rows_per_unit}; merge each unit's rows or use pure noise."
+            )
+
+    def require_relation(self, what: str, allowed: NeighboringRelation, why: str) -> None:
+        """Refuse a relation without a proof."""
+        if self.relation is not allowed:
+            raise CalibrationError(f"{what} is private under {allowed.value} only: {why}.")

@@ -1,0 +1,100 @@
+"""Private rows within public bounds, equal ones merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opdisc.convex.facts import ConvexPublic
+from opdisc.errors import CalibrationError
+from opdisc.losses import LinearLoss
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Private rows within the public bounds; arrays are read-only.
+
+    Parameters
+    ----------
+    X : float64 array, shape (m, p)
+        Rows, the constant column included.
+    y : float64 array, shape (m,)
+        Labels: -1 or +1 for classification, numbers for regression.
+    counts : float64 array of shape (m,), or None
+        How many raw rows are equal to each; None means one each.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    counts: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.X, self.y, self.counts):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def clipped(cls, X: ArrayLike, y: ArrayLike, public: ConvexPublic) -> Rows:
+        """Return rows made to satisfy the bounds, each by itself.
+
+        Coordinates are clipped to ``bounds.linf``, rows are shortened to ``bounds.l2``, labels of
+        a regression are clipped to ``bounds.label``; a label of a classification that is not
+        positive counts as -1. What is not a number counts as 0.
+        """
+        rows = np.nan_to_num(np.array(X, dtype=np.float64), nan=0.0)
+        widest = public.bounds.largest_coordinate
+        np.clip(rows, -widest, widest, out=rows)
+        lengths = np.linalg.norm(rows, axis=1)
+        with np.errstate(divide="ignore"):
+            rows *= np.minimum(1.0, public.bounds.l2 / lengths)[:, None]
+        labels = np.nan_to_num(np.array(y, dtype=np.float64), nan=0.0)
+        if public.loss.is_classification:
+            labels = np.where(labels > 0, 1.0, -1.0)
+        else:
+            labels = np.clip(labels, -public.bounds.label, public.bounds.label)
+        return cls(X=rows, y=labels)
+
+    @property
+    def n_rows(self) -> int:
+        """Raw rows. Private under add-or-remove-one."""
+        return len(self.y) if self.counts is None else int(round(self.counts.sum()))
+
+    def expanded(self) -> Rows:
+        """Return one row for each raw row."""
+        if self.counts is None:
+            return self
+        times = self.counts.astype(np.int64)
+        return Rows(X=np.repeat(self.X, times, axis=0), y=np.repeat(self.y, times))
+
+    def sum_gradient(self, loss: LinearLoss, theta: FloatArray) -> FloatArray:
+        """Return the gradient of the sum of losses over raw rows, shape (p,)."""
+        return loss.sum_gradient(self.X, self.y, theta, self.counts)
+
+    def sum_value(self, loss: LinearLoss, theta: FloatArray) -> float:
+        """Return the sum of losses over raw rows."""
+        return loss.sum_value(self.X, self.y, theta, self.counts)
+
+
+def check_rows(rows: Rows, public: ConvexPublic) -> None:
+    """Refuse rows that the public facts do not describe, before anything is spent."""
+    if rows.X.ndim != 2 or rows.X.shape != (len(rows.y), public.dimension):
+        raise CalibrationError(
+            f"rows must have {public.dimension} coordinates and one label each; build them with "
+            "Rows.clipped."
+        )
+    if public.n_rows is not None and public.n_rows != rows.n_rows:
+        raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
+    slack = 1 + 1e-9
+    lengths = np.einsum("ij,ij->i", rows.X, rows.X)
+    inside = (
+        float(lengths.max(initial=0.0)) <= (public.bounds.l2 * slack) ** 2
+        and float(np.abs(rows.X).max(initial=0.0)) <= public.bounds.largest_coordinate * slack
+        and float(np.abs(rows.y).max(initial=0.0)) <= public.bounds.label * slack
+    )
+    if not inside:
+        raise CalibrationError("rows must lie within the public bounds; build with Rows.clipped.")

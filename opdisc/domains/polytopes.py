@@ -1,0 +1,161 @@
+"""The simplex and boxes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from opdisc.domains.domain import Domain, check_size, onto_simplex
+from opdisc.errors import CalibrationError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simplex(Domain):
+    """Vectors with non-negative coordinates that sum to 1.
+
+    Parameters
+    ----------
+    dimension : int
+        p >= 1.
+    """
+
+    dimension: int
+
+    def __post_init__(self) -> None:
+        """Refuse an empty set."""
+        check_size(self.dimension, 1.0)
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return theta with all coordinates lowered by one common amount, cut at 0."""
+        return onto_simplex(np.asarray(theta, dtype=np.float64), 1.0)
+
+    def gauge(self, theta: FloatArray) -> float:
+        """Return the sum of the coordinates, or infinity if one is negative."""
+        return math.inf if float(np.min(theta)) < 0 else float(np.sum(theta))
+
+    def minimise_linear(self, direction: FloatArray) -> FloatArray:
+        """Return a vertex."""
+        vertex = np.zeros(self.dimension)
+        vertex[int(np.argmin(direction))] = 1.0
+        return vertex
+
+    @property
+    def lower(self) -> FloatArray:
+        """Smallest value of each coordinate."""
+        return np.full(self.dimension, 1.0 if self.dimension == 1 else 0.0)
+
+    @property
+    def upper(self) -> FloatArray:
+        """Largest value of each coordinate."""
+        return np.ones(self.dimension)
+
+    @property
+    def diameter_l2(self) -> float:
+        """``sqrt(2)``, between two vertices."""
+        return 0.0 if self.dimension == 1 else math.sqrt(2.0)
+
+    @property
+    def diameter_l1(self) -> float:
+        """2, between two vertices."""
+        return 0.0 if self.dimension == 1 else 2.0
+
+    @property
+    def radius_l2(self) -> float:
+        """1, at a vertex."""
+        return 1.0
+
+    @property
+    def radius_l1(self) -> float:
+        """1."""
+        return 1.0
+
+
+class Box(Domain):
+    """An interval for each coordinate.
+
+    Parameters
+    ----------
+    lower, upper : array-like of shape (p,)
+        Ends of the intervals, finite, ``lower <= upper``.
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+        low, high = (np.array(end, dtype=np.float64).reshape(-1) for end in (lower, upper))
+        if len(low) != len(high) or not np.all(np.isfinite(low) & np.isfinite(high)):
+            raise CalibrationError(
+                "a box needs one finite lower and upper end for each coordinate; declare them."
+            )
+        if not np.all(low <= high):
+            raise CalibrationError("a box needs lower <= upper in every coordinate.")
+        check_size(len(low), 1.0)
+        low.setflags(write=False)
+        high.setflags(write=False)
+        self._lower, self._upper = low, high
+        self.dimension = len(low)
+
+    @classmethod
+    def cube(cls, dimension: int, radius: float) -> Box:
+        """Return ``[-radius, radius]`` in every coordinate."""
+        check_size(dimension, radius)
+        return cls(np.full(dimension, -radius), np.full(dimension, radius))
+
+    def __repr__(self) -> str:
+        """Return the ends."""
+        return f"Box(lower={self._lower.tolist()}, upper={self._upper.tolist()})"
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return theta with each coordinate clipped."""
+        return np.asarray(np.clip(theta, self._lower, self._upper))
+
+    def gauge(self, theta: FloatArray) -> float:
+        """Return the least common factor; infinite for a box without 0."""
+        if np.any(self._lower > 0) or np.any(self._upper < 0):
+            return math.inf
+        ends = np.where(theta > 0, self._upper, self._lower)
+        moved = theta != 0
+        if np.any(ends[moved] == 0):
+            return math.inf
+        return float(np.max(theta[moved] / ends[moved], initial=0.0))
+
+    def minimise_linear(self, direction: FloatArray) -> FloatArray:
+        """Return a corner."""
+        return np.where(direction > 0, self._lower, self._upper)
+
+    @property
+    def lower(self) -> FloatArray:
+        """Smallest value of each coordinate."""
+        return self._lower
+
+    @property
+    def upper(self) -> FloatArray:
+        """Largest value of each coordinate."""
+        return self._upper
+
+    @property
+    def diameter_l2(self) -> float:
+        """Length of the diagonal."""
+        return float(np.linalg.norm(self.widths))
+
+    @property
+    def diameter_l1(self) -> float:
+        """Sum of the widths."""
+        return float(self.widths.sum())
+
+    @property
+    def radius_l2(self) -> float:
+        """Norm of the furthest corner."""
+        return float(np.linalg.norm(self._furthest))
+
+    @property
+    def radius_l1(self) -> float:
+        """Largest l1 norm of a corner."""
+        return float(self._furthest.sum())
+
+    @property
+    def _furthest(self) -> FloatArray:
+        return np.maximum(np.abs(self._lower), np.abs(self._upper))
