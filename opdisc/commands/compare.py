@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opdisc.comparison.source import Source
 
 _NUMBER = re.compile(r"[-+]?(\d|\.\d)[\d.,eE+-]*")
-_NAME = re.compile(r"[\w@:, -]+")
+_NAME = re.compile(r"[\w@:.,* -]+(?<!\.csv)")
 _LISTS = {"--epsilons": _NUMBER, "--methods": _NAME, "--oracles": _NAME}
 _RELATIONS = [member.value for member in NeighboringRelation]
 

@@ -189,12 +189,35 @@ def registry() -> Mapping[str, Method]:
 def find_method(name: str) -> Method:
     """Return the method of that name.
 
+    Parameters
+    ----------
+    name : str
+        A key of :func:`registry`, or "module:attribute" for a method of one's own, which must be
+        importable wherever runs happen.
+
     Raises
     ------
     ComparisonError
         If there is none.
     """
+    module, colon, attribute = name.partition(":")
+    if colon:
+        return _own_method(module, attribute)
     known = registry()
     if name not in known:
         raise ComparisonError(f"a method must be one of {', '.join(known)}, got '{name}'.")
     return known[name]
+
+
+@cache
+def _own_method(module: str, attribute: str) -> Method:
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    if not isinstance(found, Method):
+        raise ComparisonError(
+            f"a method of your own must be an importable Method, '{module}:{attribute}' is not; "
+            "write it as module:attribute."
+        )
+    return found
