@@ -118,14 +118,10 @@ def choose_blocks(
     Which columns share a block affects speed only: columns that depend on each other belong
     together, so declare attributes in an order that puts related ones side by side.
     """
-    sizes = [tuple(len(grid.values[c]) for c in group.columns) for group in groups]
-    reach = [max(max(abs(v) for v in grid.values[c]) for c in g.columns) for g in groups]
     counts = range(2, max(2, len(groups)) + 1) if n_blocks is None else (n_blocks,)
     limit = COMFORTABLE_BLOCK if n_blocks is None else LARGEST_BLOCK
     for k in counts:
-        owner = _local_search(groups, sizes, reach, k)
-        parts = [[i for i in range(len(groups)) if owner[i] == b] for b in range(k)]
-        largest = max(_work([groups[i] for i in part], [sizes[i] for i in part]) for part in parts)
+        parts, largest = _best_parts(groups, grid, k)
         if largest <= limit:
             parts = [part for part in parts if part] or [[]]
             return tuple(ColumnBlock(groups=tuple(groups[i] for i in part)) for part in parts)
@@ -134,6 +130,33 @@ def choose_blocks(
         f"columns needs about {largest:.1e}; use fewer categories, fewer thresholds or smaller "
         "weights."
     )
+
+
+def block_work(groups: Sequence[ColumnGroup], grid: WeightGrid, n_blocks: int) -> float:
+    """Return the table work of the largest block when groups are split into so many blocks.
+
+    Parameters
+    ----------
+    groups : sequence of ColumnGroup
+        As returned by :func:`complete_structure`.
+    grid : WeightGrid
+        Allowed weights.
+    n_blocks : int
+        How many blocks.
+    """
+    return _best_parts(groups, grid, n_blocks)[1]
+
+
+def _best_parts(
+    groups: Sequence[ColumnGroup], grid: WeightGrid, n_blocks: int
+) -> tuple[list[list[int]], float]:
+    """Return the groups of each block and the work of the largest one."""
+    sizes = [tuple(len(grid.values[c]) for c in group.columns) for group in groups]
+    reach = [max(max(abs(v) for v in grid.values[c]) for c in g.columns) for g in groups]
+    owner = _local_search(groups, sizes, reach, n_blocks)
+    parts = [[i for i in range(len(groups)) if owner[i] == b] for b in range(n_blocks)]
+    largest = max(_work([groups[i] for i in part], [sizes[i] for i in part]) for part in parts)
+    return parts, largest
 
 
 def _work(groups: Sequence[ColumnGroup], sizes: Sequence[Sequence[int]]) -> float:

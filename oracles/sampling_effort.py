@@ -1,0 +1,101 @@
+"""Whether an exact draw is expected to end soon, from public numbers alone.
+
+The exact sampler ends on every table, but its time depends on the rows. What decides is how many
+blocks the columns need, how large the grid is and how much the loss weighs; the verdicts below
+were measured on census, credit and medical tables, see ``docs/theory.md#exact-sampler``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from oracles.column_groups import ColumnGroup, block_work, complete_structure
+from oracles.problem import WeightGrid
+
+Verdict = Literal["fast", "slow", "beyond"]
+
+FAST_WORK = 2e6
+"""Table work of two blocks up to which a draw took seconds at every weight of the loss."""
+
+SLOW_WORK = 1e8
+"""Table work of two blocks up to which a draw took a minute or so where it ended."""
+
+FAST_NATS = 21.0
+"""Log of the grid's size up to which a draw took seconds in any number of blocks: 3^19."""
+
+FLAT_NATS = 12.0
+"""Largest mean weight of a table's loss at which equal chances alone are close enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingReach:
+    """An expectation, not a promise.
+
+    Parameters
+    ----------
+    verdict : {"fast", "slow", "beyond"}
+        Seconds; up to minutes, or not at all on some tables; do not try.
+    reason : str
+        One clause that names the numbers it rests on.
+    log_size : float
+        Log of the number of weight combinations, nats.
+    work : float
+        Table work of the best two blocks.
+    flatness : float or None
+        ``beta * n_rows / 2``: at most what equal chances lose, nats; None without ``n_rows``.
+    """
+
+    verdict: Verdict
+    reason: str
+    log_size: float
+    work: float
+    flatness: float | None
+
+
+def sampling_reach(
+    grid: WeightGrid,
+    structure: Sequence[ColumnGroup],
+    beta: Fraction | float,
+    n_rows: int | None = None,
+) -> SamplingReach:
+    """Say whether :class:`~oracles.partition_sampling.PartitionSampler` is expected to end soon.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        Allowed weights.
+    structure : sequence of ColumnGroup
+        Public facts about columns; those of no group are free.
+    beta : Fraction or float
+        Weight of one row of loss, >= 0.
+    n_rows : int or None
+        Number of rows, where that is public.
+
+    Returns
+    -------
+    SamplingReach
+        A function of the arguments alone.
+    """
+    log_size = math.log(grid.n_assignments)
+    groups = complete_structure(structure, grid.n_features)
+    work = block_work(groups, grid, 2)
+    flatness = None if n_rows is None else float(beta) * n_rows / 2
+    verdict: Verdict = "beyond"
+    reason = f"two blocks of columns take about {work:.1e} table entries"
+    if flatness is not None and flatness <= FLAT_NATS:
+        verdict = "fast"
+        reason = f"the loss weighs at most {flatness:.1f} nats on average"
+    elif log_size <= FAST_NATS:
+        verdict = "fast"
+        reason = f"the grid is small (e^{log_size:.1f} combinations)"
+    elif work <= FAST_WORK:
+        verdict = "fast"
+    elif work <= SLOW_WORK:
+        verdict = "slow"
+    return SamplingReach(
+        verdict=verdict, reason=reason, log_size=log_size, work=work, flatness=flatness
+    )
