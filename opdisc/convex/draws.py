@@ -7,6 +7,7 @@ use them carry :data:`FLOATING_POINT` as a condition.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,36 +75,66 @@ def l2_laplace(dimension: int, scale: float, entropy: EntropySource) -> FloatArr
 
 def integers(below: int, size: int, entropy: EntropySource) -> IntArray:
     """Draw integers uniform on ``0 .. below - 1`` by rejection, shape (size,)."""
-    limit = np.uint64((2**64 // below) * below - 1)
-    found = np.empty(0, dtype=np.uint64)
+    # Half a word each is enough for small ranges, and random words are what costs.
+    kind: type[np.unsignedinteger[Any]] = np.uint32 if below <= 2**24 else np.uint64
+    bits = 8 * np.dtype(kind).itemsize
+    limit = kind((2**bits // below) * below - 1)
+    found = np.empty(0, dtype=kind)
     while len(found) < size:
-        words = entropy.words(size - len(found))
+        missing = size - len(found)
+        words = entropy.words(-(-missing * bits // 64)).view(kind)[:missing]
         found = np.concatenate([found, words[words <= limit]])
-    return (found % np.uint64(below)).astype(np.int64)
+    return np.asarray(found % kind(below), dtype=np.int64)
 
 
 def poisson_sample(n_rows: int, rate: float, entropy: EntropySource) -> IntArray:
-    """Draw a subset that takes each row independently with chance ``rate``, rounded down."""
+    """Draw a subset that takes each row independently with chance ``rate``, rounded down.
+
+    A row takes part if its random number, 8 + 45 binary digits, is below the rate's first 53. The
+    first byte decides 255 rows of 256; only where it ties are the other digits drawn.
+    """
     if rate >= 1:
         return np.arange(n_rows)
-    threshold = np.uint64(math.floor(rate * 2.0**53) << 11)
-    chosen = [
-        start + np.flatnonzero(entropy.words(min(_CHUNK, n_rows - start)) < threshold)
-        for start in range(0, n_rows, _CHUNK)
-    ]
-    return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
+    first, rest = divmod(math.floor(rate * 2.0**53), 1 << 45)
+    chosen = [np.empty(0, dtype=np.int64)]
+    for start in range(0, n_rows, _CHUNK):
+        size = min(_CHUNK, n_rows - start)
+        digits = entropy.words(-(-size // 8)).view(np.uint8)[:size]
+        likely = np.flatnonzero(digits <= first)
+        inside = digits[likely] < first
+        ties = np.flatnonzero(~inside)
+        inside[ties] = entropy.words(len(ties)) >> np.uint64(19) < np.uint64(rest)
+        chosen.append(start + likely[inside])
+    return np.concatenate(chosen)
 
 
 def fixed_sample(n_rows: int, size: int, entropy: EntropySource) -> IntArray:
     """Draw a uniform subset of ``size`` distinct rows, in no order."""
     if size >= n_rows:
         return np.arange(n_rows)
-    if size == 1:
-        return integers(n_rows, 1, entropy)
-    # Uniform ranks: the rows with the smallest keys form a uniform subset; equal 64-bit keys among
-    # n rows have chance n^2 2^-65 and are then broken by position.
-    keys = entropy.words(n_rows)
-    return np.array(np.argpartition(keys, size)[:size], dtype=np.int64)
+    # Few rows to draw: distinct values in the order of their appearance. Many: draw the others.
+    if 2 * size > n_rows:
+        left_out = _distinct(n_rows, n_rows - size, entropy)
+        taken = np.ones(n_rows, dtype=bool)
+        taken[left_out] = False
+        return np.asarray(np.flatnonzero(taken), dtype=np.int64)
+    return _distinct(n_rows, size, entropy)
+
+
+def _distinct(below: int, size: int, entropy: EntropySource) -> IntArray:
+    """Return the first ``size`` distinct values of a uniform stream: a uniform subset."""
+    drawn = np.empty(0, dtype=np.int64)
+    first = np.empty(below, dtype=np.int64)
+    while True:
+        missing = size - len(drawn)
+        fresh = integers(below, missing + missing // 8 + 2 * math.isqrt(missing) + 1, entropy)
+        drawn = np.concatenate([drawn, fresh])
+        places = np.arange(len(drawn))
+        # Of equal values the last assignment stands: backwards, the first appearance.
+        first[drawn[::-1]] = places[::-1]
+        drawn = drawn[first[drawn] == places]
+        if len(drawn) >= size:
+            return np.array(drawn[:size], dtype=np.int64)
 
 
 def categorical(probabilities: FloatArray, size: int, entropy: EntropySource) -> IntArray:

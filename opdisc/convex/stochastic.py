@@ -210,7 +210,7 @@ def _sgd(
     total, weight = np.zeros_like(theta), 0.0
     for t in range(1, batches.steps + 1):
         drawn = batches.draw(len(rows.y), rate, entropy)
-        slope = public.loss.sum_gradient(rows.X[drawn], rows.y[drawn], theta)
+        slope = public.loss.sum_gradient(rows.X.take(drawn, axis=0), rows.y.take(drawn), theta)
         gradient = (slope + noise * normals.take(len(theta))) / size + ridge * theta
         step = 1 / (ridge * t) if ridge > 0 else domain.diameter_l2 / (spread * math.sqrt(t))
         theta = domain.project(theta - step * gradient)

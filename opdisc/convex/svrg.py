@@ -144,7 +144,7 @@ def _svrg(
         total = np.zeros(p)
         for _ in range(inner):
             drawn = epochs.batches.draw(len(rows.y), rate, entropy)
-            X, y = rows.X[drawn], rows.y[drawn]
+            X, y = rows.X.take(drawn, axis=0), rows.y.take(drawn)
             change = loss.sum_gradient(X, y, theta) - loss.sum_gradient(X, y, anchor)
             gradient = (change + plan.scales[1] * normals.take(p)) / size + full
             theta = domain.project((theta - capped * gradient) / (1 + capped * ridge))

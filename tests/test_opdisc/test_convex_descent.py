@@ -311,11 +311,20 @@ def test_draws_have_their_laws():
     for drawn in (
         integers(7, 20_000, entropy),
         categorical(np.full(7, 1 / 7), 20_000, entropy),
+        integers(7 * 2**40, 20_000, entropy) // 2**40,
         np.concatenate([fixed_sample(7, 2, entropy) for _ in range(5000)]),
+        np.concatenate([fixed_sample(7, 5, entropy) for _ in range(5000)]),
     ):
         assert stats.chisquare(np.bincount(drawn, minlength=7)).pvalue > 1e-6
-    sizes = [len(poisson_sample(1000, 0.03, entropy)) for _ in range(500)]
-    assert stats.binomtest(sum(sizes), 500_000, 0.03).pvalue > 1e-6
+    # The last rate is decided by ties in the first byte alone.
+    for rate in (0.03, 0.25, 0.9, 1 / 512):
+        drawn = [poisson_sample(1000, rate, entropy) for _ in range(500)]
+        assert stats.binomtest(sum(map(len, drawn)), 500_000, rate).pvalue > 1e-6
+        places = np.bincount(np.concatenate(drawn) // 100, minlength=10)
+        assert stats.chisquare(places).pvalue > 1e-6
+    pairs = np.array([fixed_sample(5, 2, entropy) for _ in range(8000)])
+    sets = np.bincount(5 * pairs.min(axis=1) + pairs.max(axis=1))
+    assert stats.chisquare(sets[sets > 0]).pvalue > 1e-6 and np.count_nonzero(sets) == 10
 
 
 def test_samples_hold_distinct_rows():
