@@ -27,10 +27,9 @@ def serve() -> None:
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     # Imported before the first clock starts: they take longer than most runs.
-    from opdisc.comparison import linear_methods, references, runs, scorecard_methods, source
+    from opdisc.comparison import runs, source
     from opdisc.comparison.methods import registry
 
-    assert linear_methods and references and scorecard_methods
     registry()
     _preload()
     _answer(answers, "ready")
@@ -53,9 +52,10 @@ def serve() -> None:
 
 
 def _preload() -> None:
-    import opdisc.estimators
-    import opdisc.linear_models
-    import opdisc.rspm  # noqa: F401
+    import opdisc
+
+    for name in ("PrivateScorecardClassifier", "RSPMClassifier", "PrivateLogisticRegression"):
+        getattr(opdisc, name)
 
 
 def _listen(source: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:

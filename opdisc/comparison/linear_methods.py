@@ -68,7 +68,7 @@ def fit_linear(task: Task, *, model: str, mechanism: str, ridge: float | None = 
     ridge : float or None
         Regularisation in the sum scale; None takes the public default.
     """
-    from opdisc.linear_models import PrivateLinearSVC, PrivateLogisticRegression
+    from opdisc import PrivateLinearSVC, PrivateLogisticRegression
 
     assert task.epsilon is not None
     estimator = PrivateLogisticRegression if model == "logistic" else PrivateLinearSVC

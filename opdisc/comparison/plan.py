@@ -18,9 +18,11 @@ from opdisc.privacy import NeighboringRelation, PrivacyParams
 DEFAULT_METHODS = (
     "auto",
     "auto@2",
+    "exponential",
     "opdisc",
     "rspm",
     "logistic-objective",
+    "logistic-gradient-descent",
     "logistic-noisy-sgd",
     "logistic",
     "optimum",

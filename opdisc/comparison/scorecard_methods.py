@@ -47,7 +47,7 @@ def _labels(task: Task) -> pd.Series[Any]:
 
 
 def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
-    from opdisc.estimators import PrivateScorecardClassifier
+    from opdisc import PrivateScorecardClassifier
 
     assert task.epsilon is not None
     model = PrivateScorecardClassifier(
@@ -64,7 +64,7 @@ def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
 
 
 def _fit_sphere(task: Task, *, noise: str) -> Fitted:
-    from opdisc.estimators import OPDiscClassifier
+    from opdisc import OPDiscClassifier
 
     assert task.epsilon is not None
     model = OPDiscClassifier(
@@ -82,7 +82,7 @@ def _fit_sphere(task: Task, *, noise: str) -> Fitted:
 
 
 def _fit_separator(task: Task, *, noise: str) -> Fitted:
-    from opdisc.rspm import RSPMClassifier
+    from opdisc import RSPMClassifier
 
     assert task.epsilon is not None
     model = RSPMClassifier(
@@ -100,7 +100,7 @@ def _fit_separator(task: Task, *, noise: str) -> Fitted:
 
 
 def _fit_vote(task: Task) -> Fitted:
-    from opdisc.robust_estimators import RobustVoteClassifier
+    from opdisc import RobustVoteClassifier
 
     assert task.epsilon is not None
     model = RobustVoteClassifier(
@@ -115,8 +115,8 @@ def _fit_vote(task: Task) -> Fitted:
 
 
 def _fit_sampled(task: Task) -> Fitted:
+    from opdisc import OPSampClassifier
     from opdisc.encoding import encode_features, encode_labels
-    from opdisc.sampled_estimators import OPSampClassifier
 
     assert task.epsilon is not None
     signs = encode_labels(task.table, task.schema)
