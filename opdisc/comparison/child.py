@@ -14,8 +14,10 @@ import queue
 import signal
 import sys
 import threading
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
+IDLE_LIMIT = 120.0
+"""Seconds without a request after which the process ends itself."""
 _GRACE = 10.0
 """Seconds after a time limit at which a process that nobody ended ends itself."""
 
@@ -35,7 +37,10 @@ def serve() -> None:
     _answer(answers, "ready")
     table: source.Source | None = None
     while True:
-        kind, *content = requests.get()
+        try:
+            kind, *content = requests.get(timeout=IDLE_LIMIT)
+        except queue.Empty:
+            _end()
         if kind == "table":
             table = source.unpack_source(content[0])
             _answer(answers, "ready")
@@ -64,9 +69,13 @@ def _listen(source: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
         while True:
             requests.put(pickle.load(source))
     finally:
-        if os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)
-        os._exit(0)
+        _end()
+
+
+def _end() -> NoReturn:
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
 
 
 def _answer(answers: BinaryIO, content: object) -> None:

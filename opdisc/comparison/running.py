@@ -137,7 +137,7 @@ def _ray(count: int, jobs: int | None, address: str | None) -> Iterator[int]:
             ray.init(
                 **settings, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
             )
-        except (ConnectionError, ValueError) as error:
+        except Exception as error:  # Ray raises that very class where it does not start in time
             raise _unreachable("Ray cluster", address) from error
     try:
         yield int(ray.cluster_resources()["CPU"]) if jobs is None else jobs

@@ -75,7 +75,7 @@ def _fit_sphere(task: Task, *, noise: str) -> Fitted:
         relation=task.relation.value,
         oracle=task.oracle,
         random_state=task.noise_seed,
-        noise=noise,  # type: ignore[arg-type]
+        noise=noise,
     )
     model.fit(task.table, _labels(task))
     return fitted_scorecard(model, {"noise": noise})
@@ -93,7 +93,7 @@ def _fit_separator(task: Task, *, noise: str) -> Fitted:
         relation=task.relation.value,
         oracle=task.oracle,
         random_state=task.noise_seed,
-        noise=noise,  # type: ignore[arg-type]
+        noise=noise,
     )
     model.fit(task.table, _labels(task))
     return fitted_scorecard(model, {"noise": noise})

@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from typing import IO, Any, cast
 
+from opdisc.comparison.child import IDLE_LIMIT
 from opdisc.comparison.plan import Run
 from opdisc.comparison.runs import Row, Setting, failed_row
 
@@ -48,6 +49,7 @@ class _Child:
             start_new_session=True,
         )
         self.table = ""
+        self.used = time.monotonic()
 
     def ask(self, request: tuple[Any, ...] | None, limit: float | None) -> Any:
         """Send a request, if any, and return the answer; EOFError if the child is no more."""
@@ -61,7 +63,9 @@ class _Child:
             if request is not None:
                 pickle.dump(request, target)
                 target.flush()
-            return pickle.load(source)
+            answer = pickle.load(source)
+            self.used = time.monotonic()
+            return answer
         except (OSError, pickle.UnpicklingError):
             raise EOFError from None
         finally:
@@ -110,12 +114,12 @@ def run_supervised(
     """
     if owner is not None:
         _watch(owner)
-    started = time.perf_counter()
     limit = setting.plan.time_limit
     try:
         child = _child(packed, digest)
-    except EOFError:
-        _forget()
+    except (EOFError, OSError):
+        if getattr(_children, "child", None) is not None:
+            _forget()
         return failed_row(run, setting, "no process could be started for the run.", seconds=None)
     started = time.perf_counter()
     try:
@@ -136,6 +140,9 @@ def run_supervised(
 
 def _child(packed: bytes, digest: str) -> _Child:
     child: _Child | None = getattr(_children, "child", None)
+    if child is not None and time.monotonic() - child.used > IDLE_LIMIT / 2:
+        _forget()  # it may be about to end itself
+        child = None
     if child is None:
         child = _Child()
         _children.child = child
@@ -166,6 +173,9 @@ def _watch(owner: int) -> None:
     if _watching or os.getppid() != owner:
         return
     _watching.append(owner)
+    with suppress(ValueError):  # not the main thread
+        # A terminal sends Ctrl-C to every process; the one that started this worker decides.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == owner:

@@ -222,14 +222,16 @@ def test_a_dask_cluster_runs_it(source, tmp_path, monkeypatch):
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        check_backend_runs(source, tmp_path, "dask", cluster.scheduler_address)
+        pids = check_backend_runs(source, tmp_path, "dask", cluster.scheduler_address)
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 @pytest.mark.slow
 @needs("distributed")
 def test_a_dask_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
-    check_backend_runs(source, tmp_path, "dask", None)
+    pids = check_backend_runs(source, tmp_path, "dask", None)
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 @pytest.mark.slow
@@ -240,16 +242,18 @@ def test_a_ray_cluster_runs_it(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
-        check_backend_runs(source, tmp_path, "ray", None)
+        pids = check_backend_runs(source, tmp_path, "ray", None)
     finally:
         ray.shutdown()
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 @pytest.mark.slow
 @needs("ray")
 def test_a_ray_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
-    check_backend_runs(source, tmp_path, "ray", None)
+    pids = check_backend_runs(source, tmp_path, "ray", None)
+    wait_until(lambda: not any(map(is_alive, pids)))
 
 
 def check_backend_runs(source, tmp_path, backend, cluster):
@@ -264,4 +268,4 @@ def check_backend_runs(source, tmp_path, backend, cluster):
     assert {row["status"] for row in rows if "endless" in row["method"]} == {"time limit"}
     pids = [row["parameters"]["pid"] for row in rows if "reporting" in row["method"]]
     assert os.getpid() not in pids
-    wait_until(lambda: not any(map(is_alive, pids)))
+    return pids
