@@ -6,6 +6,7 @@ has the statement and its proof, for approximate guarantees too.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -109,6 +110,7 @@ class TrialLaw:
             return min(1.0, 2.0**-150 + float(tail) * _UP)
 
 
+@functools.lru_cache(maxsize=256)
 def trial_law(expected_trials: float, shape: float = 0.0) -> TrialLaw:
     """Return the law of the number of trials with a given mean.
 
@@ -127,7 +129,7 @@ def trial_law(expected_trials: float, shape: float = 0.0) -> TrialLaw:
     if not 1 < expected_trials <= 100:
         raise CalibrationError(f"expected_trials must be in (1, 100], got {expected_trials!r}.")
     low, high = 1e-9, 1.0 - 1e-9
-    for _ in range(200):
+    for _ in range(100):
         middle = math.sqrt(low * high)
         if TrialLaw(shape=shape, stop=middle).mean > expected_trials:
             low = middle
@@ -159,5 +161,6 @@ def selection_cost(trial: PrivacyParams, law: TrialLaw) -> PrivacyParams:
 def trial_budget(total: PrivacyParams, law: TrialLaw) -> PrivacyParams:
     """Return the guarantee that each trial must have for the selection to meet a total."""
     return PrivacyParams(
-        epsilon=total.epsilon / law.cost * _DOWN * _DOWN, delta=total.delta / law.mean * _DOWN
+        epsilon=total.epsilon / law.cost * _DOWN * _DOWN,
+        delta=total.delta / law.mean * _DOWN * _DOWN,
     )

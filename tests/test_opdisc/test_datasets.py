@@ -24,6 +24,7 @@ SIZES = {
     "adult-small": 7,
     "adult-wide": 37,
     "adult-wide31": 30,
+    "adult-n19": 7,
     "adult_binary": 36,
     "german": 27,
     "mammo": 15,
