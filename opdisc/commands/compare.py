@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.commands.compare_jobs import make_job, paper_jobs, recorded_job
 from opdisc.commands.compare_progress import progress_watcher
 from opdisc.console import INTERRUPTED, print_json
 from opdisc.privacy import NeighboringRelation
 
 if TYPE_CHECKING:
     from opdisc.comparison.comparing import Outcome
-    from opdisc.comparison.plan import Plan
-    from opdisc.comparison.source import Source
 
 _NUMBER = re.compile(r"[-+]?(\d|\.\d)[\d.,eE+-]*")
 _NAME = re.compile(r"[\w@:.,* -]+(?<!\.csv)")
@@ -86,7 +84,11 @@ Examples
 @click.option("--test-fraction", type=float, help="Share held out.  [default: 0.3]")
 @click.option("--time-limit", type=float, help="Seconds per run, 0 for none.  [default: 120]")
 @click.option("--seed", type=int, help="Of splits and references only.  [default: 0]")
-@click.option("--peers", help="Python interpreter of an environment with external peers.")
+@click.option(
+    "--peers",
+    envvar="OPDISC_PEERS",
+    help="Python interpreter of an environment with external peers.",
+)
 @click.option("--paper", is_flag=True, help="The experiment of Neel, Roth, Vietri, Wu (2019).")
 @click.option("--backend", default="loky", show_default=True, help="loky, dask or ray.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time.  [default: all cores]")
@@ -122,111 +124,35 @@ def compare(
         _list_methods(as_json)
         return 0
     check_backend(backend, cluster)
-    if paper:
-        dataset = _paper_defaults(settings, dataset if data is None else "")
-    if resume and data is None and dataset is None:
+    if resume and not paper and data is None and dataset is None:
         if out is None:
             raise click.UsageError("--resume needs --out DIR, or the arguments it began with.")
-        source, plan, arguments = _recorded(out)
+        jobs_to_do = [recorded_job(out)]
+    elif paper:
+        jobs_to_do = paper_jobs(data, schema, dataset, out, settings)
     else:
-        source, arguments = _source(data, schema, dataset)
-        plan = _plan(settings)
-        arguments |= {"paper": paper}
-    directory = Path(f"compare-{source.dataset}") if out is None else out
-    with _interruptible(), progress_watcher() as watcher:
-        outcome = run_comparison(
-            source,
-            plan,
-            directory,
-            resume=resume,
-            backend=backend,  # type: ignore[arg-type]
-            jobs=jobs,
-            cluster=cluster,
-            arguments=arguments,
-            watcher=watcher,
-        )
-    _print_outcome(outcome, as_json)
-    if outcome.interrupted:
+        jobs_to_do = [make_job(data, schema, dataset, out, settings)]
+    outcomes = []
+    for job in jobs_to_do:
+        with _interruptible(), progress_watcher() as watcher:
+            outcome = run_comparison(
+                job.source,
+                job.plan,
+                job.directory,
+                resume=resume,
+                backend=backend,  # type: ignore[arg-type]
+                jobs=jobs,
+                cluster=cluster,
+                arguments=job.arguments,
+                watcher=watcher,
+            )
+        outcomes.append(outcome)
+        if outcome.interrupted:
+            break
+    _print_outcomes(outcomes, "--paper" if paper else "", out, as_json)
+    if outcomes[-1].interrupted:
         return INTERRUPTED
-    return 1 if outcome.failed == outcome.planned else 0
-
-
-def _source(
-    data: Path | None, schema: str | None, dataset: str | None
-) -> tuple[Source, dict[str, Any]]:
-    from opdisc.comparison.source import load_source
-
-    if (data is None) == (dataset is None):
-        raise click.UsageError("give either DATA with --schema, or --dataset.")
-    if data is not None and schema is None:
-        raise click.UsageError("DATA needs --schema, which says what is public about it.")
-    arguments = {
-        "data": None if data is None else str(data),
-        "schema": schema,
-        "dataset": dataset,
-    }
-    return load_source(data, schema, dataset), arguments
-
-
-def _plan(settings: dict[str, Any]) -> Plan:
-    from opdisc.comparison.plan import Plan, method_names
-
-    given = {name: value for name, value in settings.items() if value not in (None, ())}
-    for name in ("methods", "oracles"):
-        if name in given:
-            given[name] = tuple(part.strip() for text in given[name] for part in text.split(","))
-    if "epsilons" in given:
-        given["epsilons"] = tuple(
-            _number(part) for text in given["epsilons"] for part in str(text).split(",")
-        )
-    if given.get("time_limit") == 0:
-        given["time_limit"] = None
-    given["methods"] = method_names(
-        given.get("methods", ()),
-        swept=len(given.get("oracles", ())) > 1,
-        peers=given.get("peers") is not None,
-    )
-    return Plan(**given)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise click.UsageError(f"--epsilons must be numbers, got '{text}'.") from None
-
-
-def _paper_defaults(settings: dict[str, Any], dataset: str | None) -> str | None:
-    """Fill in what the paper's experiment sets and the user did not; return the data set."""
-    from opdisc.comparison.paper import PAPER
-
-    for name, value in PAPER.items():
-        if name != "dataset" and settings.get(name) in (None, ()):
-            settings[name] = value
-    if dataset == "":
-        return None
-    return dataset if dataset is not None else str(PAPER["dataset"])
-
-
-def _recorded(directory: Path) -> tuple[Source, Plan, dict[str, Any]]:
-    """Return table, plan and arguments of the comparison in a directory."""
-    from opdisc.comparison.methods import ComparisonError
-    from opdisc.comparison.plan import Plan
-    from opdisc.comparison.source import load_source
-    from opdisc.comparison.store import read_settings
-
-    recorded = read_settings(directory)
-    try:
-        arguments = dict(recorded["arguments"])
-        data = arguments["data"]
-        source = load_source(
-            None if data is None else Path(data), arguments["schema"], arguments["dataset"]
-        )
-        return source, Plan.from_dict(recorded["plan"]), arguments
-    except (KeyError, TypeError):
-        raise ComparisonError(
-            f"{directory} was not begun by this command; give the arguments it was begun with."
-        ) from None
+    return 1 if any(outcome.failed == outcome.planned for outcome in outcomes) else 0
 
 
 def _list_methods(as_json: bool) -> None:
@@ -268,32 +194,38 @@ def _interruptible() -> Iterator[None]:
         signal.set_wakeup_fd(previous)
 
 
-def _print_outcome(outcome: Outcome, as_json: bool) -> None:
-    if outcome.interrupted:
+def _print_outcomes(outcomes: list[Outcome], flag: str, out: Path | None, as_json: bool) -> None:
+    last = outcomes[-1]
+    if last.interrupted:
+        target = f"--out {last.directory}"
+        if flag:
+            target = flag if out is None else f"{flag} --out {out}"
         click.echo(
-            f"error: interrupted after {outcome.finished:,} of {outcome.planned:,} runs; continue "
-            f"with 'opdisc compare --resume --out {outcome.directory}'.",
+            f"error: interrupted after {last.finished:,} of {last.planned:,} runs; continue with "
+            f"'opdisc compare --resume {target}'.",
             err=True,
         )
-    if outcome.complaint:
-        click.echo(f"warning: {outcome.complaint}", err=True)
+    for outcome in outcomes:
+        if outcome.complaint:
+            click.echo(f"warning: {outcome.complaint}", err=True)
     if as_json:
-        print_json(
-            {
-                "out": str(outcome.directory),
-                "runs": outcome.planned,
-                "finished": outcome.finished,
-                "failed": outcome.failed,
-                "report": None if outcome.report is None else str(outcome.report),
-                "interrupted": outcome.interrupted,
-            }
-        )
-        return
-    if outcome.interrupted:
-        return
-    failures = f", {outcome.failed:,} of them without a model" if outcome.failed else ""
-    click.echo(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}")
-    if outcome.report is not None:
-        click.echo(f"Report: {outcome.report}")
-    click.echo("None of it is private: do not publish it for a table that is not public.")
-    sys.stdout.flush()
+        records = [_record(outcome) for outcome in outcomes]
+        print_json(records if flag else records[0])
+    elif not last.interrupted:
+        for outcome in outcomes:
+            failures = f", {outcome.failed:,} of them without a model" if outcome.failed else ""
+            click.echo(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}")
+            if outcome.report is not None:
+                click.echo(f"Report: {outcome.report}")
+        click.echo("None of it is private: do not publish it for a table that is not public.")
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "out": str(outcome.directory),
+        "runs": outcome.planned,
+        "finished": outcome.finished,
+        "failed": outcome.failed,
+        "report": None if outcome.report is None else str(outcome.report),
+        "interrupted": outcome.interrupted,
+    }

@@ -11,8 +11,6 @@ import pandas as pd
 
 from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
 
-_OPSAMP_DRAWS = 1000
-
 
 def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
     """Return a fitted scorecard classifier as a comparison wants it.
@@ -127,7 +125,6 @@ def _fit_sampled(task: Task) -> Fitted:
         delta=task.delta,
         relation=task.relation.value,
         planned_rows=None if task.relation.value == "replace_one" else len(signs),
-        most_draws=_OPSAMP_DRAWS,
         random_state=task.noise_seed,
     )
     model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)
@@ -143,7 +140,7 @@ def _fit_sampled(task: Task) -> Fitted:
         predict=predict,
         scores=scores,
         receipt=model.receipt_,
-        parameters={"loss": "hinge", "domain": "box", "most_draws": _OPSAMP_DRAWS},
+        parameters={"loss": "hinge", "domain": "box"},
     )
 
 
