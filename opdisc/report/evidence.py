@@ -1,0 +1,204 @@
+"""What stands behind the numbers: scorecards, receipts, promises, failures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from opdisc.report.formats import UNKNOWN, epsilons_text, flattened
+from opdisc.report.results import Results
+from opdisc.report.series import Series, relation_text
+
+_POINTS = re.compile(r"^  (?P<name>.+?)  *(?P<points>[+-]\d+)$")
+_PROMISE_FIRST = (
+    "guarantee", "conditions", "epsilon", "delta", "delta_numerical", "relation", "privacy_unit",
+    "mechanism", "theorem", "calibration",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardTable:
+    """Scorecards of one method, a column for each epsilon.
+
+    Parameters
+    ----------
+    series : Series
+        The method.
+    heads : tuple of str
+        Column heads.
+    lines : tuple of (str, tuple of str)
+        Statement, and its points in each column.
+    rule : str
+        How a total is read; empty if the texts could not be read as scorecards.
+    texts : tuple of (str, str)
+        Head and text of scorecards that could not be read.
+    """
+
+    series: Series
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[str, ...]], ...]
+    rule: str
+    texts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptText:
+    """One receipt, and how many runs had it."""
+
+    heading: str
+    digest: str
+    runs: int
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What a method promises, where it is the same."""
+
+    series: Series
+    epsilons: str
+    guarantee: str
+    kind: str
+    relation: str
+    label: str
+    theorem: str
+    chosen: str
+    conditions: tuple[str, ...]
+
+
+def card_tables(runs: pd.DataFrame, series: tuple[Series, ...]) -> tuple[int, list[CardTable]]:
+    """Return the repeat that is shown, and its scorecards by method.
+
+    The repeat is the first one, whatever its results: none is picked for its looks.
+    """
+    cards = runs[(runs["status"] == "ok") & runs["scorecard"].notna()]
+    if not len(cards):
+        return 0, []
+    repeat = int(cards["repeat"].min())
+    first = cards[cards["repeat"] == repeat]
+    tables = [_card_table(one, first[first["series"] == one.index]) for one in series]
+    return repeat, [table for table in tables if table is not None]
+
+
+def _card_table(series: Series, runs: pd.DataFrame) -> CardTable | None:
+    if not len(runs):
+        return None
+    shown = runs.sort_values("epsilon").drop_duplicates("epsilon")
+    heads = [UNKNOWN if math.isnan(e) else f"ε = {e:g}" for e in shown["epsilon"]]
+    heads = ["points"] if heads == [UNKNOWN] else heads
+    parsed = [read_card(text) for text in shown["scorecard"]]
+    if any(card is None for card in parsed):
+        texts = tuple(zip(heads, shown["scorecard"], strict=True))
+        return CardTable(series=series, heads=(), lines=(), rule="", texts=texts)
+    cards = [card for card in parsed if card is not None]
+    names = list(dict.fromkeys(name for card in cards for name in card[0]))
+    return CardTable(
+        series=series,
+        heads=tuple(heads),
+        lines=tuple((n, tuple(_signed(card[0].get(n, 0)) for card in cards)) for n in names),
+        rule=cards[0][1],
+        texts=(),
+    )
+
+
+def read_card(text: str) -> tuple[dict[str, int], str] | None:
+    """Return the points other than 0 and the rule of a printed scorecard; None for other text."""
+    lines = text.split("\n")
+    body = [line for line in lines[1:] if line.startswith("  ")]
+    rest = [line for line in lines[1:] if not line.startswith("  ")]
+    found = [_POINTS.match(line) for line in body]
+    if not lines[0].startswith("Predict ") or not body or not rest or None in found:
+        return None
+    points = {m["name"].rstrip(): int(m["points"]) for m in found if m is not None}
+    return points, f"{lines[0]}. {rest[0]}"
+
+
+def _signed(points: int) -> str:
+    return f"{points:+d}".replace("-", "−") if points else "0"
+
+
+def receipts(runs: pd.DataFrame, series: tuple[Series, ...]) -> list[ReceiptText]:
+    """Return every different receipt, by method and epsilon."""
+    found = []
+    held = runs[runs["receipt"].map(lambda value: isinstance(value, Mapping))]
+    keys = held["receipt_digest"].fillna(held["run_id"])
+    for one in series:
+        mine = held[held["series"] == one.index].sort_values("epsilon", kind="stable")
+        for digest, group in mine.groupby(keys.loc[mine.index], sort=False):
+            first = group.iloc[0]
+            found.append(
+                ReceiptText(
+                    heading=f"{one.title}, ε = {first['epsilon']:g}: {first['guarantee']}",
+                    digest=str(first["receipt_digest"] or ""),
+                    runs=len(group),
+                    fields=tuple(_receipt_fields(first["receipt"])),
+                )
+            )
+            del digest
+    return found
+
+
+def _receipt_fields(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
+    first = [name for name in _PROMISE_FIRST if name in receipt]
+    rest = [name for name in receipt if name not in _PROMISE_FIRST]
+    pairs = []
+    for name in (*first, *rest):
+        value = receipt[name]
+        if name == "conditions" and isinstance(value, list):
+            pairs += [("condition", str(text)) for text in value]
+        elif name == "weights" and isinstance(value, list):
+            pairs.append((name, _weights_text(value)))
+        else:
+            pairs += flattened(value, name)
+    return pairs
+
+
+def _weights_text(weights: list[Any]) -> str:
+    distinct = list(dict.fromkeys(str(allowed) for allowed in weights))
+    return f"{len(weights)} weights in {', '.join(distinct)}"
+
+
+def promises(runs: pd.DataFrame, series: tuple[Series, ...]) -> list[Promise]:
+    """Return what each private method promises, one entry where several epsilons agree."""
+    done = runs[(runs["status"] == "ok") & runs["private"]]
+    found: list[Promise] = []
+    for one in series:
+        groups: dict[Promise, set[float]] = {}
+        for _, run in done[done["series"] == one.index].iterrows():
+            groups.setdefault(_promise(one, run), set()).add(float(run["epsilon"]))
+        found += [
+            replace(same, epsilons=_range_text(epsilons, len(groups)))
+            for same, epsilons in groups.items()
+        ]
+    return found
+
+
+def _range_text(epsilons: set[float], n_groups: int) -> str:
+    return "all ε" if n_groups == 1 else epsilons_text(sorted(epsilons))
+
+
+def _promise(series: Series, run: pd.Series) -> Promise:
+    receipt = run["receipt"] if isinstance(run["receipt"], Mapping) else {}
+    chosen = receipt.get("mechanism", "") if series.method.partition("@")[0] == "auto" else ""
+    return Promise(
+        series=series,
+        epsilons="",
+        guarantee=run["guarantee"] or "unstated",
+        kind=f"(ε, δ = {run['delta']:.2g})" if run["delta"] > 0 else "pure ε",
+        relation=relation_text(run["relation"]),
+        label=run["label"] or UNKNOWN,
+        theorem=run["theorem"] or UNKNOWN,
+        chosen=str(chosen),
+        conditions=tuple(str(text) for text in run["conditions"] or ()),
+    )
+
+
+def spent(results: Results) -> tuple[int, float]:
+    """Return how many private fits there were, failures included, and the sum of their epsilon."""
+    fits = results.runs[results.runs["private"] & results.runs["epsilon"].notna()]
+    return len(fits), float(fits["epsilon"].sum())
