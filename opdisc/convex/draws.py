@@ -90,31 +90,20 @@ def integers(below: int, size: int, entropy: EntropySource) -> IntArray:
 def poisson_sample(n_rows: int, rate: float, entropy: EntropySource) -> IntArray:
     """Draw a subset that takes each row independently with chance ``rate``, rounded down.
 
-    A row takes part if its random number of 4 + 8 + 41 binary digits is below the rate's first
-    53. The first four digits decide 15 rows of 16; further ones are drawn only where they tie.
+    In no order. A row takes part if its random number of 8 + 45 binary digits is below the rate's
+    first 53. The first byte decides 255 rows of 256; only where it ties are more digits drawn.
     """
     if rate >= 1:
         return np.arange(n_rows)
-    threshold = math.floor(rate * 2.0**53)
-    first, second, rest = threshold >> 49, threshold >> 41 & 255, threshold & (1 << 41) - 1
+    first, rest = divmod(math.floor(rate * 2.0**53), 1 << 45)
     chosen = [np.empty(0, dtype=np.int64)]
     for start in range(0, n_rows, _CHUNK):
         size = min(_CHUNK, n_rows - start)
-        pairs = _bytes(-(-size // 2), entropy)
-        digits = np.concatenate([pairs & np.uint8(15), pairs >> np.uint8(4)])[:size]
-        likely = np.flatnonzero(digits <= first)
-        inside = digits[likely] < first
-        ties = np.flatnonzero(~inside)
-        more = _bytes(len(ties), entropy)
-        inside[ties] = more < second
-        last = ties[more == second]
-        inside[last] = entropy.words(len(last)) >> np.uint64(23) < np.uint64(rest)
-        chosen.append(start + likely[inside])
+        digits = entropy.words(-(-size // 8)).view(np.uint8)[:size]
+        ties = np.flatnonzero(digits == first)
+        low = entropy.words(len(ties)) >> np.uint64(19) < np.uint64(rest)
+        chosen += [start + np.flatnonzero(digits < first), start + ties[low]]
     return np.concatenate(chosen)
-
-
-def _bytes(size: int, entropy: EntropySource) -> NDArray[np.uint8]:
-    return entropy.words(-(-size // 8)).view(np.uint8)[:size]
 
 
 def fixed_sample(n_rows: int, size: int, entropy: EntropySource) -> IntArray:
