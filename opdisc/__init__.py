@@ -22,6 +22,7 @@ _PUBLIC = {
     "PrivacyReceipt": "opdisc.privacy",
     "PublicInputs": "opdisc.privacy",
     "Release": "opdisc.mechanisms",
+    "SavedLinearModel": "opdisc.linear_model_file",
     "SavedModel": "opdisc.model_file",
     "Schema": "opdisc.schema",
     "Scorecard": "opdisc.scorecard",

@@ -29,6 +29,7 @@ from opdisc.convex.features import LinearFeatures
 from opdisc.domains import L2Ball
 from opdisc.encoding import encode_features, encode_label_values, require_both_classes
 from opdisc.errors import CalibrationError, TableError
+from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.simplex_regressor import PrivateSimplexRegressor
@@ -193,6 +194,25 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the predicted label of each row, shape (n_samples,)."""
         check_is_fitted(self)
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, public facts, receipt."""
+        check_is_fitted(self)
+        schema = None if self.schema is None else self.schema_
+        names = getattr(self, "feature_names_in_", None)
+        negative, positive = self.classes_.tolist()
+        return SavedLinearModel(
+            columns=(
+                column_names(self.coef_.shape[1], names) if schema is None else schema.column_names
+            ),
+            coefficients=tuple(self.coef_[0].tolist()),
+            intercept=float(self.intercept_[0]),
+            classes=(negative, positive),
+            schema=schema,
+            feature_range=None,
+            target_range=None,
+            receipt=self.receipt_,
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Declare a binary classifier."""

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from opdisc.privacy import PrivacyReceipt
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
 from opdisc.tables import atomic_write_text
+
+if TYPE_CHECKING:
+    from opdisc.linear_model_file import SavedLinearModel
 
 _FORMAT = "opdisc-model"
 _VERSION = 1
@@ -81,6 +84,16 @@ class SavedModel:
         scores = self.scorecard.scores(encode_features(table, self.schema))
         return np.asarray(scores >= 1)
 
+    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return predicted labels as a file should hold them: as the table spells them."""
+        spelled = np.array(spelled_classes(table, self.schema), dtype=object)
+        return np.asarray(spelled[self.predicts_positive(table).astype(int)])
+
+    @property
+    def summary(self) -> str:
+        """The scorecard as a table in words."""
+        return str(self.scorecard)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
         body = {
@@ -90,7 +103,7 @@ class SavedModel:
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
         }
-        return {**body, "sha256": _digest(body)}
+        return {**body, "sha256": model_digest(body)}
 
 
 def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
@@ -125,12 +138,13 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     return negative, positive
 
 
-def _digest(body: dict[str, Any]) -> str:
+def model_digest(body: dict[str, Any]) -> str:
+    """Return the SHA-256 of a saved model's fields, as written in the file."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def save_model(model: SavedModel, path: str | PathLike[str]) -> None:
+def save_model(model: SavedModel | SavedLinearModel, path: str | PathLike[str]) -> None:
     """Write a model, whole or not at all.
 
     Raises
@@ -141,8 +155,13 @@ def save_model(model: SavedModel, path: str | PathLike[str]) -> None:
     atomic_write_text(path, json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
-def load_model(path: str | PathLike[str]) -> SavedModel:
+def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
     """Read and validate a model.
+
+    Returns
+    -------
+    SavedModel or SavedLinearModel
+        A scorecard, or a linear model with real weights.
 
     Raises
     ------
@@ -150,8 +169,10 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
         If the file cannot be read, is not a model of this version, was altered, or contradicts
         itself.
     """
+    from opdisc.linear_model_file import FORMAT, SavedLinearModel
+
     record = _read(Path(path))
-    if record.get("format") != _FORMAT:
+    if record.get("format") not in (_FORMAT, FORMAT):
         raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
     if type(record.get("version")) is not int or record["version"] != _VERSION:
         raise ModelFileError(
@@ -159,9 +180,11 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
         )
     digest = record.pop("sha256", None)
     try:
-        if digest != _digest(record):
+        if digest != model_digest(record):
             raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
-        _check_receipt(record["receipt"])
+        if record["format"] == FORMAT:
+            return SavedLinearModel.from_dict(record)
+        check_receipt(record["receipt"])
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_dict(record["schema"]),
@@ -173,7 +196,7 @@ def load_model(path: str | PathLike[str]) -> SavedModel:
         raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
 
 
-def _check_receipt(record: dict[str, Any]) -> None:
+def check_receipt(record: dict[str, Any]) -> None:
     """Refuse fields that could not be printed: a digest proves only who computed it last."""
     texts = {
         "mechanism",

@@ -14,8 +14,10 @@ from opdisc.accounting import Ledger
 from opdisc.arguments import parse_entropy, parse_relation
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
+from opdisc.linear_model_file import Label, SavedLinearModel, column_names
 from opdisc.losses import FloatArray, LinearLoss, RowBounds, loss_by_name
 from opdisc.mechanisms.sampled import SampledMechanism
+from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import SampledRelease, run_sampled
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
@@ -46,6 +48,7 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
     progress: DrawProgress | None
     ledger: Ledger | str | PathLike[str] | None
     random_state: int | np.random.RandomState | None
+    receipt_: SampledReceipt
 
     def _forget(self) -> None:
         """Drop the last fit, so that a refused one cannot be mistaken for it."""
@@ -161,6 +164,26 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
         scaled = unit_scaled(rows, low, high)
         start, slopes = self._split(self.hypothesis_)
         return np.asarray(scaled @ slopes + start)
+
+    def _saved(
+        self,
+        coefficients: FloatArray,
+        intercept: float,
+        classes: tuple[Label, Label] | None,
+        target_range: tuple[float, float] | None,
+    ) -> SavedLinearModel:
+        """Return what may be published, in raw units inside the public range."""
+        low, high = self._range(self.feature_range, len(coefficients), "feature")
+        return SavedLinearModel(
+            columns=column_names(len(coefficients), getattr(self, "feature_names_in_", None)),
+            coefficients=tuple(coefficients.tolist()),
+            intercept=intercept,
+            classes=classes,
+            schema=None,
+            feature_range=tuple(zip(low.tolist(), high.tolist(), strict=True)),
+            target_range=target_range,
+            receipt=self.receipt_,
+        )
 
     def _split(self, hypothesis: FloatArray) -> tuple[float, FloatArray]:
         """Return intercept and slopes over the scaled columns."""

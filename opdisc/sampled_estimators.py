@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import label_assumptions
 from opdisc.domains import Box, Domain
+from opdisc.linear_model_file import SavedLinearModel
 from opdisc.losses import FloatArray, LinearLoss
 from opdisc.mechanisms.tilted_draws import DrawProgress
 from opdisc.sampled_base import Range, SampledEstimator
@@ -180,6 +181,13 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, the public range, the receipt."""
+        check_is_fitted(self)
+        negative, positive = self.classes_.tolist()
+        start = float(self.intercept_[0])
+        return self._saved(self.coef_[0], start, (negative, positive), None)
+
     def __sklearn_tags__(self) -> Any:
         """Declare a binary classifier whose accuracy is limited by noise."""
         tags = super().__sklearn_tags__()
@@ -305,6 +313,13 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         middle, half = self._target_scale()
         return np.clip(scores, -1.0, 1.0) * half + middle
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, the public ranges, the receipt."""
+        check_is_fitted(self)
+        low, high = self._range(self.target_range, 1, "target")
+        bounds = (float(low[0]), float(high[0]))
+        return self._saved(self.coef_, self.intercept_, None, bounds)
 
     def _target_scale(self) -> tuple[float, float]:
         low, high = self._range(self.target_range, 1, "target")

@@ -17,6 +17,7 @@ from opdisc.convex.base import ConvexPublic, Rows
 from opdisc.convex.simplex import simplex_sampling
 from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
+from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import RowBounds, SquaredLoss
 from opdisc.privacy import PrivacyParams
 
@@ -143,6 +144,20 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """Return the mixture of each row's values, shape (n_samples,)."""
         check_is_fitted(self)
         return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: the mixture and its receipt."""
+        check_is_fitted(self)
+        return SavedLinearModel(
+            columns=column_names(len(self.coef_), getattr(self, "feature_names_in_", None)),
+            coefficients=tuple(self.coef_.tolist()),
+            intercept=0.0,
+            classes=None,
+            schema=None,
+            feature_range=None,
+            target_range=None,
+            receipt=self.receipt_,
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Declare that a mixture of the columns need not fit any target."""

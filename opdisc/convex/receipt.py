@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+
+from opdisc.errors import CalibrationError
+from opdisc.privacy import CalibrationStatus, Guarantee, NeighboringRelation, PrivacyParams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +90,40 @@ class ConvexReceipt:
         record["smoothness"] = self.smoothness if np.isfinite(self.smoothness) else None
         return record
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> ConvexReceipt:
+        """Return the receipt that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, unknown, or of the wrong type.
+        """
+        if not isinstance(record, Mapping) or set(record) != {f.name for f in fields(cls)}:
+            raise ValueError("a receipt must have exactly the fields of this version.")
+        values = dict(record)
+        try:
+            values["smoothness"] = (
+                math.inf if record["smoothness"] is None else values["smoothness"]
+            )
+            values["noise_scales"] = tuple(_amount(scale) for scale in record["noise_scales"])
+            values["settings"] = tuple((str(k), _amount(v)) for k, v in record["settings"].items())
+            values["versions"] = tuple((str(k), str(v)) for k, v in record["versions"].items())
+            values["conditions"] = tuple(str(text) for text in record["conditions"])
+            PrivacyParams(epsilon=record["epsilon"], delta=record["delta"])
+            Guarantee(record["guarantee"])
+            CalibrationStatus(record["calibration"])
+            NeighboringRelation(record["relation"])
+            for name in _AMOUNTS:
+                _amount(record[name])
+            for name in ("rows_per_unit", "n_rows"):
+                _count(record[name], optional=name == "n_rows")
+        except (TypeError, AttributeError, CalibrationError) as error:
+            raise ValueError("a receipt field has the wrong type or range.") from error
+        if not all(isinstance(record[name], str) for name in _TEXTS):
+            raise ValueError("a receipt's words must be text.")
+        return cls(**values)
+
     def __str__(self) -> str:
         """Return the receipt as lines that a reviewer can check one by one."""
         relation = self.relation.replace("_", "-")
@@ -110,3 +149,24 @@ class ConvexReceipt:
             ("not covered", "running time; anything published besides this model"),
         ]
         return "\n".join(f"{name + ':':<20}{text}" for name, text in lines)
+
+
+_AMOUNTS = (
+    *("delta_numerical", "row_norm", "row_maximum", "label_bound", "lipschitz", "release_grid"),
+)
+_TEXTS = (
+    *("mechanism", "theorem", "privacy_unit", "loss", "domain", "noise_law", "schema_digest"),
+)
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError("a receipt's amounts must be finite and not negative.")
+    return float(value)
+
+
+def _count(value: Any, *, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("a receipt's counts must be whole numbers.")

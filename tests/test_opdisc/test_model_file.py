@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opdisc.cells import canonical_text
 from opdisc.errors import ModelFileError, TableError
 from opdisc.estimators import PrivateScorecardClassifier
-from opdisc.model_file import SavedModel, _digest, load_model, save_model, spelled_classes
+from opdisc.model_file import SavedModel, model_digest, load_model, save_model, spelled_classes
 from opdisc.schema import Schema
 
 TABLE = pd.DataFrame({"age": ["25", "35", "61", "80"] * 10, "job": ["a", "b", "?", ""] * 10})
@@ -47,7 +47,7 @@ RECORD = MODEL.to_dict()
 def stored(path, record, *, sign=True):
     """Write a record, with the digest of whatever it holds now."""
     body = {k: v for k, v in record.items() if k != "sha256"}
-    digest = _digest(body) if sign else record["sha256"]
+    digest = model_digest(body) if sign else record["sha256"]
     path.write_text(json.dumps(body | {"sha256": digest}))
     return path
 

@@ -1,0 +1,247 @@
+"""Saved linear models: real weights, what rows they take, and the receipt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from opdisc.cells import parse_number
+from opdisc.convex.receipt import ConvexReceipt
+from opdisc.encoding import encode_features
+from opdisc.errors import ModelFileError, TableError
+from opdisc.mechanisms.sampled_receipt import SampledReceipt
+from opdisc.model_file import check_receipt, model_digest, spelled_classes
+from opdisc.schema import Schema
+
+FloatArray = NDArray[np.float64]
+Label = str | int | float | bool
+
+FORMAT = "opdisc-linear-model"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedLinearModel:
+    """Weights that predict a label or a number, and the promise that was kept.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Names of the columns that the coefficients weigh: of the encoding if there is a schema,
+        else of the raw table.
+    coefficients : tuple of float
+        One for each column.
+    intercept : float
+        Score of a row of zeros.
+    classes : (negative, positive) or None
+        Labels of a classifier; None for a regressor.
+    schema : Schema or None
+        The public facts that encode a row.
+    feature_range : tuple of (low, high), or None
+        Public range of each column; rows are clipped to it.
+    target_range : (low, high) or None
+        Public range of the target; predictions are clipped to it.
+    receipt : ConvexReceipt or SampledReceipt
+        The privacy statement of the release.
+
+    Raises
+    ------
+    ModelFileError
+        If the parts do not belong together.
+    """
+
+    columns: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    intercept: float
+    classes: tuple[Label, Label] | None
+    schema: Schema | None
+    feature_range: tuple[tuple[float, float], ...] | None
+    target_range: tuple[float, float] | None
+    receipt: ConvexReceipt | SampledReceipt
+
+    def __post_init__(self) -> None:
+        """Refuse parts that contradict each other."""
+        if len(self.columns) != len(self.coefficients) or not self.columns:
+            raise ModelFileError("a linear model must have one coefficient for each column.")
+        ranges = [*(self.feature_range or ()), *([self.target_range] if self.target_range else [])]
+        numbers = [*self.coefficients, self.intercept, *(end for pair in ranges for end in pair)]
+        if not all(math.isfinite(number) for number in numbers):
+            raise ModelFileError("a linear model must have finite numbers.")
+        if any(low >= high for low, high in ranges):
+            raise ModelFileError("a linear model's ranges must have their low end first.")
+        if self.feature_range is not None and len(self.feature_range) != len(self.columns):
+            raise ModelFileError("a linear model must have one range for each column.")
+        digest = "" if self.schema is None else self.schema.digest()
+        if self.receipt.schema_digest != digest:
+            raise ModelFileError("a model's receipt must be that of its schema.")
+        if self.schema is not None and (
+            self.columns != self.schema.column_names or self.classes != self.schema.classes
+        ):
+            raise ModelFileError("a model's columns and classes must be those of its schema.")
+
+    def scores(self, table: pd.DataFrame | ArrayLike) -> FloatArray:
+        """Return the score of each row, shape (n,).
+
+        Parameters
+        ----------
+        table : DataFrame, or array-like of shape (n, n_columns)
+            With a schema: a table that has its feature columns. Without: numbers, by column name
+            in a table, by position in an array.
+        """
+        if self.schema is not None:
+            if not isinstance(table, pd.DataFrame):
+                table = pd.DataFrame(np.asarray(table), columns=list(self.schema.columns))
+            values = encode_features(table, self.schema)[:, 1:].astype(np.float64)
+        elif isinstance(table, pd.DataFrame):
+            values = self._numbers(table)
+        else:
+            values = np.asarray(table, dtype=np.float64)
+            if values.ndim != 2 or values.shape[1] != len(self.columns):
+                raise TableError(f"the rows must have {len(self.columns)} columns.")
+        if self.feature_range is not None:
+            low, high = np.array(self.feature_range).T
+            values = np.clip(values, low, high)
+        return np.asarray(values @ np.array(self.coefficients) + self.intercept)
+
+    def _numbers(self, table: pd.DataFrame) -> FloatArray:
+        missing = [name for name in self.columns if name not in table.columns]
+        if missing:
+            raise TableError(f"the table must have a column '{missing[0]}'; the model weighs it.")
+        values = np.empty((len(table), len(self.columns)))
+        for j, name in enumerate(self.columns):
+            cells = table[name]
+            if cells.dtype == object or isinstance(cells.dtype, pd.StringDtype):
+                parsed = [parse_number(str(cell)) for cell in cells]
+                values[:, j] = [math.nan if number is None else number for number in parsed]
+            else:
+                values[:, j] = cells.to_numpy(dtype=np.float64, na_value=math.nan)
+        if not np.isfinite(values).all():
+            raise TableError("the columns that the model weighs must hold numbers; fill the gaps.")
+        return values
+
+    def predict(self, table: pd.DataFrame | ArrayLike) -> NDArray[Any]:
+        """Return the predicted label or number of each row, shape (n,)."""
+        scores = self.scores(table)
+        if self.classes is not None:
+            return np.asarray(np.array(self.classes, dtype=object)[(scores > 0).astype(int)])
+        return scores if self.target_range is None else np.clip(scores, *self.target_range)
+
+    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return predictions as a file should hold them: labels as the table spells them."""
+        if self.schema is None:
+            return np.array([_plain(value) for value in self.predict(table)], dtype=object)
+        spelled = np.array(spelled_classes(table, self.schema), dtype=object)
+        return np.asarray(spelled[(self.scores(table) > 0).astype(int)])
+
+    @property
+    def summary(self) -> str:
+        """The weights as a table in words."""
+        width = max(len(name) for name in (*self.columns, "start")) + 2
+        lines = [f"{'start':<{width}}{self.intercept:>12.6g}"]
+        lines += [
+            f"{name:<{width}}{weight:>12.6g}"
+            for name, weight in zip(self.columns, self.coefficients, strict=True)
+        ]
+        if self.classes is None:
+            lines.append("Prediction: the total.")
+        else:
+            negative, positive = self.classes
+            lines.append(f"Prediction: {positive} if the total is above 0, otherwise {negative}.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, with a digest over all of them."""
+        body = {
+            "format": FORMAT,
+            "version": VERSION,
+            "columns": list(self.columns),
+            "coefficients": list(self.coefficients),
+            "intercept": self.intercept,
+            "classes": None if self.classes is None else list(self.classes),
+            "schema": None if self.schema is None else self.schema.to_dict(),
+            "feature_range": None
+            if self.feature_range is None
+            else [list(pair) for pair in self.feature_range],
+            "target_range": None if self.target_range is None else list(self.target_range),
+            "receipt_kind": "sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
+            "receipt": self.receipt.to_dict(),
+        }
+        return {**body, "sha256": model_digest(body)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> SavedLinearModel:
+        """Return the model that :meth:`to_dict` wrote; its digest is checked by the caller.
+
+        Raises
+        ------
+        ValueError, LookupError, TypeError
+            If a field is missing, unknown, or of the wrong type.
+        """
+        known = {
+            *("format", "version", "columns", "coefficients", "intercept", "classes", "schema"),
+            *("feature_range", "target_range", "receipt_kind", "receipt"),
+        }
+        if set(record) != known or record["receipt_kind"] not in ("sampled", "convex"):
+            raise ValueError("a linear model must have exactly the fields of this version.")
+        receipt: ConvexReceipt | SampledReceipt
+        if record["receipt_kind"] == "convex":
+            receipt = ConvexReceipt.from_dict(record["receipt"])
+        else:
+            check_receipt(record["receipt"])
+            found = SampledReceipt.from_dict(record["receipt"])
+            assert isinstance(found, SampledReceipt)
+            receipt = found
+        ranges, target, classes = (
+            record[name] for name in ("feature_range", "target_range", "classes")
+        )
+        return cls(
+            columns=tuple(_text(name) for name in record["columns"]),
+            coefficients=tuple(_number(weight) for weight in record["coefficients"]),
+            intercept=_number(record["intercept"]),
+            classes=None if classes is None else _pair_of_labels(classes),
+            schema=None if record["schema"] is None else Schema.from_dict(record["schema"]),
+            feature_range=None if ranges is None else tuple(_pair(pair) for pair in ranges),
+            target_range=None if target is None else _pair(target),
+            receipt=receipt,
+        )
+
+
+def column_names(n_columns: int, names: Any) -> tuple[str, ...]:
+    """Return the raw columns' names, or x0, x1, ... where rows came without any."""
+    if names is None:
+        return tuple(f"x{j}" for j in range(n_columns))
+    return tuple(str(name) for name in names)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a name must be text.")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a weight must be a number.")
+    return float(value)
+
+
+def _pair(values: Any) -> tuple[float, float]:
+    low, high = values
+    return _number(low), _number(high)
+
+
+def _pair_of_labels(values: Any) -> tuple[Label, Label]:
+    negative, positive = values
+    if not all(isinstance(label, str | int | float | bool) for label in values):
+        raise ValueError("a label must be text or a number.")
+    return negative, positive
