@@ -49,7 +49,8 @@ _CAPTIONS = (
     (
         "regret",
         "What privacy costs on the training rows, beside the best scorecard of the same split "
-        "(lower is better). The scale is linear between -1 and 1 and logarithmic beyond; bars may end at the lower edge.",
+        "(lower is better). The scale is linear between -1 and 1 and logarithmic beyond; bars may "
+        "end at the lower edge.",
     ),
 )
 

@@ -102,8 +102,9 @@ def read_results(directory: Path) -> Results:
 
 
 def _settings(path: Path) -> Mapping[str, Any]:
+    text = _text(path)
     try:
-        record = json.loads(_text(path))
+        record = json.loads(text)
     except ValueError:
         record = None
     if not isinstance(record, dict):

@@ -85,7 +85,7 @@ def find_series(runs: pd.DataFrame) -> tuple[tuple[Series, ...], pd.DataFrame]:
     }
     suffixes = [
         ", ".join(_variant(name, row[name]) for name in varying[row["method"]])
-        for _, row in runs[["method", *_VARIANTS]].iterrows()
+        for row in runs[["method", *_VARIANTS]].to_dict("records")
     ]
     keyed = runs.assign(variant=suffixes)
     groups = list(keyed.groupby(["method", "variant"], sort=False))
@@ -136,11 +136,11 @@ def relation_text(relation: str | None) -> str:
     return "not stated" if not relation else str(relation).replace("_", "-")
 
 
-def _variant(name: str, value: object) -> str:
+def _variant(name: str, value: str | None) -> str:
     if name == "weight_bound":
-        return f"weights ±{value}" if value is not None else "default weights"
+        return "no weight bound" if pd.isna(value) else f"weights ±{value}"
     if name == "relation":
-        return relation_text(None if value is None else str(value))
+        return relation_text(None if pd.isna(value) else str(value))
     return str(value)
 
 
