@@ -1,4 +1,4 @@
-"""What ``opdisc compare`` was asked for: which comparisons, of which table, into which directory."""
+"""What ``opdisc compare`` was asked for: which comparisons, of which table, and where to."""
 
 from __future__ import annotations
 

@@ -6,12 +6,13 @@ import importlib
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opdisc.comparison.methods import ComparisonError
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.running import Backend, run_all
 from opdisc.comparison.runs import Row, package_versions, setting_of
@@ -119,7 +120,7 @@ def compare(
             left, setting_of(plan, source), source, backend=backend, jobs=jobs, cluster=cluster
         )
         try:
-            for row in rows:
+            for row in _received(rows):
                 store.append(row)
                 watcher.advance(row)
         except KeyboardInterrupt:
@@ -128,17 +129,30 @@ def compare(
         finally:
             rows.close()  # type: ignore[attr-defined]
         watcher.say("writing the results")
-        failed = store.write_csv()
-        written, complaint = _reported(directory, report) if store.done else (None, "")
+        finished, failed = store.write_csv()
+        written, complaint = _reported(directory, report) if finished else (None, "")
         return Outcome(
             directory=directory,
             planned=len(runs),
-            finished=len(store.done),
+            finished=finished,
             failed=failed,
             report=written,
             complaint=complaint,
             interrupted=interrupted,
         )
+
+
+def _received(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows; a backend that breaks down gets one sentence instead of its own many."""
+    try:
+        yield from rows
+    except OPDiscError:
+        raise
+    except Exception as error:
+        raise ComparisonError(
+            f"the workers were lost ({type(error).__name__}); every finished run is kept, so "
+            "continue with --resume, with fewer --jobs if memory was short."
+        ) from error
 
 
 def settings_of(source: Source, plan: Plan, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -175,6 +189,8 @@ def _reported(directory: Path, report: Reporter | None) -> tuple[Path | None, st
         if report is None:
             report = importlib.import_module("opdisc.report").write_report
         return report(directory), ""
+    except KeyboardInterrupt:
+        return None, "the runs are safe, but the report was interrupted."
     except OPDiscError as error:
         return None, f"the runs are safe, but no report was written: {error}"
     except Exception as error:

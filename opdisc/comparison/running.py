@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Literal, get_args
 
 import joblib
@@ -89,7 +90,20 @@ def run_all(
         parallel = joblib.Parallel(
             n_jobs=count, batch_size=1, return_as="generator_unordered", pre_dispatch="3*n_jobs"
         )
-        yield from stack.enter_context(closing(parallel(calls)))
+        # Not "yield from": that would end joblib's generator before this one can prepare.
+        for row in stack.enter_context(_ended_quietly(parallel(calls))):  # noqa: UP028
+            yield row
+
+
+@contextmanager
+def _ended_quietly(rows: Generator[Row, None, None]) -> Iterator[Iterator[Row]]:
+    """Close joblib's generator at the end, without its warning about what was not waited for."""
+    try:
+        yield rows
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows.close()
 
 
 @contextmanager

@@ -58,8 +58,8 @@ class Store:
         os.fsync(self._file.fileno())
         self.done.add(row["run_id"])
 
-    def write_csv(self) -> int:
-        """Write every row so far as ``runs.csv``, and return how many runs gave no model.
+    def write_csv(self) -> tuple[int, int]:
+        """Write every row so far as ``runs.csv``; return how many there are, and without a model.
 
         Objects and lists become JSON text.
         """
@@ -67,7 +67,7 @@ class Store:
         if rows:
             table = pd.DataFrame([{k: _cell(v) for k, v in row.items()} for row in rows])
             write_table(table.astype(object), self.directory / TABLE)
-        return sum(row["status"] != "ok" for row in rows)
+        return len(rows), sum(row["status"] != "ok" for row in rows)
 
 
 @contextmanager

@@ -308,7 +308,7 @@ def test_the_csv_has_the_same_rows(source, tmp_path):
     with open_store(tmp_path / "out", IDENTITY, resume=False) as store:
         for row in rows:
             store.append(row | {"parameters": {"a": [1, 2]}})
-        assert store.write_csv() == 2
+        assert store.write_csv() == (2, 2)
     table = pd.read_csv(tmp_path / "out" / "runs.csv")
     assert list(table.columns) == list(rows[0])
     assert list(table["run_id"]) == [row["run_id"] for row in rows]

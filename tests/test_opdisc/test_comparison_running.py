@@ -128,7 +128,7 @@ def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(so
         wait_until(lambda: rows_in(out) > seen, process)  # noqa: B023
         time.sleep(chance.uniform(0.0, 1.5))
         assert process.poll() is None, "it finished before it could be killed"
-        workers += group_members(process.pid)
+        workers += descendants(process.pid)
         process.kill()
         process.wait()
         assert rows_in(out) < len(planned)
@@ -170,6 +170,21 @@ def rows_in(out):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+def descendants(pid):
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+    found = [pid]
+    for known in found:
+        found += [child for child, parent in parents.items() if parent == known]
+    return found[1:]
+
+
 def wait_until(condition, process=None, seconds=120):
     deadline = time.monotonic() + seconds
     while not condition():
@@ -184,7 +199,8 @@ def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(source, tmp_path):
     plan = Plan(methods=("comparison_methods:waiting", "majority"), epsilons=(0.1, 1), repeats=40)
     process = command(plan, tmp_path / "out")
     wait_until(lambda: rows_in(tmp_path / "out") > 2, process)
-    workers = group_members(process.pid)
+    workers = descendants(process.pid)
+    assert len(workers) >= 4  # two workers, each with a child
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, told = process.communicate(timeout=120)
     assert process.returncode == 130
@@ -205,6 +221,25 @@ def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(source, tmp_path):
     outcome = json.loads(resumed.stdout)
     assert outcome["finished"] == outcome["runs"] == 120
     assert len({row["run_id"] for row in read_rows(tmp_path / "out")}) == 120
+
+
+@pytest.mark.slow
+def test_a_lost_worker_is_one_sentence_and_its_runs_are_resumed(source, tmp_path):
+    plan = Plan(methods=("comparison_methods:waiting",), epsilons=(0.1, 1.0), repeats=15)
+    process = command(plan, tmp_path / "out")
+    wait_until(lambda: rows_in(tmp_path / "out") > 2, process)
+    for pid in descendants(process.pid):
+        if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            break
+    else:
+        raise AssertionError("no worker found")
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 1, told.decode()
+    lines = [line for line in told.decode().splitlines() if line.startswith("error")]
+    assert len(lines) == 1 and "continue with --resume" in lines[0], told.decode()
+    assert command(plan, tmp_path / "out").wait(300) == 0
+    assert len(read_rows(tmp_path / "out")) == 30
 
 
 # --- clusters ---------------------------------------------------------------------------------
