@@ -14,6 +14,7 @@ from opdisc import __version__
 from opdisc.commands.audit import audit
 from opdisc.commands.budget import budget
 from opdisc.commands.compare import compare
+from opdisc.commands.datasets import datasets
 from opdisc.commands.oracles import oracles
 from opdisc.console import (
     CommandGroup,
@@ -185,54 +186,6 @@ def show(model: Path, as_json: bool) -> None:
 @cli.command(
     epilog="""\b
 Examples
-  opdisc datasets
-  opdisc datasets breast-cancer --out breast-cancer.csv
-"""
-)
-@click.argument("name", required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the table NAME as CSV.")
-@_JSON
-def datasets(name: str | None, out: Path | None, as_json: bool) -> None:
-    """List the known tables, or write the table NAME with --out."""
-    from opdisc.datasets import find_dataset, list_datasets, load_dataset
-
-    if name is not None and out is not None:
-        check_output(out)
-        table = load_dataset(name)
-        write_table(table, out)
-        if as_json:
-            print_json({"name": name, "rows": len(table), "out": str(out)})
-        else:
-            click.echo(f"{len(table):,} rows of {name} written to {out}")
-        return
-    if out is not None:
-        raise click.UsageError("--out needs the NAME of a table; 'opdisc datasets' lists them")
-    listings = [item for item in list_datasets() if name in (None, item.dataset.name)]
-    if not listings and name is not None:
-        find_dataset(name)
-    records = [
-        {
-            "name": item.dataset.name,
-            "status": item.status,
-            "path": None if item.path is None else str(item.path),
-            "title": item.dataset.title,
-            "source": item.dataset.source,
-            "obtain": item.dataset.obtain,
-        }
-        for item in listings
-    ]
-    if as_json:
-        print_json(records)
-        return
-    for record in records:
-        click.echo(f"{record['name']:<16}{record['status']:<18}{record['title']}")
-        if record["status"] == "missing":
-            click.echo(f"{'':<16}from {record['source']}: {record['obtain']}")
-
-
-@cli.command(
-    epilog="""\b
-Examples
   opdisc demo
   opdisc demo --epsilon 0.2 --weight-bound 2
 """
@@ -277,6 +230,7 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
 cli.add_command(audit)
 cli.add_command(budget)
 cli.add_command(compare)
+cli.add_command(datasets)
 cli.add_command(oracles)
 
 

@@ -12,6 +12,7 @@ from opdisc.datasets import (
     balanced_adult,
     find_dataset,
     list_datasets,
+    load_comparison_dataset,
     load_dataset,
     load_schema,
     schema_path,
@@ -199,3 +200,35 @@ def test_the_balanced_table_keeps_every_positive_and_draws_as_many_negatives():
         balanced_adult(adult.iloc[[0, 1, 4]])
     with pytest.raises(TableError, match="income-per-year"):
         balanced_adult(adult[["row"]])
+
+
+def test_a_schema_name_stands_for_its_table_and_the_census_is_balanced(tmp_path, monkeypatch):
+    table, schema = load_comparison_dataset("breast_cancer")
+    assert (len(table), schema) == (569, load_schema("breast-cancer"))
+    rows = "".join(f"{i},{'>50K' if i % 4 == 0 else '<=50K'}\n" for i in range(40))
+    (tmp_path / "adult.csv").write_text("age,income-per-year\n" + rows)
+    (tmp_path / "mammo.csv").write_text("Malignant\n1\n")
+    monkeypatch.setenv("OPDISC_DATA", str(tmp_path))
+    for name in ("adult-small", "adult_wide", "adult-wide31", "adult-n19"):
+        table, schema = load_comparison_dataset(name)
+        assert schema == load_schema(name)
+        assert table["income-per-year"].value_counts().to_dict() == {">50K": 10, "<=50K": 10}
+    assert load_comparison_dataset("mammo")[0]["Malignant"].tolist() == ["1"]
+    with pytest.raises(TableError, match="needs the file adult_binary.csv"):
+        load_comparison_dataset("adult-binary")
+    with pytest.raises(SchemaError, match="adult-small"):
+        load_comparison_dataset("nonsense")
+
+
+def test_the_columns_of_the_paper_ask_one_question_each():
+    schema = load_schema("adult-n19")
+    assert [attribute.column for attribute in schema.attributes] == [
+        "workclass",
+        "education",
+        "marital-status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+    ]
+    assert all(len(attribute.indices) == 1 for attribute in schema.attributes)
