@@ -60,19 +60,34 @@ class _Witness:
         return self.claim
 
 
-def small_problems(n_problems: int, seed: int = 0) -> Iterator[ZeroOneProblem]:
-    """Yield random problems small enough to list, of every kind, with both signs of counts."""
-    rng = np.random.default_rng(seed)
-    for index in range(n_problems):
+def small_problems(n_problems: int, seed: int = 0, *, first: int = 0) -> Iterator[ZeroOneProblem]:
+    """Yield random problems small enough to list, of every kind, with both signs of counts.
+
+    Parameters
+    ----------
+    n_problems : int
+        How many.
+    seed : int
+        Seed of the sequence.
+    first : int
+        Position in the sequence to begin at; each problem depends on its position only.
+    """
+    for index in range(first, first + n_problems):
         negative = (index // len(KINDS)) % 2 == 1
+        rng = np.random.default_rng([seed, index])
         yield random_problem(rng, KINDS[index % len(KINDS)], negative_counts=negative)
 
 
-def wide_problems(n_problems: int, seed: int = 0) -> Iterator[ZeroOneProblem]:
-    """Yield random problems of 20 to 38 coordinates and hundreds of points."""
-    rng = np.random.default_rng(seed)
-    for _ in range(n_problems):
-        yield wide_problem(rng)
+def wide_problems(n_problems: int, seed: int = 0, *, first: int = 0) -> Iterator[ZeroOneProblem]:
+    """Yield random problems of 20 to 38 coordinates and hundreds of points.
+
+    Parameters
+    ----------
+    n_problems, seed, first
+        As in :func:`small_problems`.
+    """
+    for index in range(first, first + n_problems):
+        yield wide_problem(np.random.default_rng([seed, index]))
 
 
 def compare_with_enumeration(

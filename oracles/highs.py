@@ -7,17 +7,18 @@ and what the remaining absolute gap may hide is taken off the bound before it is
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from oracles.errors import InvalidOption
 from oracles.formulation import formulate, formulation_limits
+from oracles.highs_watch import Watch
+from oracles.incumbent import find_incumbent, load_search
 from oracles.interface import SolveOptions
-from oracles.problem import Objective, ZeroOneProblem
+from oracles.problem import Hypothesis, Objective, ZeroOneProblem
 from oracles.program import Formulation
 from oracles.solution import Claim, Limit, Termination
 
@@ -26,8 +27,6 @@ TOLERANCE = 1e-9
 
 FLOAT_GAP = 1e-7
 """Absolute gap, in rows, at which a problem without a lattice counts as solved."""
-
-_SECONDS_BETWEEN_REPORTS = 0.1
 
 STATUS = {
     "kNotset": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -85,8 +84,10 @@ class HighsOracle:
 
     Parameters
     ----------
-    formulation : {"aggregated", "per-row"}
+    formulation : {"ordered", "aggregated", "per-row"}
         The encoding, see :func:`oracles.formulation.formulate`.
+    warm_start : bool
+        Whether HiGHS is given a hypothesis found by local search, where the grid is large.
 
     Notes
     -----
@@ -107,8 +108,9 @@ class HighsOracle:
     name = "highs"
     integer_arithmetic = False
 
-    def __init__(self, formulation: str = "aggregated") -> None:
+    def __init__(self, formulation: str = "ordered", warm_start: bool = True) -> None:
         self.formulation = formulation
+        self.warm_start = warm_start
         self.requirement = "needs a smaller problem"
 
     def supports(self, problem: ZeroOneProblem) -> bool:
@@ -119,11 +121,22 @@ class HighsOracle:
         return reason is None
 
     def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
-        """Minimise with HiGHS."""
+        """Minimise with HiGHS.
+
+        On a machine's first call the local search is compiled; a time limit starts after that.
+        """
+        starting = self.warm_start and self.formulation != "per-row"
+        if starting:
+            load_search(problem)
         started = time.perf_counter()
+        deadline = None if options.time_limit is None else started + options.time_limit
         program = formulate(problem, self.formulation, tolerance=TOLERANCE)
         model = _model(program, highs_options(problem, options))
-        watch = _Watch(options, started)
+        start = None
+        if starting:
+            start = find_incumbent(problem, options.seed, deadline=deadline)
+            _start_from(model, program, start)
+        watch = Watch(options, started)
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - started)
             _set(model, "time_limit", max(left, 0.0))
@@ -133,58 +146,8 @@ class HighsOracle:
                 _run(model)
             finally:
                 model.cbMipInterrupt -= watch
-        return _claim(problem, program, model, stopping_gap(problem, options.absolute_gap))
-
-
-class _Watch:
-    """Forwards progress, and carries exceptions safely past the solver's own frames."""
-
-    def __init__(self, options: SolveOptions, started: float) -> None:
-        self._progress = options.progress
-        self._started = started
-        self._last = -math.inf
-        self._error: BaseException | None = None
-
-    def __call__(self, event: Any) -> None:
-        """Report, or stop the solver if something was raised; never raise through it."""
-        try:
-            self._report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
-        except BaseException as error:  # raised again in deferring_interrupts
-            self._error = self._error or error
-        if self._error is not None:
-            event.interrupt()
-
-    def _report(self, incumbent: float, bound: float) -> None:
-        now = time.perf_counter()
-        due = now - self._last >= _SECONDS_BETWEEN_REPORTS
-        if self._progress is None or self._error is not None or not due:
-            return
-        self._last = now
-        known = incumbent if math.isfinite(incumbent) else None
-        self._progress(known, bound, now - self._started)
-
-    @contextmanager
-    def deferring_interrupts(self) -> Iterator[None]:
-        """Let Ctrl-C stop the solver at its next callback, and raise it afterwards.
-
-        A handler of the application's own is left in place.
-        """
-        ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if ours:
-            signal.signal(signal.SIGINT, self._remember_interrupt)
-        try:
-            yield
-        finally:
-            if ours:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self._error is not None:
-            raise self._error
-
-    def _remember_interrupt(self, *_: Any) -> None:
-        self._error = KeyboardInterrupt()
+        gap = stopping_gap(problem, options.absolute_gap)
+        return _with_incumbent(problem, _claim(problem, program, model, gap), start)
 
 
 def _set(model: Any, option: str, value: Any) -> None:
@@ -218,6 +181,23 @@ def _model(program: Formulation, options: dict[str, Any]) -> Any:
     return model
 
 
+def _start_from(model: Any, program: Formulation, hypothesis: Hypothesis | None) -> None:
+    """Give HiGHS the choices of a hypothesis; everything else follows from them."""
+    import highspy
+
+    if hypothesis is None:
+        return
+    columns = [column for group in program.choices for column in group]
+    chosen = [
+        float(value == weight)
+        for allowed, weight in zip(program.values, hypothesis, strict=True)
+        for value in allowed
+    ]
+    status = model.setSolution(len(columns), np.array(columns, np.int32), np.array(chosen))
+    if status == highspy.HighsStatus.kError:
+        raise InvalidOption("HiGHS must accept the hypothesis to start from, it rejected it.")
+
+
 def _run(model: Any) -> None:
     """Run, making a new thread pool if an earlier solve left one of another size."""
     import highspy
@@ -249,6 +229,19 @@ def _claim(problem: ZeroOneProblem, program: Formulation, model: Any, gap: float
         termination=termination,
         limit=limit,
         nodes=int(info.mip_node_count) if info.mip_node_count >= 0 else None,
+    )
+
+
+def _with_incumbent(problem: ZeroOneProblem, claim: Claim, incumbent: Hypothesis | None) -> Claim:
+    """Fall back on the hypothesis the solver was given where it ended with none."""
+    if claim.hypothesis is not None or incumbent is None or claim.limit is Limit.NUMERICAL:
+        return claim
+    # The bound stays as it is: one above this objective is a contradiction for solve to refuse.
+    return replace(
+        claim,
+        hypothesis=incumbent,
+        objective=problem.objective(incumbent),
+        termination=Termination.FEASIBLE,
     )
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ENUMERATION_LIMIT = 10_000_000
 """Largest box (grid assignments) that ``enumeration`` takes."""
 
+AUTOMATIC_ENUMERATION = 1_000_000
+"""Largest box that ``"auto"`` gives to it: beyond, branch and bound is the faster one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleEntry:
@@ -238,10 +241,30 @@ def oracle_versions(name: str) -> dict[str, str]:
 
 
 def choose_oracle(problem: ZeroOneProblem) -> str:
-    """Return the name that ``"auto"`` stands for; depends on the grid only, not on the points."""
-    if problem.grid.n_assignments <= ENUMERATION_LIMIT:
+    """Return the name that ``"auto"`` stands for.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        Of it, only the grid and the lattice of the perturbation are looked at, never the points.
+
+    Returns
+    -------
+    str
+        ``enumeration`` for grids of at most :data:`AUTOMATIC_ENUMERATION` assignments; beyond, an
+        installed oracle with integer arithmetic where the objective is on a lattice
+        (``branch-and-bound``, else ``cp-sat``); else ``enumeration`` up to its own limit, and
+        ``highs``. The first two always end with a proof, so that no other oracle has to take
+        over. To give another one the first try, name it: ``"cp-sat then branch-and-bound"``.
+    """
+    size, installed = problem.grid.n_assignments, available_oracles()
+    if size <= AUTOMATIC_ENUMERATION:
         return "enumeration"
-    return "branch-and-bound" if "branch-and-bound" in available_oracles() else "highs"
+    if problem.is_exact:
+        for name in ("branch-and-bound", "cp-sat"):
+            if name in installed:
+                return name
+    return "enumeration" if size <= ENUMERATION_LIMIT else "highs"
 
 
 def _load(target: str | Callable[..., Oracle], **settings: Any) -> Oracle:

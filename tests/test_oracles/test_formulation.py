@@ -47,7 +47,7 @@ def test_every_hypothesis_costs_its_objective(formulation, kind):
     rng = np.random.default_rng(5)
     checked = 0
     while checked < 60:
-        problem = random_problem(rng, kind, negative_counts=formulation == "aggregated")
+        problem = random_problem(rng, kind, negative_counts=formulation != "per-row")
         objectives = brute_force(problem)
         program = formulate(problem, formulation)
         chosen = list(objectives)[:: 1 + len(objectives) // 12]
@@ -60,7 +60,7 @@ def test_every_hypothesis_costs_its_objective(formulation, kind):
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.problems(max_points=4))
 def test_any_problem_is_encoded_right(problem):
-    program = formulate(problem)
+    program = formulate(problem, "ordered")
     objectives = brute_force(problem)
     for hypothesis in list(objectives)[:: 1 + len(objectives) // 4]:
         expected = problem.objective(hypothesis) * problem.unit
@@ -152,7 +152,9 @@ def test_lattices_too_fine_are_refused():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(FormulationError, match="must be one of aggregated, per-row, got 'dense'"):
+    with pytest.raises(
+        FormulationError, match="must be one of aggregated, ordered, per-row, got 'dense'"
+    ):
         formulate(points_only([[1]], [1], [0]), "dense")
 
 

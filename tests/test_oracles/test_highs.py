@@ -11,6 +11,8 @@ import pytest
 import oracles
 from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
 from oracles.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.incumbent import find_incumbent
+from oracles.sample_problems import wide_problem
 
 highspy = pytest.importorskip("highspy")
 
@@ -30,7 +32,7 @@ def test_only_optimal_reads_as_optimal():
     assert all(limit is not None for name, (_, limit) in STATUS.items() if name != "kOptimal")
 
 
-@pytest.mark.parametrize("formulation", ["aggregated", "per-row"])
+@pytest.mark.parametrize("formulation", ["aggregated", "ordered", "per-row"])
 def test_a_time_limit_never_reads_as_optimal(formulation):
     claim = HighsOracle(formulation).solve(hard(), SolveOptions(time_limit=0.3))
     assert claim.termination is not Termination.OPTIMAL
@@ -56,8 +58,8 @@ def test_thread_counts_can_change_within_a_process():
 
 def test_progress_is_in_rows_and_ordered():
     reports = []
-    problem = hard()
-    options = SolveOptions(time_limit=1.0, progress=lambda *report: reports.append(report))
+    problem = instances.too_hard(n_rows=300)
+    options = SolveOptions(time_limit=2.0, progress=lambda *report: reports.append(report))
     HighsOracle().solve(problem, options)
     assert reports
     seconds = [report[2] for report in reports]
@@ -128,3 +130,59 @@ def test_a_fine_lattice_is_resolved():
 def test_certificates_say_that_the_bound_is_floating_point():
     problem, _ = instances.exclusive_or()
     assert not oracles.solve(problem, "highs").certificate.integer_arithmetic
+
+
+def wide():
+    return wide_problem(np.random.default_rng(5))
+
+
+def test_a_start_is_looked_for_on_large_grids_only():
+    pytest.importorskip("numba")
+    problem, _ = instances.exclusive_or()
+    assert find_incumbent(problem) is None
+    found = find_incumbent(wide(), seed=3)
+    assert found == find_incumbent(wide(), seed=3), "same inputs, same hypothesis"
+    assert wide().grid.contains(found)
+    assert wide().objective(found) < min(wide().objective((a,) + (0,) * 31) for a in (-1, 0, 1))
+
+
+def test_a_start_in_a_norm_budget_is_in_the_grid():
+    pytest.importorskip("numba")
+    base = wide()
+    d = base.n_features
+    problem = ZeroOneProblem(
+        points=base.points,
+        positives=base.positives,
+        negatives=base.negatives,
+        grid=WeightGrid.box(d, 1, norm_budget=3),
+    )
+    assert problem.grid.contains(find_incumbent(problem))
+
+
+def test_tables_off_the_lattice_have_no_start():
+    tables = oracles.Perturbation.separable([[0.5, 0.0, 0.1]] * 32, unit=None)
+    assert find_incumbent(wide().with_perturbation(tables)) is None
+
+
+def test_the_start_is_the_answer_where_the_limit_comes_first():
+    pytest.importorskip("numba")
+    claim = HighsOracle().solve(wide(), SolveOptions(time_limit=1e-3))
+    assert claim.termination is Termination.FEASIBLE and claim.limit is Limit.TIME
+    assert wide().grid.contains(claim.hypothesis)
+    assert claim.dual_bound < claim.objective == wide().objective(claim.hypothesis)
+
+
+def test_a_rejected_start_is_an_error(monkeypatch):
+    monkeypatch.setattr(highspy.Highs, "setSolution", lambda *_: highspy.HighsStatus.kError)
+    monkeypatch.setattr("oracles.highs.find_incumbent", lambda *_, **__: (0, 0, 1))
+    problem, _ = instances.exclusive_or()
+    with pytest.raises(InvalidOption, match="the hypothesis to start from"):
+        HighsOracle().solve(problem, SolveOptions())
+
+
+def test_a_bad_start_does_not_spoil_the_answer(monkeypatch):
+    problem, optimum = instances.exclusive_or()
+    for start in ((1, 1, 1), (-1, -1, 0)):
+        monkeypatch.setattr("oracles.highs.find_incumbent", lambda *_, s=start, **__: s)
+        certificate = oracles.solve(problem, "highs").certificate
+        assert certificate.primal_bound == optimum and certificate.proves_optimal

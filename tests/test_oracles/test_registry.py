@@ -78,3 +78,37 @@ def test_auto_depends_on_the_grid_only():
 
     assert chosen(3, [[1, 1, 1]]) == chosen(3, [[0, 0, 0]] * 50) == "enumeration"
     assert chosen(30, [[1] * 30]) != "enumeration"
+
+
+def test_auto_needs_a_lattice_for_integer_oracles(monkeypatch):
+    def chosen(n_features, bound, unit):
+        grid = WeightGrid.box(n_features, bound)
+        table = [[0] * (2 * bound + 1)] * n_features
+        problem = ZeroOneProblem(
+            points=[[1] * n_features],
+            positives=[1],
+            negatives=[0],
+            grid=grid,
+            perturbation=oracles.Perturbation.separable(table, unit=unit),
+        )
+        return registry.choose_oracle(problem)
+
+    everything = ("enumeration", "branch-and-bound", "highs", "cp-sat")
+    monkeypatch.setattr(registry, "available_oracles", lambda: everything)
+    assert chosen(8, 2, 0.5) == chosen(8, 2, None) == "enumeration"
+    assert chosen(8, 3, 0.5) == "branch-and-bound"  # 7**8 = 5,764,801
+    assert chosen(8, 3, None) == "enumeration"
+    assert chosen(30, 1, 0.5) == "branch-and-bound" and chosen(30, 1, None) == "highs"
+    monkeypatch.setattr(registry, "available_oracles", lambda: ("enumeration", "highs", "cp-sat"))
+    assert chosen(30, 1, 0.5) == "cp-sat"
+    monkeypatch.setattr(registry, "available_oracles", lambda: ("enumeration", "highs"))
+    assert chosen(30, 1, 0.5) == "highs"
+
+
+def test_what_auto_chooses_can_solve_it():
+    grid = WeightGrid.box(16, 1)
+    problem = ZeroOneProblem(points=[[1] * 16], positives=[1], negatives=[0], grid=grid)
+    assert oracles.solve(problem).certificate.proves_optimal
+    table = oracles.Perturbation.separable([[0.25, 0.0, 0.5]] * 16, unit=None)
+    solution = oracles.solve(problem.with_perturbation(table))
+    assert solution.hypothesis == (1,) * 16 and solution.certificate.proves_optimal
