@@ -14,6 +14,9 @@ import pytest
 
 from opdisc.comparison import peer_worker, peers
 from opdisc.comparison.methods import ComparisonError, Task, registry
+from opdisc.comparison.plan import Plan, runs_of
+from opdisc.comparison.runs import execute, setting_of
+from opdisc.comparison.source import Source
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
 
@@ -206,6 +209,22 @@ def test_a_failure_and_a_leak_warning_become_errors(stand_in):
         peers.fit_peer(peers.PEERS[0], _task(epsilon=60.0))
     with pytest.raises(ComparisonError, match="warned of a privacy leak"):
         peers.fit_peer(peers.PEERS[1], _task())
+
+
+def test_a_peers_row_has_its_own_seconds_versions_and_conditions(stand_in):
+    plan = Plan(
+        methods=("diffprivlib-logistic", "diffprivlib-naive-bayes"),
+        epsilons=(1.0,),
+        repeats=1,
+        peers=sys.executable,
+    )
+    source = Source(dataset="peers", table=_table(), schema=SCHEMA)
+    good, bad = (execute(run, setting_of(plan, source), source) for run in runs_of(plan))
+    assert good["status"] == "ok" and good["test_accuracy"] > 0.8
+    assert good["seconds"] == good["parameters"]["fit_seconds"]
+    assert good["versions"]["diffprivlib"] == "0"
+    assert (good["guarantee"], good["label"], good["delta"]) == ("CONDITIONAL", "published", 0.0)
+    assert bad["status"] == "failed" and "privacy leak" in bad["error"]
 
 
 @pytest.mark.slow
