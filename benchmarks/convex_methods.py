@@ -132,7 +132,7 @@ def _batches(n: int) -> BatchPlan:
 
 
 def _single(n: int) -> BatchPlan:
-    return BatchPlan(batch=1, steps=10 * n, sampling="fixed")
+    return BatchPlan(batch=1, steps=2 * n, sampling="fixed")
 
 
 def _epochs(n: int, doubling: bool) -> SVRGPlan:

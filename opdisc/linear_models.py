@@ -283,32 +283,6 @@ class PrivateLogisticRegression(_PrivateLinearClassifier):
     'CONDITIONAL'
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        mechanism: str = "auto",
-        data_norm: float | None = None,
-        schema: SchemaLike | None = None,
-        relation: str = "replace_one",
-        ridge: float | None = None,
-        rows_guess: int | None = None,
-        ledger: Ledger | str | PathLike[str] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta,
-            mechanism,
-            data_norm,
-            schema,
-            relation,
-            ridge,
-            rows_guess,
-            ledger,
-            random_state,
-        )
-
     def _loss(self) -> LinearLoss:
         return LogisticLoss()
 

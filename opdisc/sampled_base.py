@@ -29,26 +29,47 @@ Range = tuple[ArrayLike, ArrayLike]
 
 
 class SampledEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the classifier and the regressor share: ranges, domain, mechanism, release."""
+    """What the classifier and the regressor share: arguments, ranges, domain, release."""
 
-    feature_range: Range | None
-    epsilon: float
-    delta: float | None
-    loss: str | LinearLoss
-    domain: str | Domain
-    radius: float
-    fit_intercept: bool
-    relation: str
-    planned_rows: int | None
-    oracle: str | RealOracle
-    allowance: float | None
-    most_draws: int
-    n_jobs: int
-    backend: str
-    progress: DrawProgress | None
-    ledger: Ledger | str | PathLike[str] | None
-    random_state: int | np.random.RandomState | None
     receipt_: SampledReceipt
+
+    def __init__(
+        self,
+        feature_range: Range | None = None,
+        loss: str | LinearLoss = "hinge",
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: str | Domain = "box",
+        radius: float = 1.0,
+        fit_intercept: bool = True,
+        relation: str = "replace_one",
+        planned_rows: int | None = None,
+        oracle: str | RealOracle = "auto",
+        allowance: float | None = None,
+        most_draws: int = 10_000,
+        n_jobs: int = 1,
+        backend: str = "sequential",
+        progress: DrawProgress | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.feature_range = feature_range
+        self.loss = loss
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.relation = relation
+        self.planned_rows = planned_rows
+        self.oracle = oracle
+        self.allowance = allowance
+        self.most_draws = most_draws
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.progress = progress
+        self.ledger = ledger
+        self.random_state = random_state
 
     def _forget(self) -> None:
         """Drop the last fit, so that a refused one cannot be mistaken for it."""

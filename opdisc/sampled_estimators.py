@@ -94,44 +94,6 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
     'CONDITIONAL'
     """
 
-    def __init__(
-        self,
-        feature_range: Range | None = None,
-        loss: str | LinearLoss = "hinge",
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        domain: str | Domain = "box",
-        radius: float = 1.0,
-        fit_intercept: bool = True,
-        relation: str = "replace_one",
-        planned_rows: int | None = None,
-        oracle: str | RealOracle = "auto",
-        allowance: float | None = None,
-        most_draws: int = 10_000,
-        n_jobs: int = 1,
-        backend: str = "sequential",
-        progress: DrawProgress | None = None,
-        ledger: Ledger | str | PathLike[str] | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.feature_range = feature_range
-        self.loss = loss
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.planned_rows = planned_rows
-        self.oracle = oracle
-        self.allowance = allowance
-        self.most_draws = most_draws
-        self.n_jobs = n_jobs
-        self.backend = backend
-        self.progress = progress
-        self.ledger = ledger
-        self.random_state = random_state
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn weights.
 
@@ -257,24 +219,26 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.feature_range = feature_range
+        super().__init__(
+            feature_range,
+            loss,
+            epsilon,
+            delta,
+            domain,
+            radius,
+            fit_intercept,
+            relation,
+            planned_rows,
+            oracle,
+            allowance,
+            most_draws,
+            n_jobs,
+            backend,
+            progress,
+            ledger,
+            random_state,
+        )
         self.target_range = target_range
-        self.loss = loss
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.radius = radius
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.planned_rows = planned_rows
-        self.oracle = oracle
-        self.allowance = allowance
-        self.most_draws = most_draws
-        self.n_jobs = n_jobs
-        self.backend = backend
-        self.progress = progress
-        self.ledger = ledger
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn weights.
