@@ -54,7 +54,7 @@ class Peer:
     settings : mapping
         Fixed public settings, JSON types.
     per_epsilon : mapping
-        Settings that are proportional to epsilon, and their values at epsilon 1.
+        Settings that are powers of epsilon: each name's value at epsilon 1, and the exponent.
     theorem : str
         What its authors rest on.
     conditions : tuple of str
@@ -71,12 +71,12 @@ class Peer:
     theorem: str
     conditions: tuple[str, ...]
     needs_delta: bool = False
-    per_epsilon: Mapping[str, float] = field(default_factory=dict)
+    per_epsilon: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def settings_at(self, epsilon: float) -> dict[str, Any]:
         """Return the settings for an epsilon; they depend on nothing else."""
-        scaled = {name: value * epsilon for name, value in self.per_epsilon.items()}
-        return {**self.settings, **scaled}
+        powers = self.per_epsilon.items()
+        return {**self.settings, **{name: at * epsilon**power for name, (at, power) in powers}}
 
 
 _PEER_WORD = "the peer's own proof, code and floating-point noise are right; none was checked here"
@@ -90,7 +90,7 @@ PEERS = (
         summary="Objective perturbation of diffprivlib, on rows scaled publicly to norm 1.",
         form="unit rows",
         settings={"data_norm": 1.0, "fit_intercept": False, "max_iter": 1000},
-        per_epsilon={"C": 0.1},
+        per_epsilon={"C": (0.1, 1.5)},
         theorem="Chaudhuri, Monteleoni, Sarwate (2011), Algorithm 2",
         conditions=(
             _PEER_WORD,

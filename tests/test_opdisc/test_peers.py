@@ -197,6 +197,7 @@ def test_a_fitted_peer_predicts_any_rows_and_ends_with_its_handle(stand_in):
     assert fitted.guarantee == "CONDITIONAL" and fitted.receipt is None
     assert any("replace-one" in condition for condition in fitted.conditions)
     assert fitted.parameters["C"] == pytest.approx(0.1)
+    assert peers.PEERS[0].settings_at(0.25)["C"] == pytest.approx(0.0125)
     assert 0 <= fitted.parameters["fit_seconds"] < 60
     process = fitted.scores.__closure__
     held = next(c.cell_contents for c in process if isinstance(c.cell_contents, peers.PeerProcess))
