@@ -34,14 +34,26 @@ def parse_relation(name: str) -> NeighboringRelation:
         raise CalibrationError(f"relation must be one of {known}, got {name!r}.") from None
 
 
-def parse_weight_bound(bound: int) -> int:
+def parse_weight_bound(bound: object) -> int:
     """Return an integer bound of a scorecard that a person could add up."""
-    is_integer = isinstance(bound, int | np.integer) and not isinstance(bound, bool)
-    if not is_integer or not 1 <= bound <= LARGEST_WEIGHT_BOUND:
+    if (
+        isinstance(bound, bool)
+        or not isinstance(bound, int | np.integer)
+        or not 1 <= int(bound) <= LARGEST_WEIGHT_BOUND
+    ):
         raise CalibrationError(
             f"weight_bound must be an integer from 1 to {LARGEST_WEIGHT_BOUND:,}, got {bound!r}."
         )
     return int(bound)
+
+
+def parse_automatic_bound(bound: int | str) -> int | None:
+    """Return an integer bound, or None for "auto"."""
+    if isinstance(bound, str):
+        if bound == "auto":
+            return None
+        raise CalibrationError(f"weight_bound must be an integer or 'auto', got {bound!r}.")
+    return parse_weight_bound(bound)
 
 
 def parse_schema(schema: SchemaLike) -> Schema:

@@ -18,6 +18,7 @@ from opdisc.commands.datasets import datasets
 from opdisc.commands.oracles import oracles
 from opdisc.console import (
     CommandGroup,
+    WeightBound,
     print_json,
     print_text,
     progress_steps,
@@ -34,6 +35,17 @@ from opdisc.tables import check_output, read_table, table_text, write_table
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _RELATIONS = [member.value for member in NeighboringRelation]
 _PREDICTION = "prediction"
+_WEIGHT_BOUND = click.option(
+    "--weight-bound",
+    type=WeightBound(),
+    default=1,
+    show_default=True,
+    help="Largest points, or auto: as large as costs little in predicted errors.",
+)
+_NORM_BUDGET = click.option("--norm-budget", type=int, help="Largest squared norm of the points.")
+_MAX_NONZERO = click.option(
+    "--max-nonzero", type=int, help="Most points other than 0, the start included (-1..1 only)."
+)
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
@@ -66,9 +78,17 @@ Examples
 @click.option("--mechanism", default="auto", show_default=True, help=", ".join(MECHANISMS) + ".")
 @click.option("--noise", default="l2-laplace", show_default=True, help=_NOISE_HELP)
 @click.option("--oracle", default="auto", show_default=True, help="See 'opdisc oracles'.")
-@click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@_WEIGHT_BOUND
+@_NORM_BUDGET
+@_MAX_NONZERO
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
+@click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
+@click.option(
+    "--progress",
+    is_flag=True,
+    help="Show how a long search or draw goes. Depends on the rows: not private, never publish.",
+)
 @click.option("--ledger", type=click.Path(path_type=Path), help="Record the budget in this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @_JSON
@@ -87,6 +107,8 @@ def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: A
         step("reading the table")
         table = read_table(data)
         step("learning the scorecard")
+        if arguments.pop("progress"):
+            arguments["progress"] = lambda text: step(text, advance=False)
         model = learn_model(table, schema, **arguments)
         step("saving the model")
         try:
@@ -109,7 +131,9 @@ Example
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
 @click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
-@click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@_WEIGHT_BOUND
+@_NORM_BUDGET
+@_MAX_NONZERO
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
 def plan(data: Path, as_json: bool, **arguments: Any) -> None:
@@ -128,6 +152,8 @@ def plan(data: Path, as_json: bool, **arguments: Any) -> None:
         chosen = " (automatic choice)" if item.automatic else ""
         text = item.reason if item.prediction is None else str(item.prediction)
         lines.append(f"{item.mechanism}{chosen}: {text}")
+        if item.reason and item.prediction is not None:
+            lines.append(f"  {'chosen because ' if item.automatic else ''}{item.reason}")
     print_text("\n".join(lines) + "\n")
 
 

@@ -29,8 +29,8 @@ _PATIENCE = 2.0
 class Steps(Protocol):
     """Called at the start of each step of a long command."""
 
-    def __call__(self, description: str) -> None:
-        """Announce the next step."""
+    def __call__(self, description: str, *, advance: bool = True) -> None:
+        """Announce the next step, or say more about this one."""
         ...
 
 
@@ -38,7 +38,8 @@ class Steps(Protocol):
 def progress_steps(total: int) -> Iterator[Steps]:
     """Show a bar with elapsed time on the terminal's error stream; nothing when piped.
 
-    The bar counts steps and seconds only: bounds and objectives depend on the private rows.
+    The bar itself counts steps and seconds only. Bounds, objectives and acceptance depend on the
+    private rows: they are shown only where a user asked for them, and labelled as such.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     # Asked of the stream itself: rich takes a pipe for a terminal where FORCE_COLOR is set.
@@ -47,9 +48,9 @@ def progress_steps(total: int) -> Iterator[Steps]:
         task = bar.add_task("", total=total)
         started = False
 
-        def step(description: str) -> None:
+        def step(description: str, *, advance: bool = True) -> None:
             nonlocal started
-            bar.update(task, description=description, advance=1 if started else 0)
+            bar.update(task, description=description, advance=1 if started and advance else 0)
             started = True
 
         yield step
@@ -72,6 +73,18 @@ def print_text(text: str) -> None:
     while rest:
         rest = rest[stream.write(rest) :]
     stream.flush()
+
+
+class WeightBound(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Return the number, or "auto"."""
+        return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
 
 
 class CommandGroup(click.Group):

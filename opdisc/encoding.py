@@ -17,6 +17,7 @@ import pandas as pd
 
 from opdisc.cells import canonical_text, read_numbers, read_texts
 from opdisc.errors import TableError
+from opdisc.exclusive import exclusive_positions
 from opdisc.features import CategoryFeature, Feature, ThresholdFeature
 from opdisc.schema import Schema
 
@@ -100,6 +101,10 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
             out[:, block] = _encode_categories(cells, feature, schema.missing_values)
         else:
             out[:, block] = _encode_numbers(cells, feature, schema.missing_values)
+    for positions in exclusive_positions(schema.exclusive, schema.features):
+        columns = list(positions)
+        earlier = np.cumsum(out[:, columns], axis=1) - out[:, columns]
+        out[:, columns] *= earlier == 0
     return out
 
 

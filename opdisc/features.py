@@ -1,11 +1,11 @@
 """Declared features: how one raw column becomes 0/1 columns, from public facts alone."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from opdisc.cells import canonical_text, format_number, plain_number
+from opdisc.categories import Category, read_category
+from opdisc.cells import format_number, plain_number
 from opdisc.checks import (
     as_tuple,
     check_keys,
@@ -17,31 +17,7 @@ from opdisc.checks import (
 from opdisc.errors import SchemaError
 
 Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
-    """One declared category: a display name and the cell values that belong to it.
-
-    Parameters
-    ----------
-    name : str
-        Name shown on a scorecard.
-    values : tuple of str
-        Cell values (compared by :func:`opdisc.cells.canonical_text`), at least one, all distinct.
-    """
-
-    name: str
-    values: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """Canonicalise and validate."""
-        check_name(self.name, "a category name")
-        values = tuple(_category_value(value) for value in as_tuple(self.values, "values"))
-        if not values:
-            raise SchemaError(f"a category needs at least one value, but {self.name!r} has none")
-        refuse_repeats(values, f"values of category {self.name!r}")
-        object.__setattr__(self, "values", values)
+Sign: TypeAlias = Literal["positive", "negative"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +34,20 @@ class ThresholdFeature:
         Public bounds to which numbers are clipped; thresholds lie in (low, high].
     names : tuple of str
         Display names, one per threshold; empty for "column >= t".
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
     """
 
     column: str
     thresholds: tuple[float, ...]
     range: tuple[float, float] | None = None
     names: tuple[str, ...] = ()
+    sign: Sign | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
         cuts = tuple(self._number(t) for t in as_tuple(self.thresholds, "thresholds"))
         if not cuts:
             raise SchemaError(f"{self.column!r} needs at least one threshold, but has none")
@@ -98,7 +78,7 @@ class ThresholdFeature:
         }
         if self.range is not None:
             out["range"] = [plain_number(bound) for bound in self.range]
-        return out | ({"names": list(self.names)} if self.names else {})
+        return out | _options(names=list(self.names), sign=self.sign)
 
     def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
         bounds = tuple(self._number(bound) for bound in as_tuple(self.range, "range"))
@@ -129,20 +109,24 @@ class CategoryFeature:
         Name of the category which a missing cell counts as; None encodes it to all zeros.
     names : tuple of str
         Display names, one per category; empty for "column = category".
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
     """
 
     column: str
     categories: tuple[Category, ...]
     missing: str | None = None
     names: tuple[str, ...] = ()
+    sign: Sign | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
         check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
         categories = as_tuple(self.categories, "categories")
         if not categories:
             raise SchemaError(f"{self.column!r} needs at least one category, but has none")
-        checked = tuple(_category(entry, self.column) for entry in categories)
+        checked = tuple(read_category(entry, self.column) for entry in categories)
         refuse_repeats((c.name for c in checked), f"category names of {self.column!r}")
         refuse_repeats((v for c in checked for v in c.values), f"categories of {self.column!r}")
         if self.missing is not None and self.missing not in [c.name for c in checked]:
@@ -172,7 +156,7 @@ class CategoryFeature:
         out: dict[str, object] = {"column": self.column, "categories": entries}
         if self.missing is not None:
             out["missing"] = self.missing
-        return out | ({"names": list(self.names)} if self.names else {})
+        return out | _options(names=list(self.names), sign=self.sign)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,14 +169,18 @@ class BinaryFeature:
         Raw column.
     name : str or None
         Display name; None for the column's.
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
     """
 
     column: str
     name: str | None = None
+    sign: Sign | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
         check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
         if self.name is not None:
             check_name(self.name, f"the name of {self.column!r}")
 
@@ -209,15 +197,15 @@ class BinaryFeature:
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that :func:`feature_from_dict` reads."""
         out: dict[str, object] = {"column": self.column, "binary": True}
-        return out | ({"name": self.name} if self.name is not None else {})
+        return out | _options(name=self.name, sign=self.sign)
 
 
 Feature: TypeAlias = ThresholdFeature | CategoryFeature | BinaryFeature
 
 _KEYS: dict[str, frozenset[str]] = {
-    "thresholds": frozenset({"column", "thresholds", "range", "name", "names"}),
-    "categories": frozenset({"column", "categories", "missing", "name", "names"}),
-    "binary": frozenset({"column", "binary", "name"}),
+    "thresholds": frozenset({"column", "thresholds", "range", "name", "names", "sign"}),
+    "categories": frozenset({"column", "categories", "missing", "name", "names", "sign"}),
+    "binary": frozenset({"column", "binary", "name", "sign"}),
 }
 
 
@@ -251,14 +239,22 @@ def feature_from_dict(raw: object) -> Feature:
     if kinds[0] == "binary":
         if raw["binary"] is not True:
             raise SchemaError(f"binary of feature {column!r} must be true")
-        return BinaryFeature(column=str(column), name=raw.get("name"))
+        return BinaryFeature(column=str(column), name=raw.get("name"), sign=raw.get("sign"))
     names = _names_from(raw, str(column))
     if kinds[0] == "thresholds":
         return ThresholdFeature(
-            column=str(column), thresholds=raw["thresholds"], range=raw.get("range"), names=names
+            column=str(column),
+            thresholds=raw["thresholds"],
+            range=raw.get("range"),
+            names=names,
+            sign=raw.get("sign"),
         )
     return CategoryFeature(
-        column=str(column), categories=raw["categories"], missing=raw.get("missing"), names=names
+        column=str(column),
+        categories=raw["categories"],
+        missing=raw.get("missing"),
+        names=names,
+        sign=raw.get("sign"),
     )
 
 
@@ -271,21 +267,11 @@ def _names_from(raw: Mapping[str, object], column: str) -> tuple[str, ...]:
     return as_tuple(raw.get("names", ()), f"names of {column!r}")  # type: ignore[return-value]
 
 
-def _category_value(value: object) -> str:
-    if not isinstance(value, str | int | float) or canonical_text(value) == "":
-        raise SchemaError(f"a category value must be non-empty text or a number, got {value!r}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SchemaError(f"a category value must be finite, got {value!r}")
-    return canonical_text(value)
+def _check_sign(sign: object, column: str) -> None:
+    if sign not in (None, "positive", "negative"):
+        raise SchemaError(f"sign of {column!r} must be 'positive' or 'negative', got {sign!r}")
 
 
-def _category(entry: object, column: str) -> Category:
-    if isinstance(entry, Category):
-        return entry
-    if isinstance(entry, Mapping):
-        check_keys(entry, ("name", "values"), f"a category group of {column!r}")
-        if "name" not in entry or "values" not in entry:
-            raise SchemaError(f"a category group of {column!r} must have a name and values")
-        return Category(name=entry["name"], values=entry["values"])
-    value = _category_value(entry)
-    return Category(name=entry.strip() if isinstance(entry, str) else value, values=(value,))
+def _options(**values: object) -> dict[str, object]:
+    """Return the keys that say something, so that digests of older schemas stay the same."""
+    return {key: value for key, value in values.items() if value not in (None, [])}

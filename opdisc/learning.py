@@ -53,17 +53,22 @@ def learn_model(
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."
         )
+    if settings.get("max_rounds") is not None and mechanism not in ("auto", "exponential"):
+        raise CalibrationError(
+            "max_rounds applies to mechanism='exponential' only; drop it or say exponential."
+        )
     if noise != "l2-laplace" and mechanism != "opdisc":
         raise CalibrationError("noise applies to mechanism='opdisc' only; drop it or say opdisc.")
     for name, default in (("oracle", "auto"), ("time_limit", None)):
         if mechanism == "exponential" and settings.get(name, default) != default:
             raise CalibrationError(
                 f"{name} applies to mechanisms that minimise, mechanism='exponential' draws "
-                f"directly; drop it."
+                f"directly; drop it or cap the draw by max_rounds."
             )
     check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
+        settings.pop("max_rounds", None)
         classifier = OPDiscClassifier(schema=declared, noise=noise, **settings)  # type: ignore[arg-type]
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from typing import Literal
 
-from opdisc.arguments import parse_relation, parse_weight_bound
+from opdisc.arguments import parse_automatic_bound, parse_relation
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.choice import MECHANISMS, build_mechanism, column_structure
+from opdisc.grids import scorecard_grid
+from opdisc.mechanisms.choice import (
+    MECHANISMS,
+    MechanismSettings,
+    build_mechanism,
+    column_structure,
+)
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.shipped_schemas import load_schema
 from opdisc.utility import ErrorPrediction, predict_error
-from oracles import UnsupportedProblem, WeightGrid
-from oracles.column_groups import ColumnGroup
+from opdisc.weight_rule import is_short, settle_fit
+from oracles import UnsupportedProblem
+
+_LONG = "an exact draw may take very long"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +34,17 @@ class PlannedFit:
         Name of the mechanism.
     automatic : bool
         Whether ``mechanism="auto"`` would choose it.
+    weight_bound : int
+        Points would be in ``-weight_bound .. weight_bound``.
     prediction : ErrorPrediction or None
         Bound on the extra errors; None if the mechanism cannot run here.
     reason : str
-        Why it would be chosen, or why it cannot run.
+        Why it would be chosen, why it cannot run, or what to expect.
     """
 
     mechanism: str
     automatic: bool
+    weight_bound: int
     prediction: ErrorPrediction | None
     reason: str
 
@@ -43,8 +55,10 @@ def plan_fit(
     epsilon: float,
     n_rows: int | None,
     delta: float = 0.0,
-    weight_bound: int = 1,
+    weight_bound: int | Literal["auto"] = 1,
     relation: str = "replace_one",
+    norm_budget: int | None = None,
+    max_nonzero: int | None = None,
     quantile: float = 0.95,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
@@ -57,10 +71,9 @@ def plan_fit(
         What would be spent; nothing is.
     n_rows : int or None
         Number of rows; used only where the relation makes it public.
-    weight_bound : int
-        Points would be in ``-weight_bound .. weight_bound``.
-    relation : str
-        Neighbouring relation.
+    weight_bound, relation, norm_budget, max_nonzero
+        As in :class:`~opdisc.estimators.PrivateScorecardClassifier`; the other mechanisms are
+        compared at the bound that the automatic choice settles on.
     quantile : float
         Level of the bounds.
 
@@ -68,6 +81,12 @@ def plan_fit(
     -------
     tuple of PlannedFit
         The automatic choice first, then the others.
+
+    Raises
+    ------
+    CalibrationError
+        If an argument is impossible. That a mechanism cannot run is part of the answer, the
+        automatic choice included.
 
     Notes
     -----
@@ -77,37 +96,48 @@ def plan_fit(
     declared = load_schema(schema)
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
-    grid = WeightGrid.box(declared.n_columns + 1, parse_weight_bound(weight_bound))
-    public = PublicInputs(
-        params=PrivacyParams(epsilon=epsilon, delta=delta),
-        relation=chosen_relation,
-        grid=grid,
-        rows_per_unit=declared.rows_per_unit,
-        n_rows=public_n,
-    )
-    structure = column_structure(declared)
-    automatic, reason = build_mechanism("auto", grid, structure=structure)
-    planned = [_planned(automatic.name, public, structure, quantile, reason)]
-    planned += [
-        _planned(name, public, structure, quantile, "")
-        for name in MECHANISMS
-        if name not in ("auto", automatic.name)
-    ]
-    return tuple(planned)
+    bound = parse_automatic_bound(weight_bound)
+    settings = MechanismSettings(structure=column_structure(declared))
 
-
-def _planned(
-    name: str,
-    public: PublicInputs,
-    structure: tuple[ColumnGroup, ...],
-    quantile: float,
-    reason: str,
-) -> PlannedFit:
-    try:
-        mechanism = build_mechanism(name, public.grid, structure=structure)[0]
-        prediction = predict_error(mechanism, public, quantile)
-    except (CalibrationError, UnsupportedProblem) as error:
-        return PlannedFit(
-            mechanism=name, automatic=bool(reason), prediction=None, reason=str(error)
+    def public_for(weight_bound: int) -> PublicInputs:
+        return PublicInputs(
+            params=PrivacyParams(epsilon=epsilon, delta=delta),
+            relation=chosen_relation,
+            grid=scorecard_grid(
+                declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
+            ),
+            rows_per_unit=declared.rows_per_unit,
+            n_rows=public_n,
         )
-    return PlannedFit(mechanism=name, automatic=bool(reason), prediction=prediction, reason=reason)
+
+    def planned(name: str, bound: int | None) -> PlannedFit:
+        automatic = name == "auto"
+        try:
+            settled = settle_fit(
+                bound,
+                public_for,
+                lambda public: build_mechanism(
+                    name, public.grid, public=public, settings=settings
+                ),
+            )
+            prediction = predict_error(settled.mechanism, settled.public, quantile)
+        except (CalibrationError, UnsupportedProblem) as error:
+            return PlannedFit(
+                mechanism=name,
+                automatic=automatic,
+                weight_bound=bound or 1,
+                prediction=None,
+                reason=str(error),
+            )
+        return PlannedFit(
+            mechanism=settled.mechanism.name,
+            automatic=automatic,
+            weight_bound=settled.bound,
+            prediction=prediction,
+            reason=settled.reason or ("" if is_short(settled) else _LONG),
+        )
+
+    public_for(bound or 1)  # an impossible argument is refused for all of them
+    automatic = planned("auto", bound)
+    others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
+    return (automatic, *(planned(name, automatic.weight_bound) for name in others))

@@ -137,7 +137,7 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
         public = PublicInputs(
             params=params,
             relation=relation,
-            grid=self._grid(schema.n_columns + 1, bound),
+            grid=self._grid(schema, bound),
             rows_per_unit=schema.rows_per_unit,
             privacy_unit=schema.privacy_unit,
             schema_digest=schema.digest(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import Literal
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from opdisc.arguments import SchemaLike
 from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
+from opdisc.privacy import PublicInputs
 from opdisc.schema import Schema
-from oracles import Oracle, WeightGrid
+from oracles import Oracle
 
 
 class RSPMClassifier(PrivateScorecardClassifier):
@@ -48,7 +50,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         epsilon: float = 1.0,
         delta: float = 0.0,
         schema: SchemaLike | None = None,
-        weight_bound: int = 1,
+        weight_bound: int | Literal["auto"] = 1,
         relation: str = "replace_one",
         oracle: str | Oracle = "auto",
         time_limit: float | None = None,
@@ -72,5 +74,5 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, grid: WeightGrid) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
         return SeparatorMechanism(noise=self.noise, route=self.route), ""

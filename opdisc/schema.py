@@ -13,14 +13,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from opdisc.attributes import Attribute
 from opdisc.cells import canonical_text
 from opdisc.checks import as_tuple, check_keys, check_name, finite_number, refuse_repeats
 from opdisc.errors import SchemaError
+from opdisc.exclusive import exclusive_groups
 from opdisc.features import (
     BinaryFeature,
     CategoryFeature,
     Feature,
-    Kind,
     ThresholdFeature,
     feature_from_dict,
 )
@@ -33,30 +34,10 @@ _SCHEMA_KEYS = (
     "unit",
     "rows_per_unit",
     "missing_values",
+    "exclusive",
     "feature",
     *_TEXT_KEYS,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attribute:
-    """The encoded columns that come from one feature.
-
-    Parameters
-    ----------
-    column : str
-        Raw column.
-    kind : {"thresholds", "categories", "binary"}
-        Columns of "thresholds" are nested (a later 1 implies every earlier 1); of "categories"
-        exclusive (at most one 1); "binary" is a single column.
-    indices : tuple of int
-        Positions in an encoded row, where 0 is the intercept: position i is shown as
-        ``schema.column_names[i - 1]``.
-    """
-
-    column: str
-    kind: Kind
-    indices: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +58,9 @@ class Schema:
         Public maximum of rows that one unit contributes, >= 1.
     missing_values : tuple of str
         Cell texts that count as missing; the empty cell always does.
+    exclusive : tuple of tuple of str
+        Raw columns of binary features of which at most one is 1 in a row; where several are, the
+        first one named counts. Exact draws from large grids need such facts.
     description, source : str
         Free text.
 
@@ -92,6 +76,7 @@ class Schema:
     privacy_unit: str = "one row"
     rows_per_unit: int = 1
     missing_values: tuple[str, ...] = ("",)
+    exclusive: tuple[tuple[str, ...], ...] = ()
     description: str = ""
     source: str = ""
 
@@ -109,6 +94,7 @@ class Schema:
         object.__setattr__(self, "missing_values", _missing_values(self.missing_values))
         self._check_target()
         self._check_features()
+        object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
 
     def _check_target(self) -> None:
         if not isinstance(self.target, Target):
@@ -189,6 +175,8 @@ class Schema:
             "missing_values": list(self.missing_values),
         }
         out |= {k: v for k in _TEXT_KEYS if (v := getattr(self, k))}
+        if self.exclusive:
+            out["exclusive"] = [list(group) for group in self.exclusive]
         return out | {"feature": [feature.to_dict() for feature in self.features]}
 
     def digest(self) -> str:
@@ -218,6 +206,7 @@ class Schema:
             privacy_unit=raw.get("unit", "one row"),
             rows_per_unit=raw.get("rows_per_unit", 1),
             missing_values=raw.get("missing_values", ("",)),
+            exclusive=raw.get("exclusive", ()),
             description=raw.get("description", ""),
             source=raw.get("source", ""),
         )

@@ -18,11 +18,13 @@ from scipy import stats
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism, NoiseSpec
 from opdisc.mechanisms.choice import build_mechanism
+from opdisc.mechanisms.expected_errors import block_size
 from opdisc.mechanisms.objective_perturbation import BlockSpec, SphereSpec
 from opdisc.mechanisms.selection import GibbsSpec
 from opdisc.mechanisms.separator import SeparatorSpec
 from opdisc.privacy import PrivacyParams, PublicInputs
 from oracles import WeightGrid
+from oracles.column_groups import ColumnGroup
 
 FloatArray = NDArray[np.float64]
 
@@ -192,8 +194,8 @@ def simulated_excess(
     if isinstance(spec, BlockSpec):
         total = np.zeros(simulations)
         for block, rate in zip(spec.blocks, spec.rates, strict=True):
-            if rate > 0:
-                size = math.prod(grid.shape[j] for j in block)
+            size = block_size(grid, block)
+            if rate > 0 and size > 1:
                 total += spec.spacing * _block_steps(float(rate), size, rng, simulations)
         return total + spec.allowance
     if isinstance(spec, SphereSpec):
@@ -259,6 +261,7 @@ def plan_errors(
     epsilons: Sequence[float],
     mechanisms: Sequence[str] = ("auto",),
     quantile: float = 0.95,
+    structure: tuple[ColumnGroup, ...] = (),
 ) -> list[tuple[str, float, ErrorPrediction]]:
     """Return what each mechanism would cost at each epsilon, for ``opdisc plan``.
 
@@ -273,6 +276,8 @@ def plan_errors(
         left out.
     quantile : float
         Level of the bounds.
+    structure : tuple of ColumnGroup
+        Facts about the columns, see :func:`opdisc.mechanisms.choice.column_structure`.
 
     Returns
     -------
@@ -281,11 +286,14 @@ def plan_errors(
     """
     found = []
     for name in mechanisms:
-        mechanism = build_mechanism(name, public.grid)[0]
         for epsilon in epsilons:
             params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+            spent = replace(public, params=params)
             try:
-                prediction = predict_error(mechanism, replace(public, params=params), quantile)
+                mechanism = build_mechanism(name, public.grid, public=spent, structure=structure)[
+                    0
+                ]
+                prediction = predict_error(mechanism, spent, quantile)
             except CalibrationError:
                 continue
             found.append((mechanism.name, epsilon, prediction))

@@ -1,23 +1,31 @@
-"""Mechanisms by name, and the automatic choice, from public sizes only."""
+"""Mechanisms by name, and the automatic choice, from public facts only."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal
 
 from opdisc.errors import CalibrationError
+from opdisc.exclusive import exclusive_positions
 from opdisc.mechanisms.base import Mechanism
+from opdisc.mechanisms.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
+from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
     SphereNoise,
     one_hot_mechanism,
 )
+from opdisc.mechanisms.reach import SAMPLING_LIMITS, can_list, can_sample, draw_is_short
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
+from opdisc.privacy import PublicInputs
 from opdisc.schema import Schema
-from oracles import UnsupportedProblem, WeightGrid
-from oracles.column_groups import LARGEST_BLOCK, ColumnGroup, choose_blocks, complete_structure
+from oracles import WeightGrid
+from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
+from oracles.sampling_options import SamplingProgress
 
 MECHANISMS = (
     "auto",
@@ -28,16 +36,45 @@ MECHANISMS = (
     "opdisc",
     "rspm",
 )
-BLOCK_ASSIGNMENTS = 243
-"""Largest block that ``block_one_hot`` forms by itself: five coordinates at weights -1..1."""
+
+
+class BeyondReach(CalibrationError):
+    """No mechanism is expected to end soon on a grid; a smaller grid may do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MechanismSettings:
+    """What some of the mechanisms need besides the grid, all public.
+
+    Parameters
+    ----------
+    structure : tuple of ColumnGroup
+        Facts about the columns, for ``"exponential"``; see :func:`column_structure`.
+    noise : str
+        Noise of the sphere, for ``"opdisc"``.
+    allowance : float
+        Certified gap that a release may have, rows; only where an oracle minimises.
+    minimise : bool
+        Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
+    max_rounds, time_limit, progress
+        As in :class:`~opdisc.mechanisms.selection.ExponentialMechanism`.
+    """
+
+    structure: tuple[ColumnGroup, ...] = ()
+    noise: SphereNoise = "l2-laplace"
+    allowance: float = 0.0
+    minimise: bool = False
+    max_rounds: int | None = None
+    time_limit: float | None = None
+    progress: SamplingProgress | None = None
 
 
 def build_mechanism(
     name: str,
     grid: WeightGrid,
     *,
-    noise: SphereNoise = "l2-laplace",
-    allowance: float = 0.0,
+    public: PublicInputs | None = None,
+    settings: MechanismSettings | None = None,
     structure: tuple[ColumnGroup, ...] = (),
 ) -> tuple[Mechanism, str]:
     """Return a mechanism and, if it was chosen automatically, the reason.
@@ -48,36 +85,38 @@ def build_mechanism(
         One of :data:`MECHANISMS`.
     grid : WeightGrid
         The hypotheses.
-    noise : str
-        Noise of the sphere, for ``"opdisc"``.
-    allowance : float
-        Certified gap that a release may have, rows; only where an oracle minimises.
+    public : PublicInputs or None
+        The budget and the number of rows, where ``"auto"`` and the blocks of ``"block_one_hot"``
+        shall heed them; its grid must be ``grid``.
+    settings : MechanismSettings or None
+        What else the mechanism needs.
     structure : tuple of ColumnGroup
-        Public facts about the columns, for ``"exponential"``; see :func:`column_structure`.
+        Short for settings that hold nothing else.
 
     Raises
     ------
     CalibrationError
-        If the name is unknown.
+        If the name is unknown, or the mechanism cannot run on the grid.
     """
-    if name == "auto":
-        chosen, reason = choose_mechanism(grid, structure)
-        settled = build_mechanism(
-            chosen, grid, noise=noise, allowance=allowance, structure=structure
-        )
-        return settled[0], reason
+    settings = settings or MechanismSettings(structure=structure)
+    allowance = settings.allowance
     match name:
+        case "auto":
+            chosen, reason = choose_mechanism(
+                grid, settings.structure, public, minimise=settings.minimise
+            )
+            return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
             return PermuteAndFlipMechanism(allowance=allowance), ""
         case "exponential":
-            _check_sampled(grid, structure)
-            return ExponentialMechanism(structure=structure), ""
+            return _exponential(grid, settings), ""
         case "block_one_hot":
-            return BlockOneHotMechanism(blocks=even_blocks(grid), allowance=allowance), ""
+            blocks = even_blocks(grid) if public is None else searchable_blocks(public)
+            return BlockOneHotMechanism(blocks=blocks, allowance=allowance), ""
         case "one_hot":
             return one_hot_mechanism(grid.n_features, allowance=allowance), ""
         case "opdisc":
-            return SphereMechanism(noise=noise, allowance=allowance), ""
+            return SphereMechanism(noise=settings.noise, allowance=allowance), ""
         case "rspm":
             return SeparatorMechanism(allowance=allowance), ""
         case _:
@@ -86,76 +125,119 @@ def build_mechanism(
             )
 
 
-def choose_mechanism(grid: WeightGrid, structure: tuple[ColumnGroup, ...] = ()) -> tuple[str, str]:
-    """Return the name of the most accurate mechanism that can run on a grid, and why."""
-    size = f"{grid.n_assignments:.3g}"
+def choose_mechanism(
+    grid: WeightGrid,
+    structure: tuple[ColumnGroup, ...] = (),
+    public: PublicInputs | None = None,
+    *,
+    minimise: bool = False,
+) -> tuple[str, str]:
+    """Return the name of the most accurate mechanism that ends soon on a grid, and why.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        The hypotheses.
+    structure : tuple of ColumnGroup
+        Facts about the columns.
+    public : PublicInputs or None
+        Budget and number of rows; without them only sizes are compared.
+    minimise : bool
+        Whether an oracle was named, which leaves the exponential mechanism out.
+
+    Raises
+    ------
+    BeyondReach
+        If the budget is given and no mechanism is expected to end soon and to leave the table
+        any say; the message names the frontier.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
+    always the same: one block, the exponential mechanism, then blocks, the fewer the better.
+    """
+    size = f"{grid.n_hypotheses:.3g}"
     if grid.n_assignments <= ENUMERATION_LIMIT:
         return (
             "permute_and_flip",
-            f"the grid's {size} weight combinations can all be listed, and one block errs least",
+            f"the grid's {size} weight combinations can all be listed, and one block errs least"
+            + _predicted(PermuteAndFlipMechanism(), public),
         )
-    if can_sample(grid, structure):
+    if minimise:
+        return (
+            "block_one_hot",
+            f"the grid's {size} weight combinations are too many to list, and an oracle was "
+            "named, which the exponential mechanism would not ask",
+        )
+    if can_list(grid):
+        return (
+            "exponential",
+            f"the budget leaves {size} weight combinations, which can all be looked at"
+            + _predicted(ExponentialMechanism(structure=structure), public),
+        )
+    if draw_is_short(public, structure) if public else can_sample(grid, structure):
         return (
             "exponential",
             f"the grid's {size} weight combinations are too many to list, and its columns' "
-            "structure lets the exponential mechanism be sampled exactly",
+            "structure lets the exponential mechanism be sampled exactly"
+            + _predicted(ExponentialMechanism(structure=structure), public),
         )
-    return (
-        "block_one_hot",
-        f"the grid's {size} weight combinations are too many to list; blocks of at most "
-        f"{BLOCK_ASSIGNMENTS} come closest to one block",
+    if public is None:
+        return (
+            "block_one_hot",
+            f"the grid's {size} weight combinations are too many to list; blocks of at most "
+            f"{BLOCK_ASSIGNMENTS} come closest to one block",
+        )
+    raise BeyondReach(
+        f"no accurate mechanism is expected to end soon on {size} weight combinations at epsilon "
+        f"{public.params.epsilon:g}: up to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; "
+        "use fewer columns, smaller weights or a small max_nonzero, or name 'one_hot' or "
+        "'exponential' and wait."
     )
 
 
-def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
-    """Return whether two blocks hold a grid, which keeps the exact sampler's draws short.
+def _predicted(mechanism: Mechanism, public: PublicInputs | None) -> str:
+    """Return the predicted mean error in words, where the budget is known."""
+    if public is None:
+        return ""
+    excess = expected_excess(mechanism.calibrate(public), public.grid)
+    if excess is None:
+        return ""
+    of = "" if public.n_rows is None else f" of {public.n_rows:,}"
+    return f": on average at most {math.ceil(excess):,} extra errors{of} on any table"
 
-    A function of public facts. With more blocks the sampler is as exact, but may take very long.
-    """
-    try:
-        choose_blocks(complete_structure(structure, grid.n_features), grid, n_blocks=2)
-    except UnsupportedProblem:
-        return False
-    return True
 
-
-def _check_sampled(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> None:
-    """Refuse grids on which an exact draw may take very long, naming the frontier."""
-    if grid.n_assignments > ENUMERATION_LIMIT and not can_sample(grid, structure):
+def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMechanism:
+    """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
+    if can_list(grid):
+        return ExponentialMechanism(structure=settings.structure)
+    if not can_sample(grid, settings.structure):
         raise CalibrationError(
             f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
             f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
             "columns, smaller weights or mechanism='block_one_hot'."
         )
+    return ExponentialMechanism(
+        structure=settings.structure,
+        max_rounds=settings.max_rounds,
+        time_limit=settings.time_limit,
+        progress=settings.progress,
+    )
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
-    """Return what a schema says about encoded columns: exclusive categories, nested thresholds."""
+    """Return what a schema says about encoded columns: exclusive, nested, or nothing."""
     kinds: dict[str, Literal["exclusive", "nested", "free"]] = {
         "categories": "exclusive",
         "thresholds": "nested",
         "binary": "free",
     }
-    return tuple(
+    declared = exclusive_positions(schema.exclusive, schema.features)
+    named = {position for group in declared for position in group}
+    singles = (
         ColumnGroup(columns=attribute.indices, kind=kinds[attribute.kind])
         for attribute in schema.attributes
+        if not named.intersection(attribute.indices)
     )
-
-
-def even_blocks(grid: WeightGrid, largest: int = BLOCK_ASSIGNMENTS) -> tuple[tuple[int, ...], ...]:
-    """Return consecutive blocks of at most ``largest`` assignments each, as even as possible."""
-    shape = grid.shape
-    filled: list[list[int]] = [[]]
-    size = 1
-    for j, choices in enumerate(shape):
-        if filled[-1] and size * choices > largest:
-            filled.append([])
-            size = 1
-        filled[-1].append(j)
-        size *= choices
-    n_blocks, n_features = len(filled), len(shape)
-    if len(set(shape)) > 1:
-        return tuple(tuple(block) for block in filled)
-    # Equal coordinates: the same number of blocks, their lengths differing by at most one.
-    cuts = [n_features * k // n_blocks for k in range(n_blocks + 1)]
-    return tuple(tuple(range(a, b)) for a, b in zip(cuts, cuts[1:], strict=False))
+    groups = (ColumnGroup(columns=group, kind="exclusive") for group in declared)
+    return tuple(sorted((*singles, *groups), key=lambda group: group.columns))

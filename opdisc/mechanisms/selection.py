@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PublicInputs
-from oracles import Hypothesis, WeightGrid, ZeroOneProblem
+from oracles import Hypothesis, NoHypothesis, WeightGrid, ZeroOneProblem
 from oracles.column_groups import ColumnGroup
 from oracles.loss_levels import sample_by_enumeration
 from oracles.registry import ENUMERATION_LIMIT
-from oracles.sampling_options import SamplingOptions
+from oracles.sampling_options import SamplingDiagnostics, SamplingOptions, SamplingProgress
+from oracles.sparse_levels import is_sparse, sample_sparse
 
 if TYPE_CHECKING:
     from oracles.partition_sampling import PartitionSampler
@@ -107,6 +109,12 @@ class ExponentialMechanism:
     max_rounds : int or None
         Public cap on the rounds of the sampler of large grids. A cap makes the guarantee
         conditional, and reaching it releases nothing.
+    time_limit : float or None
+        Seconds after which a draw from a large grid gives up, looked at between rounds; whoever
+        sets it also says so on the receipt, and reaching it releases nothing.
+    progress : callable or None
+        Told how a long draw goes, about once a second. What it is told depends on the rows: it is
+        not private.
     name : str
         Name on receipts.
 
@@ -124,6 +132,8 @@ class ExponentialMechanism:
 
     structure: tuple[ColumnGroup, ...] = ()
     max_rounds: int | None = None
+    time_limit: float | None = None
+    progress: SamplingProgress | None = field(default=None, compare=False)
     name: str = "exponential"
 
     @property
@@ -154,7 +164,7 @@ class ExponentialMechanism:
 
     def _distance(self, grid: WeightGrid, beta: Fraction) -> float:
         """Return the sampler's distance from its law, which depends on public facts only."""
-        if grid.n_assignments <= ENUMERATION_LIMIT:
+        if grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid):
             return 0.0
         nothing = np.zeros(0, dtype=np.int64)
         empty = ZeroOneProblem(
@@ -168,14 +178,32 @@ class ExponentialMechanism:
     def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
         from oracles.partition_sampling import PartitionSampler  # compiled code, slow to import
 
-        options = SamplingOptions(max_rounds=self.max_rounds)
+        watched = self.progress is not None or self.time_limit is not None
+        options = SamplingOptions(
+            max_rounds=self.max_rounds, progress=self._watch() if watched else None
+        )
         return PartitionSampler(problem, beta, self.structure, options)
+
+    def _watch(self) -> SamplingProgress:
+        """Return what is called between rounds: it reports, and gives up when time is over."""
+        started = time.perf_counter()
+
+        def watch(diagnostics: SamplingDiagnostics) -> None:
+            if self.progress is not None:
+                self.progress(diagnostics)
+            limit = self.time_limit
+            if limit is not None and time.perf_counter() - started > limit:
+                raise NoHypothesis("a draw must end within its time limit; raise the limit.")
+
+        return watch
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
         assert isinstance(spec, GibbsSpec)
         if problem.grid.n_assignments <= ENUMERATION_LIMIT:
             hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy)
+        elif is_sparse(problem.grid):
+            hypothesis, distance = sample_sparse(problem, spec.beta, entropy)
         else:
             sampler = self._sampler(problem, spec.beta)
             hypothesis, distance = sampler.draw(entropy), sampler.distance_bound

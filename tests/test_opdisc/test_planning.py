@@ -56,7 +56,8 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     call = ["plan", str(table), "--schema", str(schema), "--epsilon", "2"]
     assert run_command_line(cli, call) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(MECHANISMS) - 1 and "extra errors of 2" in lines[0]
+    assert len(lines) == len(MECHANISMS) and "extra errors of 2" in lines[0]
+    assert lines[1].startswith("  chosen because") and "listed" in lines[1]
     assert run_command_line(cli, [*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["automatic"] is True
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.toml", "table.csv"]

@@ -1,0 +1,112 @@
+"""The same classifier with one mechanism each, under the names of the literature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+
+from opdisc.accounting import Ledger
+from opdisc.arguments import SchemaLike
+from opdisc.mechanisms.choice import MechanismSettings
+from opdisc.mechanisms.objective_perturbation import SphereNoise
+from opdisc.schema import Schema
+from opdisc.scorecard_estimator import PrivateScorecardClassifier
+from oracles import Oracle
+
+
+class OPDiscClassifier(PrivateScorecardClassifier):
+    """OPDisc of Neel, Roth, Vietri, Wu (2019): objective perturbation on the sphere.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, weight_bound, relation, oracle, time_limit, ledger, random_state
+        As in :class:`PrivateScorecardClassifier`.
+    norm_budget : int or None
+        Largest squared norm of the weights; None takes the number of coordinates, as published.
+    noise : str, default "l2-laplace"
+        "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
+        "gaussian-published-3.5", whose receipts are VOID.
+    max_nonzero, progress
+        As in :class:`PrivateScorecardClassifier`.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = 1,
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        norm_budget: int | None = None,
+        noise: SphereNoise = "l2-laplace",
+        max_nonzero: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            weight_bound=weight_bound,
+            mechanism="opdisc",
+            relation=relation,
+            oracle=oracle,
+            time_limit=time_limit,
+            ledger=ledger,
+            random_state=random_state,
+            norm_budget=norm_budget,
+            max_nonzero=max_nonzero,
+            progress=progress,
+        )
+        self.noise = noise
+
+    def _settings(self, schema: Schema) -> MechanismSettings:
+        return replace(super()._settings(schema), noise=self.noise)
+
+
+class PermuteAndFlipClassifier(PrivateScorecardClassifier):
+    """Permute-and-flip over all scorecards of a grid that can be listed: pure epsilon-DP.
+
+    Parameters
+    ----------
+    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state
+        As in :class:`PrivateScorecardClassifier`.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = 1,
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            schema=schema,
+            weight_bound=weight_bound,
+            mechanism="permute_and_flip",
+            relation=relation,
+            oracle=oracle,
+            time_limit=time_limit,
+            ledger=ledger,
+            random_state=random_state,
+        )

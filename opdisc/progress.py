@@ -1,0 +1,36 @@
+"""How a long search or draw goes: for whoever keeps the rows, never to be published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from oracles.interface import Progress
+from oracles.sampling_options import SamplingDiagnostics, SamplingProgress
+
+Report = Callable[[str], None]
+
+WARNING = "not private, do not publish"
+
+
+def draw_progress(report: Report) -> SamplingProgress:
+    """Return a callback of the exact sampler that reports a line of text."""
+
+    def told(now: SamplingDiagnostics) -> None:
+        report(
+            f"{WARNING}: {now.rounds:,} rounds, acceptance {now.acceptance:.2g}, "
+            f"{now.cells:,} cells, {now.seconds:.0f} s"
+        )
+
+    return told
+
+
+def search_progress(report: Report) -> Progress:
+    """Return a callback of an oracle that reports a line of text."""
+
+    def told(incumbent: float | None, bound: float, seconds: float) -> None:
+        known = incumbent is not None and math.isfinite(incumbent) and math.isfinite(bound)
+        gap = f"gap {incumbent - bound:,.1f} rows" if known and incumbent is not None else "no gap"
+        report(f"{WARNING}: {gap}, {seconds:.0f} s")
+
+    return told

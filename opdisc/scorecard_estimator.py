@@ -1,0 +1,257 @@
+"""The scikit-learn classifier that learns a private scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from opdisc.accounting import Ledger
+from opdisc.arguments import (
+    SchemaLike,
+    label_assumptions,
+    parse_automatic_bound,
+    parse_entropy,
+    parse_relation,
+)
+from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
+from opdisc.grids import scorecard_grid
+from opdisc.mechanisms import Mechanism, Release, run_mechanism
+from opdisc.mechanisms.choice import MechanismSettings, build_mechanism, column_structure
+from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.progress import draw_progress, search_progress
+from opdisc.schema import Schema
+from opdisc.scorecard_predictor import ScorecardPredictor
+from opdisc.weight_rule import SettledFit, settle_fit
+from oracles import Oracle, SolveOptions, WeightGrid, ZeroOneProblem
+
+
+class PrivateScorecardClassifier(ScorecardPredictor):
+    """An integer scorecard learned by minimising the 0/1 loss under differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss, > 0.
+    delta : float, default 0.0
+        In [0, 1); only Gaussian noise uses it, a pure mechanism does not spend it.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        Public facts about the table. None declares every column numeric on the range [0, 1] with
+        one threshold in the middle; values outside are clipped.
+    weight_bound : int or "auto", default 1
+        Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" takes larger points
+        where the number of rows is public and they cost little (docs/utility.md).
+    mechanism : str, default "auto"
+        "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
+        "rspm". "auto" takes the one with the smallest predicted error among those that end soon;
+        it looks at public facts only.
+    relation : str, default "replace_one"
+        "replace_one" (the number of rows is public) or "add_or_remove_one".
+    oracle : str or Oracle, default "auto"
+        Who minimises; see :func:`oracles.available_oracles`. Naming one keeps
+        ``mechanism="auto"`` to mechanisms that minimise.
+    time_limit : float or None
+        Seconds for the oracle or the draw. A limit makes the guarantee conditional; if it hits,
+        nothing is released.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+    norm_budget : int or None
+        Largest squared norm of all weights, public.
+    max_nonzero : int or None
+        Largest number of weights other than 0, the starting points included, public; needs
+        ``weight_bound=1``.
+    max_rounds : int or None
+        Public cap on the rounds of the exact sampler of large grids. A cap makes the guarantee
+        conditional; if it is met, nothing is released.
+    progress : callable or None
+        Called with a line of text during a long search or draw. What it says depends on the rows:
+        it is not private and must not be published.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        The published classifier.
+    receipt_ : PrivacyReceipt
+        The privacy statement.
+    schema_ : Schema
+        The public facts that were used.
+    coef_ : ndarray of shape (1, n_encoded_columns), int64
+        Points of the encoded columns (``schema_.column_names``).
+    intercept_ : ndarray of shape (1,), int64
+        Starting points.
+    classes_ : ndarray of shape (2,)
+        The two labels, sorted as scikit-learn requires. The positive one is
+        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first.
+    n_features_in_ : int
+        Raw columns.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``. Nothing else about the training rows is kept.
+    **Assumes.** The schema, the bounds and the label values were written down without looking at
+    the private rows. With ``schema=None`` the two label values are taken from ``y``; unless they
+    are 0 and 1 or -1 and 1, that becomes a condition on the receipt. Some of scikit-learn's
+    meta-estimators (``VotingClassifier``, ``cross_val_predict`` of decisions) number the labels
+    before they fit; under them a schema must call its labels 0 and 1.
+
+    References
+    ----------
+    .. [1] Neel, Roth, Vietri, Wu (2019). See docs/theory.md for each mechanism.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 50)
+    >>> clf = PrivateScorecardClassifier(epsilon=2.0).fit(X, X[:, 0])
+    >>> clf.predict([[1, 0], [0, 1]]).tolist()
+    [1, 0]
+    >>> clf.receipt_.guarantee
+    'HOLDS'
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = 1,
+        mechanism: str = "auto",
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        norm_budget: int | None = None,
+        max_nonzero: int | None = None,
+        max_rounds: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.weight_bound = weight_bound
+        self.mechanism = mechanism
+        self.relation = relation
+        self.oracle = oracle
+        self.time_limit = time_limit
+        self.ledger = ledger
+        self.random_state = random_state
+        self.norm_budget = norm_budget
+        self.max_nonzero = max_nonzero
+        self.max_rounds = max_rounds
+        self.progress = progress
+
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
+        """Learn a scorecard.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows. With a schema: a DataFrame that has the schema's columns, or an array with
+            exactly those columns in order.
+        y : array-like of shape (n_samples,)
+            Labels, as the schema spells them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError, SchemaError, TableError
+            If an argument, the schema or the table is not acceptable.
+        UncertifiedRelease
+            If the oracle gave no certificate; the budget is spent and nothing is released.
+
+        Notes
+        -----
+        A refused fit leaves the estimator unfitted, whatever it was before.
+        """
+        self._forget()
+        try:
+            return self._fit(X, y)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        relation = parse_relation(self.relation)
+        bound = parse_automatic_bound(self.weight_bound)
+        schema, table, labels = self._validated(X, y)
+
+        def public_for(weight_bound: int) -> PublicInputs:
+            return PublicInputs(
+                params=params,
+                relation=relation,
+                grid=self._grid(schema, weight_bound),
+                rows_per_unit=schema.rows_per_unit,
+                privacy_unit=schema.privacy_unit,
+                schema_digest=schema.digest(),
+                n_rows=len(table) if relation is NeighboringRelation.REPLACE_ONE else None,
+                assumptions=label_assumptions(*schema.classes) if self.schema is None else (),
+            )
+
+        settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
+        encoded_labels = encode_label_values(labels, schema)
+        require_both_classes(encoded_labels)
+        encoded = aggregate(encode_features(table, schema), encoded_labels)
+        problem = ZeroOneProblem(
+            points=encoded.points.astype(np.int64),
+            positives=encoded.positives,
+            negatives=encoded.negatives,
+            grid=settled.public.grid,
+        )
+        self._publish(schema, self._release(problem, settled.without_spare_delta()))
+        return self
+
+    def _grid(self, schema: Schema, bound: int) -> WeightGrid:
+        budget = self.norm_budget
+        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
+            # OPDisc's published grid: squared norms up to the number of coordinates.
+            budget = schema.n_columns + 1
+        return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
+
+    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+        """Return the mechanism and, if it was chosen automatically, the reason."""
+        return build_mechanism(
+            self.mechanism, public.grid, public=public, settings=self._settings(schema)
+        )
+
+    def _settings(self, schema: Schema) -> MechanismSettings:
+        report = self.progress
+        return MechanismSettings(
+            structure=column_structure(schema),
+            minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
+            max_rounds=self.max_rounds,
+            time_limit=self.time_limit,
+            progress=None if report is None else draw_progress(report),
+        )
+
+    def _release(self, problem: ZeroOneProblem, settled: SettledFit) -> Release:
+        ledger = self.ledger
+        if ledger is not None and not isinstance(ledger, Ledger):
+            ledger = Ledger(ledger)
+        report = self.progress
+        options = SolveOptions(
+            time_limit=self.time_limit,
+            progress=None if report is None else search_progress(report),
+        )
+        return run_mechanism(
+            settled.mechanism,
+            problem,
+            settled.public,
+            entropy=parse_entropy(self.random_state),
+            oracle=self.oracle,
+            options=options,
+            ledger=ledger,
+            choice=settled.reason,
+        )
