@@ -1,20 +1,24 @@
-"""Aggregated against per-row: the same problem, the same HiGHS, two encodings.
+"""Per row against aggregated: the same problem, the same HiGHS, other encodings; and more rows.
 
-    python benchmarks/formulations.py [--weight-bound 1] [--time-limit 120] [--out results.json]
+    python benchmarks/formulations.py                      n = 1,000 and 15,682; some minutes
+    python benchmarks/formulations.py --rows 1000 --weight-bound 2 --scale 16 --out results.json
 
 The balanced census table of Neel, Roth, Vietri and Wu (2019) with 7 binary columns and an
-intercept: 15,682 rows, 128 distinct points. The per-row encoding is given a time limit, which then
-counts as its time, so the ratio printed is a lower bound. Times include writing the program down.
-Both runs share this process and its options; the aggregated one is repeated and its median taken.
+intercept: 15,682 rows, at most 128 distinct points; fewer rows are drawn from it. The per-row
+encoding is given a time limit, which then counts as its time, so that its ratio is a lower bound.
+Times include writing the program down. All runs share this process and its options; the fast ones
+are repeated with other solver seeds and their median is taken. At last the counts of every point
+are multiplied by ten: the cost should not grow with the rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import os
-import platform
 import statistics
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from opdisc.datasets import load_dataset, load_schema
 from opdisc.encoding import encode
 from oracles import (
     NoHypothesis,
+    Oracle,
     Perturbation,
     SolveOptions,
     WeightGrid,
@@ -32,13 +37,26 @@ from oracles import (
     oracle_versions,
     solve,
 )
+from oracles.benchmarking import machine_facts
 
 UNIT = 2.0**-10
+SLOW = "per-row"
+FAST = {
+    "branch-and-bound": functools.partial(get_oracle, "branch-and-bound"),
+    "aggregated": functools.partial(
+        get_oracle, "highs", formulation="aggregated", warm_start=False
+    ),
+    "ordered, warm start": functools.partial(get_oracle, "highs"),
+}
+"""The native search; HiGHS on one binary per point; HiGHS as the oracle "highs" runs it."""
 
 
-def census_problem(weight_bound: int, scale: float, seed: int) -> ZeroOneProblem:
+def census_problem(n_rows: int, weight_bound: int, scale: float, seed: int) -> ZeroOneProblem:
     """Return the problem; with a scale, every weight gets a reward of that mean, in rows."""
-    table = encode(load_dataset("adult-balanced"), load_schema("adult-small"))
+    rows = load_dataset("adult-balanced")
+    if n_rows < len(rows):
+        rows = rows.sample(n_rows, random_state=0)
+    table = encode(rows, load_schema("adult-small"))
     grid = WeightGrid.box(table.points.shape[1], weight_bound)
     perturbation = None
     if scale > 0:
@@ -57,53 +75,67 @@ def census_problem(weight_bound: int, scale: float, seed: int) -> ZeroOneProblem
     )
 
 
-def timed(problem: ZeroOneProblem, formulation: str, options: SolveOptions) -> dict[str, Any]:
-    oracle = get_oracle("highs", formulation=formulation)
+def timed(problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions) -> dict[str, Any]:
+    """Solve once; wall and processor seconds, bounds in rows."""
+    before = time.process_time()
     try:
         solution = solve(problem, oracle, options)
     except NoHypothesis:
-        limit = options.time_limit
-        return {"seconds": limit, "primal": None, "dual": None, "proved": False}
-    certificate = solution.certificate
-    return {
-        "seconds": solution.stats.seconds,
-        "primal": certificate.primal_bound * certificate.unit,
-        "dual": certificate.dual_bound * certificate.unit,
-        "proved": certificate.proves_optimal,
+        found = {"seconds": options.time_limit, "primal": None, "dual": None, "proved": False}
+    else:
+        certificate = solution.certificate
+        found = {
+            "seconds": solution.stats.seconds,
+            "primal": certificate.primal_bound * certificate.unit,
+            "dual": certificate.dual_bound * certificate.unit,
+            "proved": certificate.proves_optimal,
+        }
+    return found | {"processor_seconds": time.process_time() - before}
+
+
+def median_of(
+    problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions, repeats: int
+) -> dict[str, Any]:
+    """Solve with several solver seeds, the first time for nothing; medians of the times."""
+    timed(problem, oracle, options)
+    runs = [timed(problem, oracle, replace(options, seed=seed)) for seed in range(repeats)]
+    medians = {
+        key: statistics.median(run[key] for run in runs)
+        for key in ("seconds", "processor_seconds")
     }
+    return runs[0] | medians | {"proved": all(run["proved"] for run in runs)}
 
 
 def compare(problem: ZeroOneProblem, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run both encodings and return every figure."""
-    fast = [
-        timed(problem, "aggregated", SolveOptions(seed=seed, threads=arguments.threads))
-        for seed in range(arguments.repeats)
-    ]
-    slow = timed(
-        problem,
-        "per-row",
-        SolveOptions(time_limit=arguments.time_limit, threads=arguments.threads),
-    )
-    median = statistics.median(run["seconds"] for run in fast)
+    """Run every encoding and return every figure."""
+    options = SolveOptions(threads=arguments.threads)
+    runs = {
+        name: median_of(problem, make(), options, arguments.repeats) for name, make in FAST.items()
+    }
+    limited = replace(options, time_limit=arguments.time_limit)
+    runs[SLOW] = timed(problem, get_oracle("highs", formulation=SLOW), limited)
     return {
         "rows": int(problem.positives.sum() + problem.negatives.sum()),
         "points": problem.n_points,
         "hypotheses": problem.grid.n_hypotheses,
-        "aggregated": fast[0] | {"seconds": median, "proved": all(run["proved"] for run in fast)},
-        "aggregated_seconds": [run["seconds"] for run in fast],
-        "per-row": slow,
-        "ratio": slow["seconds"] / median,
+        "runs": runs,
+        "ratios": {name: runs[SLOW]["seconds"] / runs[name]["seconds"] for name in FAST},
     }
 
 
-def machine_facts() -> dict[str, Any]:
-    return {
-        "python": platform.python_version(),
-        "versions": oracle_versions("highs") | {"numpy": np.__version__},
-        "system": platform.system(),
-        "architecture": platform.machine(),
-        "cores": os.cpu_count(),
-    }
+def growth(problem: ZeroOneProblem, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return by how much ten times the rows with the same points lengthen each solve."""
+    options = SolveOptions(threads=arguments.threads)
+    many = replace(problem, positives=10 * problem.positives, negatives=10 * problem.negatives)
+    found = {}
+    for name, make in FAST.items():
+        few_and_many = (
+            median_of(p, make(), options, arguments.repeats)["processor_seconds"]
+            for p in (problem, many)
+        )
+        few, more = few_and_many
+        found[name] = more / few
+    return found
 
 
 def print_table(figures: dict[str, Any]) -> None:
@@ -111,37 +143,44 @@ def print_table(figures: dict[str, Any]) -> None:
         f"{figures['rows']:,} rows, {figures['points']} points, "
         f"{figures['hypotheses']:,} hypotheses"
     )
-    print(f"{'formulation':12} {'seconds':>9} {'objective':>11} {'bound':>11}  proved")
-    for name in ("aggregated", "per-row"):
-        run = figures[name]
+    print(f"{'encoding':20} {'seconds':>9} {'objective':>11} {'bound':>11}  proved  per-row takes")
+    sign = "" if figures["runs"][SLOW]["proved"] else "at least "
+    for name, run in figures["runs"].items():
         primal, dual = (
             "-" if run[key] is None else f"{run[key]:,.2f}" for key in ("primal", "dual")
         )
         proved = "yes" if run["proved"] else "no"
-        print(f"{name:12} {run['seconds']:9.3f} {primal:>11} {dual:>11}  {proved}")
-    sign = "" if figures["per-row"]["proved"] else "at least "
-    print(
-        f"ratio: {sign}{figures['ratio']:,.0f}x (median of {len(figures['aggregated_seconds'])})"
-    )
+        ratio = f"{sign}{figures['ratios'][name]:,.0f}x" if name in figures["ratios"] else ""
+        print(f"{name:20} {run['seconds']:9.4f} {primal:>11} {dual:>11}  {proved:7} {ratio}")
+    print()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1000, 15682])
     parser.add_argument("--weight-bound", type=int, default=1, help="weights from -B to B")
     parser.add_argument("--scale", type=float, default=0.0, help="mean reward per weight, rows")
     parser.add_argument("--seed", type=int, default=0, help="seed of the rewards")
     parser.add_argument("--time-limit", type=float, default=120.0, help="for per-row, seconds")
-    parser.add_argument("--repeats", type=int, default=7, help="aggregated runs, one seed each")
+    parser.add_argument("--repeats", type=int, default=7, help="fast runs, one seed each")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     arguments = parser.parse_args()
-    problem = census_problem(arguments.weight_bound, arguments.scale, arguments.seed)
-    figures = compare(problem, arguments)
-    print_table(figures)
+    sizes = []
+    for n_rows in arguments.rows:
+        problem = census_problem(n_rows, arguments.weight_bound, arguments.scale, arguments.seed)
+        sizes.append(compare(problem, arguments))
+        print_table(sizes[-1])
+    longer = growth(problem, arguments)
+    print("ten times the rows, the same points, processor time:")
+    for name, ratio in longer.items():
+        print(f"{name:20} {ratio:.2f}x")
     if arguments.out is not None:
         settings = {k: v for k, v in vars(arguments).items() if k != "out"}
-        record = {"settings": settings, "machine": machine_facts()} | figures
-        arguments.out.write_text(json.dumps(record, indent=2) + "\n")
+        versions = {name: oracle_versions(name) for name in ("highs", "branch-and-bound")}
+        record = {"settings": settings, "machine": machine_facts(), "versions": versions}
+        record |= {"sizes": sizes, "ten_times_the_rows": longer}
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

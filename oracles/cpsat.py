@@ -41,7 +41,12 @@ _LARGEST_SEED = 2**31 - 1
 
 
 class CpSatOracle:
-    """CP-SAT on the aggregated formulation, every coefficient an integer.
+    """CP-SAT on one binary per point, every coefficient an integer.
+
+    Parameters
+    ----------
+    formulation : {"aggregated", "ordered", "per-row"}
+        The encoding, see :func:`oracles.formulation.formulate`.
 
     Notes
     -----
@@ -59,13 +64,14 @@ class CpSatOracle:
     name = "cp-sat"
     integer_arithmetic = True
 
-    def __init__(self) -> None:
+    def __init__(self, formulation: str = "aggregated") -> None:
+        self.formulation = formulation
         self.requirement = "takes tables on a lattice only"
         self._child: _Child | None = None
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the problem is exact and can be written down."""
-        reason = formulation_limits(problem, "aggregated")
+        reason = formulation_limits(problem, self.formulation)
         if not problem.is_exact:
             reason = "takes tables on a lattice only, because it computes with integers"
         if reason is not None:
@@ -81,7 +87,7 @@ class CpSatOracle:
         started, deadline = time.perf_counter(), None
         if options.time_limit is not None:
             deadline = time.time() + options.time_limit
-        program = formulate(problem, tolerance=0.0)
+        program = formulate(problem, self.formulation, tolerance=0.0)
         offset = round(program.offset * problem.steps_per_row)
         request = {
             "program": integer_program(program, problem.steps_per_row),

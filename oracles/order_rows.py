@@ -48,9 +48,9 @@ def conflicting_neighbours(points: IntArray, costs: IntArray) -> IntArray:
         cost is largest come first.
     """
     d = points.shape[1]
-    steps = np.random.default_rng(0).integers(0, 2**63, d, dtype=np.uint64) * 2 + 1
-    steps = np.append(steps, np.uint64(0))  # the last one stands for no column
-    keys = points.astype(np.uint64) @ steps[:-1]
+    steps = np.zeros(d + 1, dtype=np.uint64)  # the last one stands for no column
+    steps[:d] = np.random.default_rng(0).integers(1, 2**63, d, dtype=np.uint64)
+    keys: NDArray[np.uint64] = points.astype(np.uint64) @ steps[:-1]
     wants_plus, wants_minus = np.flatnonzero(costs < 0), np.flatnonzero(costs > 0)
     if not len(wants_plus) or not len(wants_minus):
         return np.zeros((0, 4), dtype=np.int64)
@@ -70,7 +70,8 @@ def conflicting_neighbours(points: IntArray, costs: IntArray) -> IntArray:
     smaller = np.minimum(-costs[rows[:, 0]], costs[rows[:, 1]])
     rows = rows[np.lexsort((*rows.T[::-1], -smaller))]
     rows[:, 2:][rows[:, 2:] == d] = _NOBODY
-    return rows.astype(np.int64)
+    ordered: IntArray = rows.astype(np.int64)
+    return ordered
 
 
 def _one_step_apart(points: IntArray, rows: IntArray) -> NDArray[np.bool_]:

@@ -38,8 +38,8 @@ class PulpOracle:
     ----------
     solver : str
         ``HiGHS``, ``CBC``, ``SCIP``, ``GUROBI`` or the name of a PuLP solver class.
-    formulation : {"aggregated", "per-row"}
-        The encoding, see :func:`oracles.formulation.formulate`.
+    formulation : {"aggregated", "ordered", "per-row"} or None
+        The encoding, see :func:`oracles.formulation.formulate`; None: the solver's best.
 
     Raises
     ------
@@ -55,11 +55,11 @@ class PulpOracle:
 
     integer_arithmetic = False
 
-    def __init__(self, solver: str = "HiGHS", formulation: str = "aggregated") -> None:
+    def __init__(self, solver: str = "HiGHS", formulation: str | None = None) -> None:
         self.name = f"pulp:{solver}"
-        self.formulation = formulation
-        self.requirement = "needs a smaller problem"
         self._profile = solver_profile(solver)
+        self.formulation = formulation or self._profile.formulation
+        self.requirement = "needs a smaller problem"
         self._class = self._available_class()
 
     def _available_class(self) -> str:

@@ -46,6 +46,16 @@ def test_contract_of_the_per_row_formulation(name):
     assert report.n_skipped > 8, "negative counts have no rows"
 
 
+@pytest.mark.parametrize("name", ["highs", "cp-sat"])
+@pytest.mark.parametrize("formulation", ["aggregated", "ordered"])
+def test_contract_of_the_aggregated_formulations(name, formulation):
+    if name not in oracles.available_oracles():
+        pytest.skip(f"{name} is not installed")
+    oracle = oracles.get_oracle(name, formulation=formulation)
+    report = check_oracle(oracle, n_random=30, seed=5)
+    assert report.n_proved == report.n_checked > 20
+
+
 @pytest.mark.parametrize("instance", instances.ALL)
 def test_known_optimum(oracle, instance):
     problem, optimum = instance()

@@ -1,12 +1,20 @@
 """PuLP: status tables, limits, silence, files, names."""
 
 import os
+from dataclasses import replace
 
 import instances
 import pytest
 
 import oracles
-from oracles import InvalidOption, Limit, OracleUnavailable, SolveOptions, Termination
+from oracles import (
+    InvalidOption,
+    Limit,
+    OracleUnavailable,
+    SolveOptions,
+    Termination,
+    UnsupportedProblem,
+)
 from oracles.pulp_solvers import SOLUTION_STATUS, installed_solvers, solver_profile
 from oracles.sample_problems import brute_force
 
@@ -14,6 +22,7 @@ pulp = pytest.importorskip("pulp")
 from oracles.pulp_backend import PulpOracle  # noqa: E402
 
 SOLVERS = installed_solvers()
+REFUSAL = solver_profile("GUROBI").refusal
 
 
 @pytest.fixture(params=SOLVERS)
@@ -160,3 +169,42 @@ def test_thread_counts_can_change_within_a_process():
         solution = oracles.solve(problem, "pulp:HiGHS", SolveOptions(threads=threads))
         assert solution.certificate.primal_bound == optimum
         assert solution.certificate.proves_optimal
+
+
+def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
+    """As gurobipy raises it, error code included."""
+
+    class TooLarge(Exception):
+        errno = 10010
+
+    def refuse(*_):
+        raise TooLarge("Model too large for size-limited license; visit somewhere")
+
+    oracle = PulpOracle(SOLVERS[0])
+    monkeypatch.setattr(oracle, "_profile", replace(oracle._profile, refusal=REFUSAL))
+    monkeypatch.setattr(pulp.LpProblem, "solve", refuse)
+    problem, _ = instances.exclusive_or()
+    with pytest.raises(UnsupportedProblem) as caught:
+        oracle.solve(problem, SolveOptions())
+    assert str(caught.value) == (
+        f"oracle 'pulp:{SOLVERS[0]}' takes models of at most 2,000 variables and 2,000 "
+        "constraints under the licence that comes with gurobipy, and this one is larger; install "
+        "a full Gurobi licence or choose another oracle."
+    )
+    monkeypatch.undo()
+    assert REFUSAL(ValueError("anything else")) is None
+
+
+def test_a_full_sized_model_needs_a_full_gurobi_licence():
+    gurobipy = pytest.importorskip("gurobipy")
+    problem = instances.too_hard(n_rows=4000)
+    with pytest.raises(UnsupportedProblem, match="install a full Gurobi licence"):
+        PulpOracle("GUROBI").solve(problem, SolveOptions(time_limit=20.0))
+    assert gurobipy.gurobi.version() >= (12, 0, 0)
+
+
+def test_nodes_are_counted_where_the_solver_says_them(solver):
+    problem, _ = instances.exclusive_or()
+    nodes = PulpOracle(solver).solve(problem, SolveOptions()).nodes
+    assert (nodes is None) == (solver_profile(solver).native_nodes is None)
+    assert nodes is None or nodes >= 0
