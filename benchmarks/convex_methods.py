@@ -434,12 +434,10 @@ def draw(lines: list[dict[str, Any]], about: str, out: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     names = list(dict.fromkeys(line["setting"] for line in lines))
-    figure, axes = pyplot.subplots(
-        len(names), 2, figsize=(13, 4.2 * len(names)), gridspec_kw={"width_ratios": (1, 1)}
-    )
+    figure, axes = pyplot.subplots(len(names), 2, figsize=(13, 4.2 * len(names)))
     markers = "osD^v<>PX*"
     for row, name in enumerate(names):
         left, right = axes[row]
@@ -461,6 +459,8 @@ def draw(lines: list[dict[str, Any]], about: str, out: Path) -> None:
             right.plot(work, means, linestyle=":", linewidth=0.8, label=label, **style)
         left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=chosen[0]["measure"])
         right.set(xscale="log", yscale="log", xlabel="gradient evaluations / n")
+        right.set_xlim(0.3, 300)
+        right.xaxis.set_minor_formatter(ticker.NullFormatter())
         left.set_title(f"{name} ({about}; solid: pure)", fontsize=9)
         right.set_title("the same points against their work; rates up to constants", fontsize=9)
         right.legend(fontsize=6.5, loc="upper left", bbox_to_anchor=(1.01, 1.0))
