@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -54,6 +55,20 @@ def parse_automatic_bound(bound: int | str) -> int | None:
             return None
         raise CalibrationError(f"weight_bound must be an integer or 'auto', got {bound!r}.")
     return parse_weight_bound(bound)
+
+
+def parse_max_rounds(cap: int | None) -> int | None:
+    """Return a cap under which a draw can succeed at all."""
+    if cap is None:
+        return None
+    if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
+        raise CalibrationError(f"max_rounds must be an integer of at least 1, got {cap!r}.")
+    return int(cap)
+
+
+def parse_time_limit(seconds: float | None) -> float | None:
+    """Return a limit in seconds; an infinite one is none, anything else is checked by its user."""
+    return None if seconds == math.inf else seconds
 
 
 def parse_schema(schema: SchemaLike) -> Schema:

@@ -16,7 +16,9 @@ from opdisc.arguments import (
     label_assumptions,
     parse_automatic_bound,
     parse_entropy,
+    parse_max_rounds,
     parse_relation,
+    parse_time_limit,
 )
 from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
 from opdisc.grids import scorecard_grid
@@ -231,8 +233,8 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         return MechanismSettings(
             structure=column_structure(schema),
             minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
-            max_rounds=self.max_rounds,
-            time_limit=self.time_limit,
+            max_rounds=parse_max_rounds(self.max_rounds),
+            time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else draw_progress(report),
         )
 
@@ -242,7 +244,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
             ledger = Ledger(ledger)
         report = self.progress
         options = SolveOptions(
-            time_limit=self.time_limit,
+            time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else search_progress(report),
         )
         return run_mechanism(

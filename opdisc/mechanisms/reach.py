@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 from opdisc.calibration import gibbs_weight
 from opdisc.privacy import PublicInputs
 from oracles import UnsupportedProblem, WeightGrid
-from oracles.column_groups import ColumnGroup, choose_blocks, complete_structure
+from oracles.column_groups import (
+    LARGEST_BLOCK,
+    ColumnGroup,
+    choose_blocks,
+    complete_structure,
+)
 from oracles.registry import ENUMERATION_LIMIT
-from oracles.sampling_effort import FAST_WORK, sampling_reach
+from oracles.sampling_effort import FAST_NATS, FAST_WORK, FLAT_NATS, sampling_reach
 from oracles.sparse_levels import is_sparse
 
 SAMPLING_LIMITS = (
@@ -28,7 +35,7 @@ def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
     """
     if can_list(grid):
         return True
-    if 1000 * grid.n_hypotheses < grid.n_assignments:
+    if _is_hopeless(grid, structure, LARGEST_BLOCK):
         return False
     try:
         choose_blocks(complete_structure(structure, grid.n_features), grid, n_blocks=2)
@@ -42,7 +49,24 @@ def draw_is_short(public: PublicInputs, structure: tuple[ColumnGroup, ...]) -> b
     grid = public.grid
     if can_list(grid):
         return True
-    if 1000 * grid.n_hypotheses < grid.n_assignments:
-        return False
     beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+    light = public.n_rows is not None and beta * public.n_rows <= 2 * FLAT_NATS
+    if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
+        return False
     return sampling_reach(grid, structure, beta, public.n_rows).verdict == "fast"
+
+
+def _is_hopeless(grid: WeightGrid, structure: tuple[ColumnGroup, ...], largest: float) -> bool:
+    """Return whether no search for two blocks is needed to see that they will not do.
+
+    A block's work is at least its number of combinations without those of one group, so the
+    larger of two blocks works at least the root of all combinations without two groups.
+    """
+    if 1000 * grid.n_hypotheses < grid.n_assignments:
+        return True
+    groups = complete_structure(structure, grid.n_features)
+    sizes = sorted(math.prod(len(grid.values[c]) for c in group.columns) for group in groups)
+    spared = math.prod(sizes[-2:])
+    return math.log(grid.n_assignments) > FAST_NATS and (
+        (math.log(grid.n_assignments) - math.log(spared)) / 2 > math.log(largest)
+    )

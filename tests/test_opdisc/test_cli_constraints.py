@@ -69,6 +69,7 @@ def test_an_automatic_bound_is_explained_by_fit_and_by_plan(folder, capsys):
         (("--max-nonzero", "0"), "max_nonzero must be", 1),
         (("--max-nonzero", "2", "--weight-bound", "2"), "max_nonzero needs weight_bound=1", 1),
         (("--max-rounds", "9", "--mechanism", "one_hot"), "max_rounds applies to", 1),
+        (("--max-rounds", "0"), "max_rounds must be an integer of at least 1", 1),
     ],
 )
 def test_contradictions_are_one_sentence_and_cost_nothing(
@@ -99,3 +100,8 @@ def test_a_cap_without_effect_is_no_condition(folder, capsys):
         options = ("--mechanism", mechanism, "--max-rounds", "1", "--json")
         status, out, _ = run(capsys, "fit", *options)
         assert status == 0 and json.loads(out)["receipt"]["guarantee"] == "HOLDS"
+
+
+def test_an_infinite_time_limit_is_none(folder, capsys):
+    status, out, _ = run(capsys, "fit", "--time-limit", "inf", "--json")
+    assert status == 0 and json.loads(out)["receipt"]["guarantee"] == "HOLDS"
