@@ -14,8 +14,12 @@ _DOUBT = 1e-6
 
 
 def accept(
-    exponent: Fraction, mass: int, chances: Sequence[tuple[int, int]], bits: RandomBits
-) -> tuple[bool, float]:
+    exponent: Fraction,
+    mass: int,
+    chances: Sequence[tuple[int, int]],
+    drawn: int,
+    bits: RandomBits,
+) -> bool:
     """Return True with probability ``2**MASS_BITS * exp(-exponent) / (mass * prod(p / q))``.
 
     Parameters
@@ -26,13 +30,10 @@ def accept(
         Mass of the cell that was drawn.
     chances : sequence of (int, int)
         Pairs ``(p, q)``: the exact probabilities of the choices that led to the hypothesis.
+    drawn : int
+        64 uniform bits, the first ones of the number that the probability is compared with.
     bits : RandomBits
-        Where the random bits come from.
-
-    Returns
-    -------
-    (bool, float)
-        The decision, exact; and its probability as a float.
+        Where further ones come from, if these leave the decision open.
 
     Raises
     ------
@@ -44,13 +45,12 @@ def accept(
     if log_chance > 0:
         raise InconsistentSolution("an acceptance probability must not exceed 1.")
     chance = math.exp(log_chance)
-    drawn = bits.integer(64)
     # The float is good to far more than _DOUBT; only draws that near to it need integers.
     if (drawn + 1) * 2.0**-64 <= chance * (1 - _DOUBT):
-        return True, chance
+        return True
     if drawn * 2.0**-64 >= chance * (1 + _DOUBT):
-        return False, chance
-    return decide(drawn, exponent, mass, chances, bits), chance
+        return False
+    return decide(drawn, exponent, mass, chances, bits)
 
 
 def decide(

@@ -11,17 +11,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from oracles.block_plan import Plan
-from oracles.problem import IntArray
 
 FloatArray = NDArray[np.float64]
 
 # Sums may be reordered, but infinities and NaNs keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_DRAW_SCALE = 2.0**52
 _TINY = 1e-300
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def sum_block(
     weights: FloatArray,
     plan: Plan,
@@ -90,7 +88,7 @@ def sum_block(
     return log_scale
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untyped-def]
     """Write the first ``n`` entries, times a factor that repeats every ``p``, to the target."""
     c = factors[f]
@@ -118,7 +116,7 @@ def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untype
                 new[i] = old[i] * repeated[i]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def block_marginals(
     law: FloatArray,
     plan: Plan,
@@ -197,74 +195,3 @@ def block_marginals(
                 m = plan.term_map_at[t]
                 for i in range(own * plan.dim[e] * plan.prefix[e]):
                     law[plan.term_maps[m + i]] += factors[f + i]
-
-
-@njit(cache=True, error_model="numpy")
-def _pick(tables, at, stride, n, total, words, used):  # type: ignore[no-untyped-def]
-    """Draw an index with integer weights; return (index, its weight, sum of weights, used).
-
-    Weights are ``floor(share * 2**52) + 1``: never zero and never rounded down.
-    """
-    scale = _DRAW_SCALE / total if total > 0.0 else 0.0
-    whole = np.uint64(0)
-    for i in range(n):
-        whole += np.uint64(min(tables[at + i * stride] * scale, _DRAW_SCALE)) + np.uint64(1)
-    mask = whole - np.uint64(1)
-    for shift in (1, 2, 4, 8, 16, 32):
-        mask |= mask >> np.uint64(shift)
-    while used < len(words):
-        ticket = words[used] & mask
-        used += 1
-        if ticket < whole:
-            for i in range(n):
-                w = np.uint64(min(tables[at + i * stride] * scale, _DRAW_SCALE)) + np.uint64(1)
-                if ticket < w:
-                    return i, w, whole, used
-                ticket -= w
-    return -1, np.uint64(0), whole, used
-
-
-@njit(cache=True, error_model="numpy")
-def draw_block(
-    plan: Plan,
-    tables: FloatArray,
-    messages: FloatArray,
-    words: NDArray[np.uint64],
-    used: int,
-    states: IntArray,
-    weights: NDArray[np.uint64],
-) -> int:
-    """Draw the state of every variable from the block's law, after :func:`sum_block`.
-
-    ``weights[2 * c]`` out of ``weights[2 * c + 1]`` is the exact probability of the choice made at
-    clique ``c``. Returns the number of words used so far, or -1 if they ran out.
-    """
-    n_cliques = len(plan.own)
-    for c in range(n_cliques - 1, -1, -1):
-        first, last = plan.axes[c], plan.axes[c + 1]
-        if c == n_cliques - 1:
-            at = plan.message_at[c]
-            total = 0.0
-            for i in range(plan.rest[c]):
-                total += messages[at + i]
-            place, w, whole, used = _pick(messages, at, 1, plan.rest[c], total, words, used)
-            if place < 0:
-                return -1
-            for a in range(last - 1, first - 1, -1):
-                states[plan.axis_variable[a]] = place // plan.axis_stride[a]
-                place %= plan.axis_stride[a]
-        else:
-            place = 0
-            for a in range(first, last):
-                place += plan.axis_stride[a] * states[plan.axis_variable[a]]
-            at = plan.table_at[c] + place
-            total = 0.0
-            for v in range(plan.own[c]):
-                total += tables[at + v * plan.rest[c]]
-            v, w, whole, used = _pick(tables, at, plan.rest[c], plan.own[c], total, words, used)
-            if v < 0:
-                return -1
-            states[plan.variable[c]] = v
-        weights[2 * c] = w
-        weights[2 * c + 1] = whole
-    return used

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from oracles.block_kernels import (
     FloatArray,
     block_marginals,
-    draw_block,
     sum_block,
 )
-from oracles.block_plan import PlanBuilder
-from oracles.block_variables import LevelVariable, cheapest_variables
+from oracles.block_plan import PlanBuilder, Term
+from oracles.block_variables import LevelVariable, Variable, cheapest_variables
 from oracles.column_groups import ColumnGroup
+from oracles.draw_kernels import add_scores, draw_states, fill_ladder
 from oracles.entropy import RandomBits
 from oracles.log_kernels import sum_block_logs
 from oracles.problem import IntArray
@@ -36,6 +36,22 @@ class BlockDraw:
 
     weights: IntArray
     chances: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockDraws:
+    """Many draws from one block's law.
+
+    Parameters
+    ----------
+    states : ndarray of shape (n, variables), int64
+        State of every variable.
+    weights : ndarray of shape (n, 2 * cliques), uint64
+        Pairs ``(p, q)``: the states' exact probability is the product of ``p / q``.
+    """
+
+    states: IntArray
+    weights: NDArray[np.uint64]
 
 
 class BlockSum:
@@ -91,8 +107,10 @@ class BlockSum:
         self._peaks = np.ones(len(self.plan.own))
         self._downward = np.zeros_like(self._messages)
         self._beliefs = np.zeros(int((self.plan.own * self.plan.rest).max()))
-        self._states = np.zeros(len(sizes), dtype=np.int64)
-        self._chances = np.zeros(2 * len(self.plan.own), dtype=np.uint64)
+        self._ladder = np.zeros(int(self.plan.rest[-1]), dtype=np.uint64)
+        self._lowest, self._n_scores = lowest, n_scores
+        self._offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._scores, self._gains = _contributions(self.variables, terms, self._offsets)
 
     def sum(self) -> float:
         """Return the log of the sum over the block of the product of the weights.
@@ -118,19 +136,64 @@ class BlockSum:
             self._beliefs,
         )
 
+    def prepare(self) -> None:
+        """Get ready for :meth:`draw`, after :meth:`sum`."""
+        fill_ladder(self.plan, self._messages, self._ladder)
+
     def draw(
-        self, words: NDArray[np.uint64], used: int, bits: RandomBits
-    ) -> tuple[BlockDraw, int]:
-        """Draw weights after :meth:`sum`; return them and how many words are used up (-1: all)."""
-        used = draw_block(
-            self.plan, self._tables, self._messages, words, used, self._states, self._chances
+        self,
+        words: NDArray[np.uint64],
+        used: int,
+        draws: BlockDraws,
+        start: int,
+        indices: NDArray[np.int32],
+        log_chances: FloatArray,
+    ) -> int:
+        """Draw states after :meth:`prepare`; return how many words are used up (-1: all).
+
+        Also fills the score indices of the block's contexts, ``indices[:, start:]``, and adds to
+        ``log_chances`` the log of every draw's probability as a set of weights.
+        """
+        used = draw_states(
+            self.plan,
+            self._tables,
+            self._ladder,
+            words,
+            used,
+            draws.states,
+            draws.weights,
+            log_chances,
         )
+        if used >= 0:
+            add_scores(
+                draws.states,
+                self._offsets,
+                self._scores,
+                self._gains,
+                self._lowest,
+                self._n_scores,
+                start,
+                indices,
+                log_chances,
+            )
+        return used
+
+    def new_draws(self, count: int) -> BlockDraws:
+        """Return room for so many draws."""
+        return BlockDraws(
+            states=np.zeros((count, len(self.variables)), dtype=np.int64),
+            weights=np.zeros((count, 2 * len(self.plan.own)), dtype=np.uint64),
+        )
+
+    def chosen(self, draws: BlockDraws, place: int, bits: RandomBits) -> BlockDraw:
+        """Return one of the draws as weights, with its exact probability.
+
+        States that stand for several assignments are settled here, by fresh bits.
+        """
         weights = np.zeros(self.contexts.shape[1], dtype=np.int64)
-        pairs = self._chances.tolist()
+        pairs = draws.weights[place].tolist()
         chances = [(pairs[i], pairs[i + 1]) for i in range(0, len(pairs), 2)]
-        if used < 0:
-            return BlockDraw(weights=weights, chances=()), used
-        states = self._states.tolist()
+        states = draws.states[place].tolist()
         for variable, state in zip(self.variables, states, strict=True):
             if isinstance(variable, LevelVariable):
                 below = variable.previous
@@ -138,13 +201,29 @@ class BlockSum:
                 weights[variable.column] = int(variable.totals[state]) - base
                 continue
             start, stop = int(variable.starts[state]), int(variable.starts[state + 1])
-            place = start + bits.below(stop - start)
-            weights[list(variable.columns)] = variable.assignments[place]
+            weights[list(variable.columns)] = variable.assignments[
+                start + bits.below(stop - start)
+            ]
             if stop - start > 1:
                 chances.append((1, stop - start))
-        return BlockDraw(weights=weights, chances=tuple(chances)), used
+        return BlockDraw(weights=weights, chances=tuple(chances))
 
     def _total(self, position: int, state: int) -> int:
         variable = self.variables[position]
         assert isinstance(variable, LevelVariable)
         return int(variable.totals[state])
+
+
+def _contributions(
+    variables: Sequence[Variable], terms: Sequence[Term], offsets: IntArray
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return what every state adds to every context's score, and logs of its multiplicity."""
+    scores = np.zeros((int(offsets[-1]), len(terms)), dtype=np.int32)
+    gains = np.zeros(int(offsets[-1]))
+    for k, term in enumerate(terms):
+        for i, added in zip(term.variables, term.scores, strict=True):
+            scores[offsets[i] : offsets[i + 1], k] = added
+    for i, variable in enumerate(variables):
+        if not isinstance(variable, LevelVariable):
+            gains[offsets[i] : offsets[i + 1]] = np.log(np.diff(variable.starts))
+    return scores, gains

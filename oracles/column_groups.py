@@ -13,7 +13,7 @@ from typing import Literal
 from oracles.errors import InvalidOption, InvalidProblem, UnsupportedProblem
 from oracles.problem import IntArray, WeightGrid
 
-COMFORTABLE_BLOCK = 2_000_000
+COMFORTABLE_BLOCK = 100_000_000
 """Table work of a block (entries, weighted by lookups) up to which fewer blocks are preferred."""
 
 LARGEST_BLOCK = 100_000_000

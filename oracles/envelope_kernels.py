@@ -22,7 +22,7 @@ DEEPEST = -14.0
 """Logs of mixtures are cut off this far below their peak."""
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _exp(z):  # type: ignore[no-untyped-def]
     """Return a positive, increasing stand-in for ``exp(z)``; any such weight is valid."""
     z = 1.0 + z / 64.0
@@ -35,7 +35,7 @@ def _exp(z):  # type: ignore[no-untyped-def]
     return z
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _mix(k, r, depth, span, weights, forward, backward):  # type: ignore[no-untyped-def]
     """Turn weights ``(k, r)`` into marginals over choices that add up to ``depth``, in place.
 
@@ -69,7 +69,7 @@ def _mix(k, r, depth, span, weights, forward, backward):  # type: ignore[no-unty
     return backward[0]
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _mix_pair(logs, w, wanted, rows, low, high, out):  # type: ignore[no-untyped-def]
     """Fill the shares of two blocks, whose first threshold carries all the logs."""
     first, last = low[rows[0]], high[rows[0]]
@@ -91,7 +91,7 @@ def _mix_pair(logs, w, wanted, rows, low, high, out):  # type: ignore[no-untyped
         out[w + wanted - a] = out[a]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def mix_shares(
     logs: FloatArray,
     rows: IntArray,
@@ -156,7 +156,7 @@ def mix_shares(
                 out[i * w + first + a] = weights[i * w + a] / total
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def threshold_tables(
     shares: FloatArray, rows: IntArray, counts: IntArray, costs: FloatArray
 ) -> float:
@@ -190,7 +190,7 @@ def threshold_tables(
     return constant
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def boltzmann(
     costs: FloatArray,
     beta: float,

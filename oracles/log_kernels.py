@@ -9,7 +9,7 @@ from oracles.block_kernels import FloatArray
 from oracles.block_plan import Plan
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def sum_block_logs(
     logs: FloatArray,
     plan: Plan,

@@ -6,7 +6,10 @@ integers, so drawing a cell is exact.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +17,12 @@ from numpy.typing import NDArray
 
 from oracles.entropy import RandomBits
 from oracles.envelope import Bound, Mixtures, Region
+from oracles.errors import InconsistentSolution
+from oracles.problem import IntArray
+
+_WORD = 64
+_LARGEST = 2**64 - 1
+_FEW = 128
 
 MASS_BITS = 8192
 """A mass of ``2**MASS_BITS`` stands for ``exp(reference)``; the least mass is 1."""
@@ -80,65 +89,91 @@ class Cell:
         return Region(low=low, high=high)
 
 
-class MassTree:
-    """Draws a cell with probability proportional to its integer mass, exactly."""
+class CellMasses:
+    """Draws cells with probability proportional to their integer masses, exactly."""
 
     def __init__(self) -> None:
-        self._capacity = 1
-        self._sums = [0, 0]
         self._cells: list[Cell] = []
+        self._total = 0
+        self._ends: list[int] = []
+        self._floors: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 
     def __len__(self) -> int:
         """Return the number of cells, empty ones included."""
         return len(self._cells)
 
+    def __getitem__(self, slot: int) -> Cell:
+        """Return the cell in a slot."""
+        return self._cells[slot]
+
     @property
     def total(self) -> int:
         """The sum of all masses."""
-        return self._sums[1]
+        return self._total
 
-    def add(self, cell: Cell, slot: int | None = None) -> None:
-        """Add a cell, in the place of another one if a slot is given."""
-        if slot is None:
-            slot = len(self._cells)
-            self._cells.append(cell)
-            if slot >= self._capacity:
-                self._grow()
-        else:
-            self._cells[slot] = cell
-        cell.slot = slot
-        self.update(cell)
+    def add(self, cell: Cell) -> None:
+        """Add a cell."""
+        cell.slot = len(self._cells)
+        self._cells.append(cell)
+        self._total += cell.mass
+        self._ends = []
 
-    def update(self, cell: Cell) -> None:
-        """Take over a changed mass."""
-        i = self._capacity + cell.slot
-        self._sums[i] = cell.mass
-        i //= 2
-        while i:
-            self._sums[i] = self._sums[2 * i] + self._sums[2 * i + 1]
-            i //= 2
+    def replace(self, cell: Cell, children: Sequence[Cell]) -> None:
+        """Put children in the place of their parent."""
+        first, *others = children
+        self._cells[cell.slot] = first
+        first.slot = cell.slot
+        self._total += first.mass - cell.mass
+        self._ends = []
+        for child in others:
+            self.add(child)
 
-    def draw(self, bits: RandomBits) -> Cell:
-        """Draw a cell."""
-        ticket = bits.below(self._sums[1])
-        i = 1
-        while i < self._capacity:
-            i *= 2
-            if ticket >= self._sums[i]:
-                ticket -= self._sums[i]
-                i += 1
-        return self._cells[i - self._capacity]
+    def shrink(self, cell: Cell, mass: int) -> None:
+        """Take over a smaller mass; a larger one is ignored."""
+        if mass < cell.mass:
+            self._total -= cell.mass - mass
+            cell.mass = mass
+            self._ends = []
+
+    def draw(self, count: int, bits: RandomBits) -> IntArray:
+        """Draw the slots of independent cells, shape (count,) int64."""
+        if not self._ends:
+            self._ends = list(itertools.accumulate(cell.mass for cell in self._cells))
+            self._floors = self._floors[:0]
+            if self._ends[-1] != self._total:
+                raise InconsistentSolution("the masses of the cells must add up.")
+        if count < _FEW:
+            tickets = [bits.below(self._total) for _ in range(count)]
+            return np.array([bisect.bisect_right(self._ends, t) for t in tickets], dtype=np.int64)
+        if not len(self._floors):
+            places = [(end << _WORD) // self._total for end in self._ends[:-1]]
+            self._floors = np.array([min(p, _LARGEST) for p in places], dtype=np.uint64)
+        # A uniform number in [u, u + 1) / 2**64 lies right of every end whose floor is below u.
+        # Only one whose floor is u itself leaves the cell open: then more bits are drawn.
+        ends, floors = self._ends, self._floors
+        words = bits.words(count)
+        slots = np.searchsorted(floors, words, side="right").astype(np.int64)
+        if len(floors):
+            below = floors[np.maximum(slots - 1, 0)]
+            for i in np.flatnonzero((slots > 0) & (below == words)):
+                slots[i] = self._settle(int(words[i]), ends, bits)
+        return slots
+
+    def _settle(self, drawn: int, ends: Sequence[int], bits: RandomBits) -> int:
+        """Find the slot of ``(drawn + V) / 2**64``, V uniform, by drawing bits of V as needed."""
+        n_bits = _WORD
+        while True:
+            # The first end above the lower, and above the upper, limit of the number.
+            low = bisect.bisect_right(ends, (drawn * self._total) >> n_bits)
+            high = bisect.bisect_left(ends, -((-(drawn + 1) * self._total) >> n_bits))
+            if low == high:
+                return low
+            drawn = (drawn << _WORD) | bits.integer(_WORD)
+            n_bits += _WORD
 
     def masses_add_up(self) -> bool:
         """Return whether the total is the sum of the cells' masses."""
-        return self.total == sum(cell.mass for cell in self._cells)
-
-    def _grow(self) -> None:
-        leaves = self._sums[self._capacity :] + [0] * self._capacity
-        self._capacity *= 2
-        self._sums = [0] * self._capacity + leaves
-        for i in range(self._capacity - 1, 0, -1):
-            self._sums[i] = self._sums[2 * i] + self._sums[2 * i + 1]
+        return self._total == sum(cell.mass for cell in self._cells)
 
 
 def integer_mass(log_mass: float) -> int:

@@ -1,15 +1,17 @@
 """Exact draws by adaptive rejection over a partition of the hypotheses.
 
-Fix the history before a round: cells with integer masses ``N_c`` that add up to ``S``. The round
-draws a cell, then hypothesis ``w`` with an exactly known rational probability ``q_c(w)``, and
-accepts with probability ``e^(ref - beta * L(w)) / (N_c q_c(w))``. So it ends with ``w`` with
+Fix the history before a batch of rounds: cells with integer masses ``N_c`` that add up to ``S``.
+A round draws a cell, then hypothesis ``w`` with an exactly known rational probability ``q_c(w)``,
+and accepts with probability ``e^(ref - beta * L(w)) / (N_c q_c(w))``. So it ends with ``w`` with
 probability ``e^(ref - beta * L(w)) / S``, whatever the cells are and however they came about: an
-accepted hypothesis has exactly the target law. The envelope only has to keep the acceptance
-probability at most 1, and rounds must be neither abandoned nor steered by their own draw.
+accepted hypothesis has exactly the target law, and so has the first one of a batch. The envelope
+only has to keep the acceptance probability at most 1, and rounds must be neither abandoned nor
+steered by their own draw: cells change between batches only.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 import time
 from collections.abc import Sequence
@@ -17,27 +19,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from oracles.acceptance import accept
-from oracles.block_sums import BlockDraw
+from oracles.cell_draws import Candidate, CellDraws
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
 from oracles.entropy import EntropySource, RandomBits
-from oracles.envelope import Envelope, Region
+from oracles.envelope import Envelope
+from oracles.envelope_numbers import rounding_slack, work_estimates
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.loss_levels import checked_beta
-from oracles.partition import (
-    MASS_BITS,
-    Cell,
-    MassTree,
-    best_split,
-    integer_mass,
-    split_cell,
-)
+from oracles.partition import MASS_BITS, Cell, CellMasses, best_split, integer_mass, split_cell
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
 from oracles.tightening import Tightener
 
-_WORDS = 1024
-_SLACK = 1e-7
+_FIRST_BATCH = 16
+_REFINEMENT = 2.0
+_GOOD = 0.5
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
 _SMALLEST_DOUBLE_BITS = 1022
@@ -94,12 +90,19 @@ class PartitionSampler:
         self._started = time.perf_counter()
         least_log = -self._depth_bits * math.log(2.0)
         self._envelope = Envelope(problem, float(self._beta), blocks, least_log=least_log)
-        self._slack = _slack(self._envelope)
+        self._slack = rounding_slack(self._envelope)
         self._tightener = Tightener(self._envelope)
         self._whole = self._envelope.whole()
-        self._tree = MassTree()
+        self._cells = CellMasses()
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
+        self._step_work, self._visit_work, self._draw_work = work_estimates(self._envelope)
+        self._refined = self._drawn = self._recent = 0.0
+        self._queue: list[tuple[float, int, Cell]] = []
+        self._good: list[Cell] = []
+        self._serial = 0
+        self._reported = self._started
         self._plant()
+        self._cell_draws = CellDraws(problem, self._envelope, self._beta, self._reference)
 
     @property
     def diagnostics(self) -> SamplingDiagnostics:
@@ -107,9 +110,9 @@ class PartitionSampler:
         return SamplingDiagnostics(
             rounds=self._rounds,
             acceptance=self._accepted / max(1, self._trials),
-            cells=len(self._tree),
+            cells=len(self._cells),
             steps=self._tightener.steps_done,
-            log_total=self._reference + math.log(self._tree.total) - MASS_BITS * math.log(2.0),
+            log_total=self._reference + math.log(self._cells.total) - MASS_BITS * math.log(2.0),
             seconds=time.perf_counter() - self._started,
         )
 
@@ -137,134 +140,155 @@ class PartitionSampler:
             If an invariant was found violated; nothing is returned then.
         """
         bits = RandomBits(entropy)
-        reported = time.perf_counter()
-        rounds = 0
-        while self._options.max_rounds is None or rounds < self._options.max_rounds:
-            rounds += 1
-            self._rounds += 1
-            hypothesis = self._round(bits)
+        rounds, cap = 0, self._options.max_rounds
+        batch = 1 if self._recent > 0.1 else _FIRST_BATCH
+        while cap is None or rounds < cap:
+            self._refine()
+            # Batches catch up with the work that refinement took.
+            room = int((self._refined - self._drawn) / self._draw_work)
+            batch = min(batch, max(room, _FIRST_BATCH))
+            if cap is not None:
+                batch = min(batch, cap - rounds)
+            hypothesis = self._rounds_of(batch, bits)
+            rounds += batch
             if hypothesis is not None:
-                if not self._tree.masses_add_up():
+                if not self._cells.masses_add_up():
                     raise InconsistentSolution("the masses of the cells must add up.")
                 return hypothesis
-            now = time.perf_counter()
-            if self._options.progress is not None and now - reported > 1.0:
-                reported = now
-                self._options.progress(self.diagnostics)
+            batch *= 4
+            self._report()
         raise NoHypothesis(
-            f"a draw must succeed within max_rounds={self._options.max_rounds} rounds; raise the "
-            "cap or use a smaller grid."
+            f"a draw must succeed within max_rounds={cap} rounds; raise the cap or use a "
+            "smaller grid."
         )
 
     def _plant(self) -> None:
         found = self._tightener.run(None, self._whole, step=2.0, n_steps=80)
         self._reference = math.floor(found.log_sum)
         log_mass = found.log_sum - self._reference + self._slack
-        self._tree.add(
-            Cell(
-                parent=None,
-                condition=(),
-                depth=0,
-                mass=integer_mass(log_mass),
-                log_mass=log_mass,
-                bound=found.bound,
-                mixtures=found.mixtures,
-                step=found.step,
-                tightened=True,
-            )
+        root = Cell(
+            parent=None,
+            condition=(),
+            depth=0,
+            mass=integer_mass(log_mass),
+            log_mass=log_mass,
+            bound=found.bound,
+            mixtures=found.mixtures,
+            step=found.step,
+            tightened=True,
         )
+        self._cells.add(root)
+        self._enqueue(root)
+        self._refined = self._tightener.steps_done * self._step_work
 
-    def _round(self, bits: RandomBits) -> Hypothesis | None:
-        """Run one round; return the hypothesis it accepts, if it does."""
-        cell = self._tree.draw(bits)
+    def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
+        """Run so many rounds on the partition as it stands; return what the first success drew.
+
+        The partition does not change meanwhile, so the rounds are independent and their order of
+        computation is free: cell by cell.
+        """
+        slots = self._cells.draw(count, bits)
+        order = np.argsort(slots, kind="stable")
+        visited, starts, hits = np.unique(slots[order], return_index=True, return_counts=True)
+        first, winner = count, None
+        trials, accepted = self._trials, self._accepted
+        for j in np.argsort(-hits, kind="stable"):
+            # Rounds after one that succeeded need not be run.
+            places = order[starts[j] : starts[j] + hits[j]]
+            places = places[places < first]
+            if not len(places):
+                continue
+            cell = self._cells[int(visited[j])]
+            for found in self._successes(cell, len(places), bits):
+                if places[found.place] < first:
+                    first, winner = int(places[found.place]), found.hypothesis
+        self._rounds += count if winner is None else first + 1
+        share = (self._accepted - accepted) / (self._trials - trials)
+        self._recent += 0.1 * (share - self._recent)
+        return winner
+
+    def _successes(self, cell: Cell, count: int, bits: RandomBits) -> list[Candidate]:
+        """Draw so often from a cell and return what the exact test accepts."""
         region = cell.region(self._whole)
-        if not cell.tightened and not self._tightened(cell, region, bits):
-            return None
-        log_sum = self._envelope.log_sum(cell.bound, region)
-        if not log_sum - self._reference <= cell.log_mass:
-            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
-        draws = self._block_draws(bits)
-        hypothesis = self._assembled(draws)
-        accepted, chance = False, 0.0
-        if self._problem.grid.contains(hypothesis):  # the norm budget may exclude it
-            accepted, chance = self._tested(cell, hypothesis, draws, bits)
-        cell.trials += 1
-        cell.accepted += chance
-        self._trials += 1
-        self._accepted += chance
-        if accepted:
-            return hypothesis
-        # Only after the accept test: refining on a pending draw would favour or shun it.
-        if cell.accepted < 0.6 * cell.trials:
-            self._split(cell, region)
-        return None
+        successes = []
+        for chance, candidates in self._cell_draws.visit(cell, region, count, bits):
+            cell.accepted += chance
+            self._accepted += chance
+            successes += [c for c in candidates if self._accepts(cell, c, bits)]
+        cell.trials += count
+        self._trials += count
+        self._drawn += count * self._draw_work + self._visit_work
+        return successes
 
-    def _tested(
-        self, cell: Cell, hypothesis: Hypothesis, draws: Sequence[BlockDraw], bits: RandomBits
-    ) -> tuple[bool, float]:
-        """Run the accept test; return the decision and its probability."""
-        loss = self._problem.loss(hypothesis)
-        indices = self._envelope.score_indices([drawn.weights for drawn in draws])
-        if loss < self._envelope.certified(cell.bound, indices) - 1e-6 * max(1, abs(loss)):
-            raise InconsistentSolution("the loss must not be below its certified bound.")
-        chances = [pair for drawn in draws for pair in drawn.chances]
-        return accept(self._beta * loss + self._reference, cell.mass, chances, bits)
+    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+        return self._cell_draws.accepts(cell, candidate, bits)
 
-    def _tightened(self, cell: Cell, region: Region, bits: RandomBits) -> bool:
-        """Tighten a fresh cell; return False with the probability that its mass shrank by."""
+    def _refine(self) -> None:
+        """Refine the heaviest cells until that took as much work as the draws so far.
+
+        Only rounds that are over count: a pending draw must not be favoured or shunned.
+        """
+        if self._recent > _GOOD:
+            return
+        while self._queue and self._refined < _REFINEMENT * self._drawn:
+            _, _, cell = heapq.heappop(self._queue)
+            if cell.mixtures is None or cell.mass == 0:
+                continue
+            if not cell.tightened:
+                self._tighten(cell)
+                self._enqueue(cell)
+            elif cell.accepted >= _GOOD * max(cell.trials, 4):
+                self._good.append(cell)
+            else:
+                self._split(cell)
+            self._report()
+        if not self._queue and self._good:
+            for cell in self._good:
+                self._enqueue(cell)
+            self._good.clear()
+
+    def _enqueue(self, cell: Cell) -> None:
+        self._serial += 1
+        heapq.heappush(self._queue, (-cell.log_mass, self._serial, cell))
+
+    def _tighten(self, cell: Cell) -> None:
+        """Look for a cell's own bound; the smaller of the old and the new mass holds."""
         cell.tightened = True
-        before = cell.mass
-        n_steps = max(10, 40 // cell.depth)
-        found = self._tightener.run(cell.mixtures, region, step=cell.step, n_steps=n_steps)
-        if found.log_sum == -math.inf:
-            cell.mass = 0  # no hypothesis meets the conditions
-        else:
-            log_mass = found.log_sum - self._reference + self._slack
-            # The smaller of the two bounds holds; a worse fresh one never replaces the parent's.
-            if log_mass < cell.log_mass:
-                cell.log_mass, cell.bound = log_mass, found.bound
-                cell.mixtures, cell.step = found.mixtures, found.step
-                cell.mass = min(cell.mass, integer_mass(log_mass))
-        self._tree.update(cell)
-        return cell.mass > 0 and bits.below(before) < cell.mass
-
-    def _block_draws(self, bits: RandomBits) -> list[BlockDraw]:
-        words = bits.words(_WORDS)
-        draws, used = [], 0
-        for block in self._envelope.sums:
-            drawn, used = block.draw(words, used, bits)
-            if used < 0:
-                raise InconsistentSolution("the random words of a draw ran out.")
-            draws.append(drawn)
-        return draws
-
-    def _assembled(self, draws: Sequence[BlockDraw]) -> Hypothesis:
-        weights = np.zeros(self._problem.n_features, dtype=np.int64)
-        for columns, drawn in zip(self._envelope.columns, draws, strict=True):
-            weights[columns] = drawn.weights
-        return tuple(weights.tolist())
-
-    def _split(self, cell: Cell, region: Region) -> None:
         assert cell.mixtures is not None
+        n_steps = max(10, 40 // cell.depth)
+        before = self._tightener.steps_done
+        found = self._tightener.run(
+            cell.mixtures, cell.region(self._whole), step=cell.step, n_steps=n_steps
+        )
+        self._refined += (self._tightener.steps_done - before) * self._step_work
+        if found.log_sum == -math.inf:
+            self._cells.shrink(cell, 0)  # no hypothesis meets the conditions
+            return
+        log_mass = found.log_sum - self._reference + self._slack
+        # A worse fresh bound never replaces the parent's.
+        if log_mass < cell.log_mass:
+            cell.log_mass, cell.bound = log_mass, found.bound
+            cell.mixtures, cell.step = found.mixtures, found.step
+            self._cells.shrink(cell, integer_mass(log_mass))
+
+    def _split(self, cell: Cell) -> None:
+        assert cell.mixtures is not None
+        region = cell.region(self._whole)
         self._envelope.log_sum(cell.bound, region)
         self._envelope.take_laws()
+        self._refined += 2 * self._step_work
         shares = self._tightener.shares(cell.mixtures, region)
         row = best_split(self._envelope.shortfalls(shares), region)
-        if row is None:
+        if row is None:  # every score is settled, the bound is the loss
             return
         children = split_cell(cell, row, region, self._envelope.law[row], self._slack)
-        self._tree.add(children[0], cell.slot)
-        for child in children[1:]:
-            self._tree.add(child)
         cell.mixtures = None
+        self._cells.replace(cell, children)
+        for child in children:
+            self._enqueue(child)
 
-
-def _slack(envelope: Envelope) -> float:
-    """Return by how much a log sum is raised: far more than its rounding errors.
-
-    Sums of ``N`` non-negative doubles are good to ``N * 2**-53``; shares are good to about
-    ``1e-14`` each, which moves ``beta * m(w)`` by at most the second term.
-    """
-    entries = sum(block.n_entries for block in envelope.sums)
-    rows = float(np.abs(envelope.counts).sum()) * len(envelope.sums)
-    return _SLACK + entries * 2.0**-50 + envelope.beta * rows * 1e-12
+    def _report(self) -> None:
+        now = time.perf_counter()
+        if self._options.progress is not None and now - self._reported > 1.0:
+            self._reported = now
+            self._options.progress(self.diagnostics)

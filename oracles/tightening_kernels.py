@@ -12,7 +12,7 @@ from oracles.problem import IntArray
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
     """Cumulate every row's law from both ends."""
     for row in range(len(law)):
@@ -26,7 +26,7 @@ def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
             at_most[row, a] = s
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _fold(logs, w, wanted, rows, low, high, tail, pace):  # type: ignore[no-untyped-def]
     """Step two blocks: the second threshold follows from the first, which carries all the logs."""
     peak = logs[2 * w]
@@ -40,7 +40,7 @@ def _fold(logs, w, wanted, rows, low, high, tail, pace):  # type: ignore[no-unty
     logs[2 * w] = max(DEEPEST, logs[2 * w] - peak)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _common_slope(logs, w, wanted, rows, low, high, reach):  # type: ignore[no-untyped-def]
     """Return the slope at which the blocks' best thresholds add up to the wanted sum."""
     left, right = -reach, reach
@@ -63,7 +63,7 @@ def _common_slope(logs, w, wanted, rows, low, high, reach):  # type: ignore[no-u
     return 0.5 * (left + right)
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def tighten(
     logs: FloatArray,
     shares: FloatArray,
@@ -124,7 +124,7 @@ def tighten(
         logs[p, k * w] = min(-DEEPEST, max(DEEPEST, nothing))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def shortfalls(
     shares: FloatArray,
     rows: IntArray,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from scipy import stats
 
 import oracles.partition_sampling as partition_sampling
 from oracles.block_variables import cheapest_variables
+from oracles.cell_draws import Candidate
 from oracles.column_groups import (
     ColumnGroup,
     choose_blocks,
@@ -19,7 +19,7 @@ from oracles.column_groups import (
 )
 from oracles.entropy import RandomBits, SeededEntropy
 from oracles.enumeration import all_losses, grid_assignments
-from oracles.envelope import Envelope, Region
+from oracles.envelope import Envelope
 from oracles.errors import (
     InconsistentSolution,
     InvalidOption,
@@ -247,38 +247,38 @@ def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
 class Shallow(PartitionSampler):
     """Not a mistake: stops refining early, so that cells keep accepting little."""
 
-    def _split(self, cell: Cell, region: Region) -> None:
+    def _split(self, cell: Cell) -> None:
         if cell.depth < 1:
-            super()._split(cell, region)
+            super()._split(cell)
 
 
 class RefinesOnPendingDraw(Shallow):
     """Mistake: refines on an unlikely draw before its accept test, and draws again."""
 
-    def _tested(self, cell: Cell, *rest: Any) -> tuple[bool, float]:
-        accepted, chance = super()._tested(cell, *rest)
-        return accepted and chance > 0.5, chance
+    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+        return candidate.chance > 0.5 and super()._accepts(cell, candidate, bits)
 
 
 class AbandonsSlowCells(Shallow):
     """Mistake: gives a round up if its cell accepts less than the others."""
 
-    def _tested(self, cell: Cell, *rest: Any) -> tuple[bool, float]:
-        accepted, chance = super()._tested(cell, *rest)
+    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
         slow = cell.accepted * self._trials < 0.9 * self._accepted * cell.trials
-        return accepted and not (slow and cell.trials > 20), chance
+        return not (slow and cell.trials > 20) and super()._accepts(cell, candidate, bits)
 
 
-class AbandonsWorseBounds(PartitionSampler):
-    """Mistake: gives a round up if the fresh bound is worse than the parent's."""
+class AbandonsWorseBounds(Shallow):
+    """Mistake: gives a round up if its cell's fresh bound was worse than the parent's."""
 
-    def _tightened(self, cell: Cell, region: Region, bits: RandomBits) -> bool:
+    def _tighten(self, cell: Cell) -> None:
         before = cell.log_mass
-        going = super()._tightened(cell, region, bits)
+        super()._tighten(cell)
         if cell.log_mass == before:
-            cell.tightened = False
-            return False
-        return going
+            self.__dict__.setdefault("worse", []).append(cell)
+
+    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+        worse = any(cell is other for other in self.__dict__.get("worse", ()))
+        return not worse and super()._accepts(cell, candidate, bits)
 
 
 def drops_tiny_children(cell, row, region, law, slack):  # type: ignore[no-untyped-def]
@@ -312,8 +312,8 @@ def test_broken_rounds_are_caught(kind: type[PartitionSampler]) -> None:
 @pytest.mark.statistical
 def test_abandoned_rounds_are_caught() -> None:
     """The chi-square that the poor tightener passes rejects abandoning worse bounds."""
-    problem, _, beta = named_problem("single class")
-    sampler = poor_sampler(AbandonsWorseBounds, "single class")
+    problem, _, beta = named_problem("scattered")
+    sampler = poor_sampler(AbandonsWorseBounds, "scattered")
     assert p_value(sampler, problem, beta, 1000) <= FALSE_ALARM
 
 
@@ -357,7 +357,7 @@ def test_masses_that_do_not_add_up_are_refused() -> None:
     problem, structure, beta = named_problem("ties everywhere")
     sampler = PartitionSampler(problem, beta, structure)
     sampler.draw(SeededEntropy(0))
-    sampler._tree._cells[0].mass += 1
+    sampler._cells[0].mass += 1
     with pytest.raises(InconsistentSolution, match="add up"):
         sampler.draw(SeededEntropy(1))
 

@@ -1,0 +1,166 @@
+"""Draws from single cells of a partition, and the exact test of the few that may be accepted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from oracles.acceptance import accept
+from oracles.block_sums import BlockDraws
+from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_PER_DRAW, first_look
+from oracles.entropy import RandomBits
+from oracles.envelope import Envelope, Region
+from oracles.errors import InconsistentSolution
+from oracles.partition import MASS_BITS, Cell
+from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+
+_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A draw that the first look could not rule out.
+
+    Parameters
+    ----------
+    place : int
+        Which of the cell's draws it is.
+    hypothesis : tuple of int
+        The weights.
+    chances : tuple of (int, int)
+        Their exact probability under the cell's law is the product of ``p / q``.
+    ticket : int
+        64 random bits, the first of the uniform number that the test compares with.
+    chance : float
+        The probability that the test accepts it, in doubles.
+    """
+
+    place: int
+    hypothesis: Hypothesis
+    chances: tuple[tuple[int, int], ...]
+    ticket: int
+    chance: float
+
+
+class CellDraws:
+    """Draws from the law that a cell's bound has on its region.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        The points.
+    envelope : Envelope
+        Its buffers are overwritten.
+    beta : Fraction
+        Weight of one row of loss.
+    reference : int
+        What masses are relative to, nats.
+    """
+
+    def __init__(
+        self, problem: ZeroOneProblem, envelope: Envelope, beta: Fraction, reference: int
+    ) -> None:
+        self._problem, self._envelope = problem, envelope
+        self._beta, self._reference = beta, reference
+        order = np.argsort(-np.abs(envelope.counts), kind="stable")
+        self._rows = np.ascontiguousarray(envelope.rows[order], dtype=np.int32)
+        self._counts = envelope.counts[order]
+        self._draws: list[BlockDraws] = []
+
+    def visit(
+        self, cell: Cell, region: Region, count: int, bits: RandomBits
+    ) -> Iterator[tuple[float, list[Candidate]]]:
+        """Draw so often; yield sums of acceptance probabilities and candidates, in pieces.
+
+        Raises
+        ------
+        InconsistentSolution
+            If an invariant was found violated.
+        """
+        envelope = self._envelope
+        log_sum = envelope.log_sum(cell.bound, region)
+        if not log_sum - self._reference <= cell.log_mass:
+            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
+        for block in envelope.sums:
+            block.prepare()
+        log_height = MASS_BITS * math.log(2.0) - self._reference - math.log(cell.mass)
+        for first in range(0, count, _CHUNK):
+            n = min(_CHUNK, count - first)
+            yield self._piece(cell, n, first, log_height, bits)
+
+    def _piece(
+        self, cell: Cell, n: int, first: int, log_height: float, bits: RandomBits
+    ) -> tuple[float, list[Candidate]]:
+        envelope = self._envelope
+        draws = [block.new_draws(n) for block in envelope.sums]
+        indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
+        log_chances = np.zeros(n)
+        for block, drawn, start in zip(envelope.sums, draws, envelope.starts, strict=False):
+            # A choice takes 2 words on average; running out has probability below 2**-400.
+            words = bits.words(4 * n * len(block.plan.own) + WORDS_PER_DRAW)
+            if block.draw(words, 0, drawn, start, indices, log_chances) < 0:
+                raise InconsistentSolution("the random words of a draw ran out.")
+        tickets = bits.words(n)
+        chances, status = np.zeros(n), np.zeros(n, dtype=np.int8)
+        first_look(
+            indices,
+            log_chances,
+            tickets,
+            self._rows,
+            self._counts,
+            envelope.base,
+            envelope.target,
+            cell.bound.costs,
+            cell.bound.constant,
+            envelope.beta,
+            log_height,
+            chances,
+            status,
+        )
+        if (status == BROKEN).any():
+            raise InconsistentSolution(
+                "a loss must not be below its certified bound, nor an acceptance probability "
+                "exceed 1."
+            )
+        candidates = [
+            self._candidate(draws, int(i), first, int(tickets[i]), float(chances[i]), bits)
+            for i in np.flatnonzero(status == CANDIDATE)
+        ]
+        return float(chances.sum()), candidates
+
+    def _candidate(
+        self,
+        draws: list[BlockDraws],
+        i: int,
+        first: int,
+        ticket: int,
+        chance: float,
+        bits: RandomBits,
+    ) -> Candidate:
+        weights: IntArray = np.zeros(self._problem.n_features, dtype=np.int64)
+        pairs: list[tuple[int, int]] = []
+        for block, drawn, columns in zip(
+            self._envelope.sums, draws, self._envelope.columns, strict=True
+        ):
+            chosen = block.chosen(drawn, i, bits)
+            weights[columns] = chosen.weights
+            pairs += chosen.chances
+        return Candidate(
+            place=first + i,
+            hypothesis=tuple(weights.tolist()),
+            chances=tuple(pairs),
+            ticket=ticket,
+            chance=chance,
+        )
+
+    def accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+        """Decide exactly; a hypothesis beyond the norm budget is never accepted."""
+        if not self._problem.grid.contains(candidate.hypothesis):
+            return False
+        loss = self._problem.loss(candidate.hypothesis)
+        exponent = self._beta * loss + self._reference
+        return accept(exponent, cell.mass, candidate.chances, candidate.ticket, bits)

@@ -1,0 +1,223 @@
+"""Compiled loops over many draws from one cell: states, scores and the test's first look.
+
+A draw's choices are made between integer weights, so its probability is a known rational; doubles
+here only sort out draws that are far from being accepted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from oracles.block_kernels import FloatArray
+from oracles.block_plan import Plan
+from oracles.problem import IntArray
+
+WORDS_PER_DRAW = 1024
+"""Words to spare: with them a draw runs out of words with probability below 2**-400."""
+
+REJECTED, CANDIDATE, BROKEN = 0, 1, 2
+DOUBT = 1e-6
+FAINT = 1e-3
+"""Chances below this need not be computed to the end unless the draw is accepted."""
+
+_UNIT = 2.0**-64
+_DRAW_SCALE = 2.0**52
+_STRIDE = 32
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _ticket(whole, words, used):  # type: ignore[no-untyped-def]
+    """Return a uniform integer below ``whole``, and the words used so far (-1: ran out)."""
+    mask = whole - np.uint64(1)
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> np.uint64(shift)
+    while used < len(words):
+        ticket = words[used] & mask
+        used += 1
+        if ticket < whole:
+            return ticket, used
+    return np.uint64(0), -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_ladder(plan: Plan, messages: FloatArray, ladder: NDArray[np.uint64]) -> None:
+    """Cumulate the last clique's integer weights, ``floor(share * 2**52) + 1`` each."""
+    c = len(plan.own) - 1
+    at, n = plan.message_at[c], plan.rest[c]
+    total = 0.0
+    for i in range(n):
+        total += messages[at + i]
+    scale = _DRAW_SCALE / total if total > 0.0 else 0.0
+    whole = np.uint64(0)
+    for i in range(n):
+        whole += np.uint64(min(messages[at + i] * scale, _DRAW_SCALE)) + np.uint64(1)
+        ladder[i] = whole
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_states(
+    plan: Plan,
+    tables: FloatArray,
+    ladder: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+    used: int,
+    states: IntArray,
+    weights: NDArray[np.uint64],
+    log_chances: FloatArray,
+) -> int:
+    """Draw the state of every variable, once per row of ``states``, from one block's law.
+
+    ``weights[r, 2 * c]`` out of ``weights[r, 2 * c + 1]`` is the exact probability of the choice
+    made at clique ``c``; their logs are added to ``log_chances``. Returns the words used so far,
+    or -1 if they ran out.
+    """
+    n_cliques = len(plan.own)
+    root = n_cliques - 1
+    for r in range(len(states)):
+        product = 1.0
+        for c in range(root, -1, -1):
+            first, last = plan.axes[c], plan.axes[c + 1]
+            if c == root:
+                n = plan.rest[c]
+                whole = ladder[n - 1]
+                ticket, used = _ticket(whole, words, used)
+                if used < 0:
+                    return -1
+                low, high = 0, n - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if ticket < ladder[middle]:
+                        high = middle
+                    else:
+                        low = middle + 1
+                w = ladder[low] - (ladder[low - 1] if low > 0 else np.uint64(0))
+                place = low
+                for a in range(last - 1, first - 1, -1):
+                    states[r, plan.axis_variable[a]] = place // plan.axis_stride[a]
+                    place %= plan.axis_stride[a]
+            else:
+                place = plan.table_at[c]
+                for a in range(first, last):
+                    place += plan.axis_stride[a] * states[r, plan.axis_variable[a]]
+                own, rest = plan.own[c], plan.rest[c]
+                total = 0.0
+                for v in range(own):
+                    total += tables[place + v * rest]
+                scale = _DRAW_SCALE / total if total > 0.0 else 0.0
+                whole = np.uint64(0)
+                for v in range(own):
+                    whole += np.uint64(min(tables[place + v * rest] * scale, _DRAW_SCALE))
+                    whole += np.uint64(1)
+                ticket, used = _ticket(whole, words, used)
+                if used < 0:
+                    return -1
+                w = np.uint64(0)
+                for v in range(own):
+                    w = np.uint64(min(tables[place + v * rest] * scale, _DRAW_SCALE))
+                    w += np.uint64(1)
+                    if ticket < w:
+                        states[r, plan.variable[c]] = v
+                        break
+                    ticket -= w
+            weights[r, 2 * c] = w
+            weights[r, 2 * c + 1] = whole
+            product *= np.float64(w) / np.float64(whole)
+            if product < 1e-200:
+                log_chances[r] += np.log(product)
+                product = 1.0
+        log_chances[r] += np.log(product)
+    return used
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_scores(
+    states: IntArray,
+    offsets: IntArray,
+    scores: NDArray[np.int32],
+    gains: FloatArray,
+    lowest: int,
+    n_scores: int,
+    start: int,
+    indices: NDArray[np.int32],
+    log_chances: FloatArray,
+) -> None:
+    """Fill a block's score indices, ``indices[r, start:]``, and take gains off the log chances.
+
+    ``scores[offsets[i] + s]`` is what state ``s`` of variable ``i`` adds to every context's score,
+    and ``gains`` is the log of how many assignments the state stands for.
+    """
+    n_rows = scores.shape[1]
+    top = np.int32(n_scores - 1)
+    for r in range(len(states)):
+        out = indices[r, start : start + n_rows]
+        out[:] = np.int32(-lowest)
+        for i in range(states.shape[1]):
+            at = offsets[i] + states[r, i]
+            log_chances[r] -= gains[at]
+            part = scores[at]
+            for k in range(n_rows):
+                out[k] += part[k]
+        for k in range(n_rows):
+            out[k] = min(max(out[k], np.int32(0)), top)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_look(
+    indices: NDArray[np.int32],
+    log_chances: FloatArray,
+    tickets: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    counts: IntArray,
+    base: int,
+    target: int,
+    costs: FloatArray,
+    constant: float,
+    beta: float,
+    log_height: float,
+    chances: FloatArray,
+    status: NDArray[np.int8],
+) -> None:
+    """Compare every draw's ticket with its acceptance probability, in doubles.
+
+    The probability is ``exp(log_height - beta * loss - log_chance)``. Draws that it may accept
+    are candidates, to be decided exactly; one below its certified bound, or with a probability
+    above 1, is broken. Points are in descending order of ``abs(counts)``: sums that are beyond
+    the ticket already are not finished.
+    """
+    n_points, k = rows.shape
+    for r in range(len(indices)):
+        place = indices[r]
+        certified = constant
+        for row in range(len(costs)):
+            certified += costs[row, place[row]]
+        room = log_height - log_chances[r]
+        ticket = np.float64(tickets[r]) * _UNIT
+        limit = np.inf
+        if beta > 0.0 and tickets[r] > 0:
+            limit = (room - np.log(min(ticket, FAINT))) / beta
+            limit = max(limit + 1.0 + 1e-6 * abs(limit), certified)
+        loss = base
+        done = True
+        for first in range(0, n_points, _STRIDE):
+            for p in range(first, min(first + _STRIDE, n_points)):
+                score = place[rows[p, 0]] + place[rows[p, 1]]
+                for i in range(2, k):
+                    score += place[rows[p, i]]
+                if (score >= target) == (counts[p] > 0):
+                    loss += abs(counts[p])
+            if loss > limit:
+                done = False
+                break
+        chances[r] = 0.0
+        status[r] = REJECTED
+        if not done:
+            continue
+        log_chance = room - beta * loss
+        if loss < certified - 1e-6 * max(1.0, abs(np.float64(loss))) or log_chance > 0.0:
+            status[r] = BROKEN
+            continue
+        chances[r] = np.exp(log_chance)
+        if tickets[r] == 0 or ticket < chances[r] * (1.0 + DOUBT):
+            status[r] = CANDIDATE
