@@ -47,6 +47,10 @@ def serve() -> None:
             continue
         run, setting = content
         assert table is not None
+        if kind == "warm up":
+            runs.warm_up(run, setting, table)
+            _answer(answers, "ready")
+            continue
         limit = setting.plan.time_limit
         if limit is not None:
             # In C and on a thread of its own: it works inside compiled code that holds the lock.

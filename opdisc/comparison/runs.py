@@ -8,12 +8,14 @@ import platform
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Task
@@ -25,6 +27,10 @@ from opdisc.privacy import NeighboringRelation
 from oracles import OracleError
 
 Row = dict[str, Any]
+IntArray = npt.NDArray[np.int64]
+
+_FEW_ROWS = 10
+_HARDLY_ANY_NOISE = 1e6
 
 _PACKAGES = ("opdisc", "numpy", "scipy", "pandas", "scikit-learn", "numba", "highspy")
 
@@ -157,6 +163,19 @@ def execute(run: Run, setting: Setting, source: Source) -> Row:
     return failed_row(run, setting, reason, seconds=time.perf_counter() - started)
 
 
+def warm_up(run: Run, setting: Setting, source: Source) -> None:
+    """Have a run's compiled code loaded, so that no run's seconds count that.
+
+    The method is fitted to a few rows with hardly any noise; what comes of it is dropped.
+    """
+    signs = encode_labels(source.table, source.schema)
+    few = [position for side in (1, -1) for position in np.flatnonzero(signs == side)[:_FEW_ROWS]]
+    epsilon = None if run.epsilon is None else _HARDLY_ANY_NOISE
+    task = _task(replace(run, epsilon=epsilon), setting, source, np.array(few), np.array(few))
+    with suppress(Exception):
+        parse_method(run.method)[0].fit(task)
+
+
 def describe(error: BaseException) -> str:
     """Return an error as one sentence without a cell of the table.
 
@@ -174,20 +193,7 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     plan = setting.plan
     method, _ = parse_method(run.method)
     train, test = split_rows(source, plan.test_fraction, run.split_seed)
-    task = Task(
-        table=source.table.iloc[train].reset_index(drop=True),
-        test=source.table.iloc[test].reset_index(drop=True),
-        schema=source.schema,
-        epsilon=run.epsilon,
-        delta=setting.delta,
-        relation=NeighboringRelation(plan.relation),
-        weight_bound=run.weight_bound or plan.weight_bound,
-        oracle=run.oracle or "auto",
-        time_limit=plan.time_limit,
-        seed=run.seed,
-        noise_seed=run.noise_seed,
-        peers=plan.peers,
-    )
+    task = _task(run, setting, source, train, test)
     started = time.perf_counter()
     fitted = method.fit(task)
     # A peer times its own fit: starting its interpreter is not its work.
@@ -202,6 +208,24 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
         row |= _measures(fitted, task.test, source, "test")
     plain: Row = json.loads(json.dumps(row, default=_plain, allow_nan=False))
     return plain
+
+
+def _task(run: Run, setting: Setting, source: Source, train: IntArray, test: IntArray) -> Task:
+    plan = setting.plan
+    return Task(
+        table=source.table.iloc[train].reset_index(drop=True),
+        test=source.table.iloc[test].reset_index(drop=True),
+        schema=source.schema,
+        epsilon=run.epsilon,
+        delta=setting.delta,
+        relation=NeighboringRelation(plan.relation),
+        weight_bound=run.weight_bound or plan.weight_bound,
+        oracle=run.oracle or "auto",
+        time_limit=plan.time_limit,
+        seed=run.seed,
+        noise_seed=run.noise_seed,
+        peers=plan.peers,
+    )
 
 
 def _privacy(fitted: Fitted, row: Row) -> Row:

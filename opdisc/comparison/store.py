@@ -41,6 +41,8 @@ class Store:
         As in ``settings.json``.
     done : set of str
         Runs that have a row.
+    _file : BinaryIO
+        ``runs.jsonl``, locked and open to append.
     """
 
     directory: Path

@@ -19,10 +19,11 @@ from contextlib import suppress
 from typing import IO, Any, cast
 
 from opdisc.comparison.child import IDLE_LIMIT
-from opdisc.comparison.plan import Run
+from opdisc.comparison.plan import Run, parse_method
 from opdisc.comparison.runs import Row, Setting, failed_row
 
 _START_LIMIT = 300.0
+_WARM_LIMIT = 60.0
 _ONE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -49,6 +50,7 @@ class _Child:
             start_new_session=True,
         )
         self.table = ""
+        self.warm: set[tuple[str, str | None]] = set()
         self.used = time.monotonic()
 
     def ask(self, request: tuple[Any, ...] | None, limit: float | None) -> Any:
@@ -116,7 +118,7 @@ def run_supervised(
         _watch(owner)
     limit = setting.plan.time_limit
     try:
-        child = _child(packed, digest)
+        child = _warmed(_child(packed, digest), run, setting, packed, digest)
     except (EOFError, OSError):
         if getattr(_children, "child", None) is not None:
             _forget()
@@ -151,6 +153,20 @@ def _child(packed: bytes, digest: str) -> _Child:
     if child.table != digest:
         child.ask(("table", packed), _START_LIMIT)
         child.table = digest
+    return child
+
+
+def _warmed(child: _Child, run: Run, setting: Setting, packed: bytes, digest: str) -> _Child:
+    """Return a child that has loaded the compiled code of this kind of run."""
+    kind = (run.method.partition("@")[0], run.oracle)
+    if kind in child.warm or not parse_method(run.method)[0].has_grid:
+        return child
+    try:
+        child.ask(("warm up", run, setting), _WARM_LIMIT)
+    except EOFError:
+        _forget()
+        child = _child(packed, digest)
+    child.warm.add(kind)
     return child
 
 
