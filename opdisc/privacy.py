@@ -298,4 +298,9 @@ def _lattice_text(spacing: float) -> str:
 def _grid_text(receipt: PrivacyReceipt) -> str:
     lows, highs = {v[0] for v in receipt.weights}, {v[-1] for v in receipt.weights}
     budget = "" if receipt.norm_budget is None else f", |w|^2 <= {receipt.norm_budget}"
-    return f"{len(receipt.weights)} weights in {min(lows)}..{max(highs)}{budget}"
+    signs = (
+        ("never negative", sum(v[0] >= 0 for v in receipt.weights)),
+        ("never positive", sum(v[-1] <= 0 for v in receipt.weights)),
+    )
+    restricted = "".join(f", {count} of them {what}" for what, count in signs if count)
+    return f"{len(receipt.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
