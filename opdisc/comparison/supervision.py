@@ -23,7 +23,7 @@ from opdisc.comparison.plan import Run, parse_method
 from opdisc.comparison.runs import Row, Setting, failed_row
 
 _START_LIMIT = 300.0
-_WARM_LIMIT = 60.0
+_WARM_LIMIT = 180.0
 _ONE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
