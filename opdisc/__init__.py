@@ -30,6 +30,7 @@ _PUBLIC = {
     "load_model": "opdisc.model_file",
     "load_schema": "opdisc.shipped_schemas",
     "private_median": "opdisc.sampled_estimators",
+    "private_selection": "opdisc.hyperparameters",
     "plan_errors": "opdisc.utility",
     "predict_error": "opdisc.utility",
     "run_mechanism": "opdisc.mechanisms",
