@@ -17,7 +17,8 @@ class SamplingDiagnostics:
     rounds : int
         Rounds so far.
     acceptance : float
-        Mean acceptance probability of the draws so far.
+        Mean acceptance probability of the draws so far; chances below 0.001 count as 0 once
+        their draw is ruled out.
     cells : int
         Cells of the partition.
     steps : int
