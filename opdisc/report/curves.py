@@ -95,7 +95,7 @@ def label_lines(axes: Axes, drawn: Sequence[Curve], scale: float) -> None:
             transform=axes.transAxes,
             va="center",
             ha="left",
-            fontsize=9.5,
+            fontsize=9.2,
             color=color,
             gid=gid,
         )
@@ -103,7 +103,7 @@ def label_lines(axes: Axes, drawn: Sequence[Curve], scale: float) -> None:
 
 def shortened(title: str) -> str:
     """Return a title that fits beside a figure."""
-    return title if len(title) <= 50 else title[:49] + "…"
+    return title if len(title) <= 46 else title[:45].rstrip() + "…"
 
 
 def spread_out(heights: Sequence[float], *, gap: float) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from opdisc.report.curves import Curve, label_lines, shortened
 from opdisc.report.series import Series
@@ -36,7 +36,7 @@ def draw_accuracy(drawn: Sequence[Curve], *, size: str, spreads: Sequence[str]) 
         "sd" (one standard deviation of a run) and/or "ci" (95% interval of the mean).
     """
     figure, axes = _canvas(size, height=5.4 if size == WIDE else 4.4)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
     _draw_curves(axes, drawn, spreads, scale=1.0)
     low, high = _limits(drawn)
     margin = 0.05 * max(high - low, 0.02)
@@ -104,21 +104,21 @@ def _name_histogram(
     across = axes.get_yaxis_transform()
     if size == WIDE:
         name = shortened(series.title)
-        axes.text(-0.02, base + 0.12, name, transform=across, ha="right", color=INK, fontsize=10.5)
-        axes.text(1.01, base + 0.12, median, transform=across, color=MUTED, fontsize=10.5)
-        if remark:
-            axes.text(
-                0.99, base + 0.5, remark, transform=across, ha="right", color=INK, fontsize=9.5
-            )
+        height = base + (0.4 if remark else 0.15)
+        axes.text(-0.02, height, name, transform=across, ha="right", color=INK, fontsize=10.5)
+        axes.text(-0.02, base, remark, transform=across, ha="right", color=MUTED, fontsize=9.5)
+        axes.text(1.01, base + 0.15, median, transform=across, color=MUTED, fontsize=10.5)
         return
     text = ", ".join(part for part in (f"{shortened(series.title)}: {median}", remark) if part)
     axes.text(0.0, base + 0.65, text, transform=across, color=INK, fontsize=9.5)
 
 
 def seconds_text(seconds: float) -> str:
-    """Return seconds with two or three digits."""
+    """Return seconds or milliseconds with two or three digits."""
     if not math.isfinite(seconds):
         return "–"
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
 
 
@@ -145,7 +145,7 @@ def _limits(drawn: Sequence[Curve]) -> tuple[float, float]:
 def _canvas(size: str, *, height: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(_WIDTHS[size], height))
     figure.patch.set_alpha(0)
-    left, right = (0.085, 1 - _LABEL_SHARE) if size == WIDE else (0.16, 0.98)
+    left, right = (0.085, 1 - _LABEL_SHARE) if size == WIDE else (0.17, 0.98)
     axes = figure.add_axes((left, 0.12, right - left, 0.85))
     _plain_axes(axes, _FONT[size])
     axes.grid(axis="y", color=GRID, linewidth=0.8)

@@ -10,6 +10,7 @@ from opdisc.report.intervals import Interval
 
 UNKNOWN = "–"
 _MINUS = "−"
+_NO_BREAK = "\u00a0"
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -32,14 +33,14 @@ def percent_interval(interval: Interval, digits: int = 1) -> str:
     if not interval.known:
         return percent(interval.mean, digits)
     low, high = 100 * interval.low, 100 * interval.high
-    return f"{percent(interval.mean, digits)} [{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{percent(interval.mean, digits)} [{low:.{digits}f},{_NO_BREAK}{high:.{digits}f}]"
 
 
 def points_interval(interval: Interval, digits: int = 1) -> str:
     """Return "+1.2 [+0.3, +2.1]" in percentage points."""
     if not interval.known:
         return points(interval.mean, digits)
-    ends = f"[{points(interval.low, digits)}, {points(interval.high, digits)}]"
+    ends = f"[{points(interval.low, digits)},{_NO_BREAK}{points(interval.high, digits)}]"
     return f"{points(interval.mean, digits)} {ends}"
 
 

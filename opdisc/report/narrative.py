@@ -173,8 +173,8 @@ def _how_sure(evaluation: Evaluation, rankings: tuple[Ranking, ...]) -> tuple[st
     for verdict, group in _grouped(rankings, _family_verdict):
         sentences.append(f"At {_at(group)}, {verdict}.")
     sentences.append(
-        "Intervals of differences are paired and allow for all comparisons at all ε together, so "
-        "that no lead is called clear by luck of the many looks."
+        "“Clear” allows for all comparisons at all ε together: the chance that this report calls "
+        "any lead clear that is none is at most 5%."
     )
     return tuple(sentences)
 
@@ -191,6 +191,11 @@ def _family_verdict(ranking: Ranking) -> str:
         )
     if rival.clear:
         return f"the lead over the best {kind} is clear on this table"
+    if rival.likely:
+        return (
+            f"the lead over the best {kind} is likely: its 95% interval is above 0, but would not "
+            "be with allowance for all comparisons of this report"
+        )
     return f"the lead over the best {kind} cannot be told from chance"
 
 

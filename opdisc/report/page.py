@@ -136,7 +136,7 @@ def _content(
         "plan": formats.flattened(
             {k: v for k, v in settings.items() if k not in ("machine", "versions", "schema")}
         ),
-        "level": f"{100 * rankings[0].leads[0].difference.level:.2f}%"
+        "level": f"{100 * rankings[0].leads[0].strict.level:.2f}%"
         if rankings and rankings[0].leads
         else "",
         "overlap": f"{evaluation.overlap:.2f}",

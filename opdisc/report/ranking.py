@@ -21,25 +21,32 @@ class Lead:
     other : Cell
         The method that is behind.
     difference : Interval
-        Over random splits and noise on this table, at a level that allows for all comparisons of
-        the report.
+        At 95%, over random splits and noise on this table.
+    strict : Interval
+        At a level that allows for all comparisons of the report.
     cautious : Interval
-        The same for other tables of this kind: corrected for overlapping splits.
+        At 95%, for other tables of this kind: corrected for overlapping splits.
     """
 
     other: Cell
     difference: Interval
+    strict: Interval
     cautious: Interval
 
     @property
     def clear(self) -> bool:
-        """Whether the whole interval is above 0."""
-        return self.difference.known and self.difference.low > 0
+        """Whether it is above 0 with allowance for all comparisons of the report."""
+        return self.strict.known and self.strict.low > 0
 
     @property
     def clear_elsewhere(self) -> bool:
-        """Whether it is above 0 even with the correction for overlapping splits."""
+        """Whether it is clear, and above 0 with the correction for overlapping splits."""
         return self.clear and self.cautious.low > 0
+
+    @property
+    def likely(self) -> bool:
+        """Whether it is above 0 at 95%, taken by itself."""
+        return self.difference.known and self.difference.low > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +85,6 @@ class Ranking:
         return tuple(lead for lead in self.leads if not lead.clear)
 
     @property
-    def clear(self) -> bool:
-        """Whether the leader is ahead of every other candidate."""
-        return bool(self.leads) and not self.tied
-
-    @property
-    def clear_elsewhere(self) -> bool:
-        """Whether that stands with the correction for overlapping splits."""
-        return bool(self.leads) and all(lead.clear_elsewhere for lead in self.leads)
-
-    @property
     def rival(self) -> Lead | None:
         """The best candidate of another family."""
         family = self.leader.series.family
@@ -120,9 +117,10 @@ def rank(evaluation: Evaluation, cells: tuple[Cell, ...]) -> tuple[Ranking, ...]
     Candidates are private, tuned without a look at the private rows (or privately), have a
     guarantee that is not VOID, and no failed run at this epsilon; all are compared over the
     repeats that each of them has. The leader's difference to each other of the m candidates has a
-    paired t interval of level 1 - 0.05 / (E m (m - 1) / 2), E being the number of epsilons: by
-    the union bound, all pairwise differences of the report are covered with probability at least
-    0.95, and so are those of whichever method leads, as far as t intervals are accurate.
+    paired t interval. A lead is clear if the interval of level 1 - 0.05 / (E m (m - 1) / 2) is
+    above 0, E being the number of epsilons. By the union bound, the intervals of that level of all
+    pairs at all epsilons cover together with probability at least 0.95, and so do those of
+    whichever methods lead, as far as t intervals are accurate.
     """
     epsilons = [e for e in evaluation.epsilons if any(_candidates(evaluation, cells, e)[0])]
     ranked = (_rank_at(evaluation, cells, e, len(epsilons)) for e in epsilons)
@@ -196,8 +194,9 @@ def _lead(cell: Cell, differences: pd.Series, level: float, overlap: float) -> L
     values = differences.to_numpy()
     return Lead(
         other=cell,
-        difference=mean_interval(values, level=level),
-        cautious=mean_interval(values, level=level, overlap=overlap),
+        difference=mean_interval(values),
+        strict=mean_interval(values, level=level),
+        cautious=mean_interval(values, overlap=overlap),
     )
 
 

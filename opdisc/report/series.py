@@ -98,7 +98,7 @@ def find_series(runs: pd.DataFrame) -> tuple[tuple[Series, ...], pd.DataFrame]:
             Series(
                 index=number,
                 method=str(method),
-                title=_title(str(first["title"]), str(variant)),
+                title=_title(first, str(variant)),
                 family=str(first["family"]),
                 private=bool(first["private"]),
                 tuning=str(first["tuning"]),
@@ -109,8 +109,11 @@ def find_series(runs: pd.DataFrame) -> tuple[tuple[Series, ...], pd.DataFrame]:
     return _distinct(series), keyed.assign(series=index)
 
 
-def _title(title: str, variant: str) -> str:
-    return f"{title[:1].upper()}{title[1:]}" + (f" ({variant})" if variant else "")
+def _title(run: pd.Series, variant: str) -> str:
+    """Begin with a capital, unless it is another library's name."""
+    title = str(run["title"])
+    shown = title if run["family"] == "peer" else f"{title[:1].upper()}{title[1:]}"
+    return f"{shown} ({variant})" if variant else shown
 
 
 def _distinct(series: list[Series]) -> tuple[Series, ...]:

@@ -100,6 +100,8 @@ def _verdict(lead: Lead | None) -> tuple[str, str]:
         return "clear, here and for tables of this kind", "clear"
     if lead.clear:
         return "clear on this table", "here"
+    if lead.likely:
+        return "likely, not certain", "likely"
     return "not distinguishable", "none"
 
 

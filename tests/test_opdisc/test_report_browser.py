@@ -47,34 +47,39 @@ def pictures(tmp_path_factory):
     return directory
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all tests; each opens the page anew."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--window-size=1200,900")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
 @pytest.fixture
-def start(report):
-    """Return a function that opens the report in a fresh browser."""
-    opened = []
+def start(browser, report):
+    """Return a function that opens the report as on the device it is told."""
 
-    def open_report(*, dark=False, size=(1200, 900), mobile=False, script=True):
-        options = webdriver.ChromeOptions()
-        options.binary_location = BROWSER
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-            options.add_argument(argument)
-        options.add_argument(f"--window-size={size[0]},{size[1]}")
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-        opened.append(driver)
+    def open_report(*, dark=False, phone=False, script=True):
+        do = browser.execute_cdp_cmd
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-        if mobile:
-            metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 2}
-            driver.execute_cdp_cmd(
-                "Emulation.setDeviceMetricsOverride", metrics | {"mobile": True}
-            )
-        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
-        driver.get(report.as_uri())
-        return driver
+        do("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+        do("Emulation.clearDeviceMetricsOverride", {})
+        if phone:
+            screen = {"width": PHONE[0], "height": PHONE[1], "deviceScaleFactor": 2}
+            do("Emulation.setDeviceMetricsOverride", screen | {"mobile": True})
+        do("Emulation.setScriptExecutionDisabled", {"value": not script})
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        browser.get(report.as_uri())
+        return browser
 
-    yield open_report
-    for driver in opened:
-        driver.quit()
+    return open_report
 
 
 def find(driver, selector):
@@ -221,7 +226,7 @@ def test_dark_follows_the_system_and_the_button(start, pictures):
 
 
 def test_a_phone_never_scrolls_sideways(start, pictures):
-    driver = start(size=PHONE, mobile=True)
+    driver = start(phone=True)
     assert driver.execute_script("return innerWidth") == PHONE[0]
     for name in SECTIONS:
         click(driver, f"#tab-{name}")
