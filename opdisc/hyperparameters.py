@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from opdisc.accounting import Ledger
 from opdisc.convex.draws import integers
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
 from opdisc.mechanisms.receipts import numerical_delta
 from opdisc.noise import EntropySource, SystemEntropy, discrete_laplace, geometric_distance
 from opdisc.privacy import Guarantee, NeighboringRelation, PrivacyParams, PrivacyReceipt
@@ -210,6 +210,8 @@ def private_selection(
     ------
     CalibrationError
         If an argument is out of range, or a candidate's receipt exceeds its budget.
+    UncertifiedRelease
+        If a candidate fails; the budget stays spent.
 
     Notes
     -----
@@ -261,10 +263,10 @@ def private_selection(
     void = False
     for _ in range(law.draw(entropy)):
         candidate = candidates[int(integers(len(candidates), 1, entropy)[0])]
-        model, promised = candidate.fit(fit)
+        model, promised, right = _tried(candidate, fit)
         _check_promise(promised, fit, relation)
         void = void or promised.guarantee == Guarantee.VOID.value
-        noisy = candidate.correct(model) + int(discrete_laplace(rate, 1, entropy)[0])
+        noisy = right + int(discrete_laplace(rate, 1, entropy)[0])
         # Trials are exchangeable, so keeping the earlier of two equal scores is a fair coin.
         if best is None or noisy > best[0]:
             best = (noisy, candidate, model, promised)
@@ -283,6 +285,20 @@ _CANDIDATE_NUMERICAL = 2.0**-40
 
 _CONDITIONS = ("every candidate keeps the promise of its own receipt",)
 _SEEDED = "the random bits came from a seed, not from the operating system"
+
+
+def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, int]:
+    try:
+        model, promised = candidate.fit(fit)
+        return model, promised, int(candidate.correct(model))
+    except OPDiscError:
+        raise  # its sentences hold nothing of the rows
+    except Exception:  # noqa: BLE001 - whatever fails now may depend on the rows: say no more
+        pass  # raised below, so that no cause with values of the rows is attached
+    raise UncertifiedRelease(
+        "a candidate failed, so the selection releases nothing; the budget is spent: try the "
+        "candidates by themselves on a public table."
+    )
 
 
 def _check_promise(

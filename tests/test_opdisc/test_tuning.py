@@ -15,7 +15,7 @@ from opdisc.accounting import Ledger
 from opdisc.comparison import clipped_descent, tuning
 from opdisc.comparison.methods import Task, registry
 from opdisc.datasets import load_comparison_dataset
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.hyperparameters import private_selection
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.random_stopping import TrialLaw, selection_cost, trial_budget, trial_law
@@ -259,6 +259,18 @@ def test_a_candidate_that_breaks_its_budget_is_refused():
     with pytest.raises(CalibrationError, match="under the same relation"):
         _select([_Counting("a", 1, relation="add_or_remove_one")])
     assert _select([_Counting("a", 1, guarantee="VOID")]).receipt.guarantee == "VOID"
+
+
+def test_a_candidate_that_fails_releases_nothing_and_says_nothing(tmp_path):
+    class Failing(_Counting):
+        def correct(self, model):
+            raise ZeroDivisionError("row 17 is alice")
+
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(UncertifiedRelease, match="releases nothing") as caught:
+        _select([Failing("a", 1)], ledger=ledger)
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+    assert len(ledger.spendings()) == 1
 
 
 def test_bad_arguments_are_refused_before_the_ledger_knows(tmp_path):
