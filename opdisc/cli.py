@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from opdisc import __version__
 from opdisc.commands.audit import audit
@@ -28,9 +27,12 @@ from opdisc.console import (
 from opdisc.errors import TableError
 from opdisc.mechanisms.choice import MECHANISMS
 from opdisc.mechanisms.objective_perturbation import SPHERE_NOISES
-from opdisc.model_file import SavedModel, load_model, save_model, spelled_classes
+from opdisc.model_file import SavedModel, load_model, save_model
 from opdisc.privacy import NeighboringRelation
 from opdisc.tables import check_output, read_table, table_text, write_table
+
+if TYPE_CHECKING:
+    from opdisc.linear_model_file import SavedLinearModel
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _RELATIONS = [member.value for member in NeighboringRelation]
@@ -181,10 +183,7 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     table = read_table(data)
     if _PREDICTION in table.columns:
         raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-    positive = saved.predicts_positive(table)
-    table[_PREDICTION] = np.array(spelled_classes(table, saved.schema), object)[
-        positive.astype(int)
-    ]
+    table[_PREDICTION] = saved.written_predictions(table)
     if out is not None:
         write_table(table, out)
     if as_json:
@@ -205,7 +204,7 @@ Example
 @click.argument("model", type=click.Path(path_type=Path))
 @_JSON
 def show(model: Path, as_json: bool) -> None:
-    """Print the scorecard and the receipt of a saved MODEL."""
+    """Print the points or weights and the receipt of a saved MODEL."""
     _print_model(load_model(model), as_json)
 
 
@@ -260,11 +259,11 @@ cli.add_command(datasets)
 cli.add_command(oracles)
 
 
-def _print_model(model: SavedModel, as_json: bool) -> None:
+def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
     if as_json:
         print_json(model.to_dict())
         return
-    click.echo(f"{model.scorecard}\n\nReceipt\n{model.receipt}")
+    click.echo(f"{model.summary}\n\nReceipt\n{model.receipt}")
 
 
 def main(arguments: list[str] | None = None) -> None:
