@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from opdisc.report.cells import Cell, Evaluation
+from opdisc.report.completeness import missing_sentences
 from opdisc.report.figures import seconds_text
 from opdisc.report.formats import (
     count,
@@ -19,6 +20,7 @@ from opdisc.report.formats import (
 from opdisc.report.ranking import Ranking
 from opdisc.report.results import Results
 from opdisc.report.series import FAMILY_KINDS, relation_text
+from opdisc.report.sweep import sweep_sentences
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -60,7 +62,8 @@ def answers(
     if not rankings:
         return (
             Answer(question="Which method?", sentences=(_no_ranking(swept),)),
-            Answer(question="What is missing?", sentences=_missing(results)),
+            *_oracles(results),
+            Answer(question="What is missing?", sentences=missing_sentences(results)),
         )
     return (
         Answer(question="Which method?", sentences=_which(evaluation, cells, rankings)),
@@ -68,8 +71,13 @@ def answers(
         Answer(question="How sure is that?", sentences=_how_sure(evaluation, rankings)),
         Answer(question="At what cost?", sentences=_cost(rankings)),
         Answer(question="With what guarantee?", sentences=_guarantee(results, rankings)),
-        Answer(question="What failed or is missing?", sentences=_missing(results)),
+        Answer(question="What failed or is missing?", sentences=missing_sentences(results)),
     )
+
+
+def _oracles(results: Results) -> tuple[Answer, ...]:
+    sentences = sweep_sentences(results.runs)
+    return (Answer(question="Which oracle?", sentences=sentences),) if sentences else ()
 
 
 def _no_ranking(swept: bool) -> str:
@@ -265,35 +273,6 @@ def _relations(results: Results, cells: Sequence[Cell]) -> str:
     methods = {cell.series.method for cell in cells}
     chosen = results.ok[results.ok["method"].isin(methods)]["relation"]
     return joined(sorted({relation_text(text) for text in chosen}), "or")
-
-
-def _missing(results: Results) -> tuple[str, ...]:
-    runs, failures = len(results.runs), results.failures
-    limited = int((failures["status"] == "time limit").sum())
-    sentences = []
-    planned = results.planned
-    if planned is not None and planned > runs:
-        sentences.append(
-            f"{runs:,} of {count(planned, 'planned run')} are there: the comparison is not "
-            "finished, and everything here is provisional."
-        )
-    elif planned is not None:
-        sentences.append(f"All {count(planned, 'planned run')} are there.")
-    else:
-        sentences.append(f"{count(runs, 'run')} are there.")
-    if len(failures):
-        sentences.append(
-            f"{count(len(failures) - limited, 'run')} failed and {limited:,} hit the time limit. "
-            "They are counted in every table and have no accuracy to average; a method that "
-            "failed at an ε is not ranked there."
-        )
-    else:
-        sentences.append("No run failed or hit a time limit.")
-    if results.torn:
-        sentences.append("An incomplete last line of the results was left out.")
-    if results.repeated:
-        sentences.append(f"{count(results.repeated, 'line')} of repeated runs were left out.")
-    return tuple(sentences)
 
 
 def _grouped(

@@ -122,7 +122,7 @@ def _content(
         "best": best_lines(rankings),
         "numbers": [(view, number_lines(view, found)) for view, found in views],
         "seconds": seconds_lines(results.runs, series),
-        "outcomes": outcome_lines(results.failures),
+        "outcomes": outcome_lines(results.failures, series),
         "repeat": repeat,
         "cards": cards,
         "receipts": evidence.receipts(results.runs, series),

@@ -146,10 +146,10 @@ def _exclusion(cell: Cell, metric: str) -> str:
     failures = cell.failed + cell.limited
     if cell.series.tuning == "non-private":
         return "tuned on the private rows"
-    if cell.guarantee not in ("HOLDS", "CONDITIONAL"):
-        return f"guarantee {cell.guarantee}"
     if failures:
         return f"{failures} of {cell.ok + failures} runs failed or hit the time limit"
+    if cell.guarantee not in ("HOLDS", "CONDITIONAL"):
+        return f"guarantee {cell.guarantee}"
     if metric not in cell.metrics:
         return "no accuracy recorded"
     return ""

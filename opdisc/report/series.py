@@ -38,7 +38,8 @@ class Series:
     tuning : str
         "fixed", "non-private" or "private".
     guarantee : str
-        The worst over all runs: HOLDS, CONDITIONAL, VOID or unstated; "none" if not private.
+        The worst over all runs: HOLDS, CONDITIONAL, VOID or unstated; "none" if not private,
+        "unknown" without a result.
     """
 
     index: int
@@ -64,6 +65,7 @@ class Series:
         return {
             "VOID": "guarantee VOID",
             "unstated": "guarantee not stated",
+            "unknown": "no result",
             "CONDITIONAL": "guarantee CONDITIONAL",
         }.get(self.guarantee, "")
 
@@ -130,6 +132,8 @@ def worst_guarantee(runs: pd.DataFrame) -> str:
     if not runs["private"].any():
         return "none"
     done = runs[runs["status"] == "ok"]
+    if not len(done):
+        return "unknown"
     stated = {text if text in _WORST_FIRST else "unstated" for text in done["guarantee"]}
     return next((name for name in _WORST_FIRST if name in stated), "unstated")
 

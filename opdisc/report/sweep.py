@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from opdisc.report.figures import seconds_text
-from opdisc.report.formats import UNKNOWN, percent
+from opdisc.report.formats import UNKNOWN, count, joined, percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,27 @@ def sweep_lines(runs: pd.DataFrame) -> list[SweepLine]:
         for epsilon, group in mine.groupby("epsilon", sort=True, dropna=False):
             lines += _lines(group, "none" if pd.isna(epsilon) else f"{float(str(epsilon)):g}")
     return lines
+
+
+def sweep_sentences(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Say whether the oracles agree and how long they take; nothing if there is only one."""
+    mine = runs[runs["method"].isin(swept_methods(runs))]
+    if not len(mine):
+        return ()
+    done = mine[mine["status"] == "ok"]
+    groups = done.groupby(["method", "epsilon", "repeat"], dropna=False)["train_errors"]
+    shared = groups.nunique()[groups.size() > 1]
+    medians = done.groupby("oracle")["seconds"].median().sort_values()
+    times = [f"{name} {seconds_text(float(seconds))}" for name, seconds in medians.items()]
+    silent = [str(name) for name in mine["oracle"].dropna().unique() if name not in medians.index]
+    sentences = [
+        "Given the same rows and noise, all oracles that finished made the same number of training "
+        f"errors in {int((shared == 1).sum())} of {count(len(shared), 'case')}.",
+        f"Median time of a fit, the fastest first: {', '.join(times) or 'no result'}.",
+    ]
+    if silent:
+        sentences.append(f"Without any result: {joined(silent)}.")
+    return tuple(sentences)
 
 
 def _lines(group: pd.DataFrame, epsilon: str) -> list[SweepLine]:

@@ -162,11 +162,11 @@ def seconds_lines(runs: pd.DataFrame, series: Sequence[Series]) -> list[tuple[st
     return lines
 
 
-def outcome_lines(failures: pd.DataFrame) -> list[tuple[str, ...]]:
+def outcome_lines(failures: pd.DataFrame, series: Sequence[Series]) -> list[tuple[str, ...]]:
     """Return method, epsilon, repeat, what happened and the message of every failed run."""
     return [
         (
-            str(run["title"]),
+            series[int(run["series"])].title,
             "none" if math.isnan(run["epsilon"]) else f"{run['epsilon']:g}",
             f"{run['repeat']:.0f}",
             str(run["status"]),

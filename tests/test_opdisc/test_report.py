@@ -238,6 +238,8 @@ def test_oracles_are_told_apart_and_compared(tmp_path):
     assert rankings == ()
     told = answers(results, *views[0], rankings, swept=True)
     assert "same noise on purpose" in told[0].sentences[0]
+    assert "in 0 of 4 cases" in told[1].sentences[0]
+    assert "fast 0.5 s, off 1 s, highs 2 s" in told[1].sentences[1]
 
 
 # --- scorecards, receipts, drawing ---------------------------------------------------------------
@@ -346,7 +348,7 @@ def test_the_page_says_first_that_its_numbers_are_not_private(written):
 def test_the_page_tells_what_failed_and_what_is_missing(written):
     text = text_of((written / "report.html").read_text(encoding="utf-8"))
     assert "15 of 20 planned runs are there" in text
-    assert "1 run failed and 1 hit the time limit" in text
+    assert "1 run failed and 1 run hit the time limit. They" in text
     assert "An incomplete last line of the results was left out." in text
     assert "2 of 3 1 without result" in text
     assert "over 120 s" in text
