@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.compilation import compiled
+from oracles.compilation import compiled, copy_into
 from oracles.search_layout import INFINITE, WIDEST_SUM, Arena, Frames, Model, Scratch
 
 
@@ -54,7 +54,7 @@ def share_sum(k: int, scratch: Scratch) -> None:
     """
     ahead, behind = scratch.forward, scratch.backward
     n = scratch.width[k]
-    ahead[k, :n] = scratch.terminal[:n]
+    copy_into(ahead[k, :n], scratch.terminal[:n])
     for i in range(k - 1, 0, -1):
         n = scratch.width[i]
         new = ahead[i, :n]

@@ -11,71 +11,27 @@ import functools
 import sys
 import threading
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from oracles import branching_kernels as places
-from oracles import search_kernels as kernels
+from oracles.exact_search import ExactSearch, new_search
 from oracles.interface import SolveOptions
 from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
 from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
 from oracles.reduction import (
     LARGEST_COST,
     LARGEST_NORM,
-    Reduction,
     largest_box_norm,
     needs_norm,
     reduce_problem,
     total_cost,
-)
-from oracles.search_layout import (
-    Arena,
-    Frames,
-    Scratch,
-    grown,
-    new_arena,
-    new_frames,
-    new_scratch,
 )
 from oracles.solution import Claim, Limit, Termination
 
 _SLICE_SECONDS = 0.1
 _KICK_WORK = 20_000_000
 _SILENT_SECONDS = 1.5
-
-
-@dataclass(slots=True)
-class _Search:
-    """One search in progress: everything the compiled slices work on."""
-
-    reduction: Reduction
-    frames: Frames
-    arena: Arena
-    scratch: Scratch
-    state: IntArray
-
-    def run(self, n_nodes: int) -> bool:
-        """Search on for so many nodes; return whether the tree is exhausted."""
-        while True:
-            status = kernels.search(
-                self.reduction.model, self.frames, self.arena, self.scratch, self.state, n_nodes
-            )
-            if status != kernels.FULL:
-                return bool(status == kernels.FINISHED)
-            self.arena = grown(self.arena)
-
-    def lower_bound(self) -> int:
-        """Return the least bound among the nodes still open, internal units."""
-        depth, frames = int(self.state[places.DEPTH]), self.frames
-        bound = int(self.state[places.UPPER])
-        for t in range(depth + 1):
-            if t == depth and self.state[places.ENTERED]:
-                bound = min(bound, int(frames.bound[t]))
-                continue
-            first, last = frames.next_child[t], frames.n_children[t]
-            bound = min(bound, *(int(b) for b in frames.child_bound[t, first:last]), bound)
-        return bound
 
 
 class BranchAndBoundOracle:
@@ -141,9 +97,20 @@ def _compile_once() -> None:
             negatives=np.array([2, 1]),
             grid=WeightGrid.box(2, 1),
         )
-        _Run(problem, SolveOptions(), None).solve()
+        run = _Run(problem, SolveOptions(), None)
+        run.solve()
+        _compile_completion(run)
     finally:
         timer.cancel()
+
+
+def _compile_completion(run: _Run) -> None:
+    """Complete a root, which no search does that ends there."""
+    search = new_search(run.reduction, run.walk, 0)
+    search.run(1)
+    search.state[places.DEPTH] = 0
+    search.state[places.COMPLETING] = 1
+    search.run(2)
 
 
 def _norm_size(problem: ZeroOneProblem) -> int:
@@ -195,7 +162,7 @@ class _Run:
         limit = self.options.time_limit
         return limit is not None and time.perf_counter() - self.started > limit
 
-    def _limit(self, search: _Search) -> Limit | None:
+    def _limit(self, search: ExactSearch) -> Limit | None:
         if self._out_of_time():
             return Limit.TIME
         if self.node_limit is not None and search.state[places.NODES] >= self.node_limit:
@@ -215,7 +182,7 @@ class _Run:
             if self._out_of_time() or self.walk.numbers[3] > max(50, kicks // 3):
                 break
 
-    def _report(self, search: _Search) -> None:
+    def _report(self, search: ExactSearch) -> None:
         if self.options.progress is not None:
             unit = self.problem.unit / self.scale
             self.options.progress(
@@ -224,7 +191,7 @@ class _Run:
                 time.perf_counter() - self.started,
             )
 
-    def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
+    def _claim(self, search: ExactSearch, exhausted: bool, limit: Limit | None) -> Claim:
         upper = int(search.state[places.UPPER]) // self.scale
         if exhausted:
             bound = upper - self._gap_steps()
@@ -246,46 +213,3 @@ def _hypothesis(problem: ZeroOneProblem, positions: IntArray) -> Hypothesis:
     return tuple(
         allowed[int(a)] for allowed, a in zip(problem.grid.values, positions, strict=True)
     )
-
-
-def new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> _Search:
-    """Return a search at its root: one group per point, the walk's best hypothesis known."""
-    model = reduction.model
-    n, d = reduction.points.shape
-    width = model.values.shape[1]
-    rows, coords = np.nonzero(reduction.points)
-    per_point = np.bincount(rows, minlength=n)
-    starts = np.concatenate([[0], np.cumsum(per_point)]).astype(np.int64)
-    arena = new_arena(8 * n + 16, 8 * n + 16, 8 * len(rows) + 16, width)
-    arena.key[:n] = reduction.points @ model.keys
-    arena.cell_at[:n] = np.arange(n)
-    arena.n_cells[:n] = 1
-    arena.cell_cost[:n] = reduction.costs
-    arena.entry_at[:n] = starts[:-1]
-    arena.n_entries[:n] = per_point
-    arena.entry_coord[: len(rows)] = coords
-    arena.entry_coef[: len(rows)] = reduction.points[rows, coords]
-    depth = 3 + int(sum(int(k).bit_length() + 1 for k in model.n_values))
-    frames = new_frames(depth, d, width, len(model.block_at))
-    frames.base[0] = reduction.base
-    frames.group_end[0], frames.cell_end[0], frames.entry_end[0] = n, n, len(rows)
-    frames.theta[0] = reduction.unary
-    for j in range(d):
-        frames.domain[0, j, : model.n_values[j]] = True
-    state = np.zeros(16, dtype=np.int64)
-    state[places.UPPER] = walk.numbers[2]
-    state[places.GAP] = gap_steps
-    state[places.MAX_PASSES], state[places.MIN_GAIN] = 5, 10
-    state[places.RULE], state[places.SPLIT] = 200, 8
-    scratch = new_scratch(d, width, n)
-    scratch.best[:] = walk.best
-    _add_trivial_child(frames, reduction)
-    return _Search(reduction, frames, arena, scratch, state)
-
-
-def _add_trivial_child(frames: Frames, reduction: Reduction) -> None:
-    """Let the first child be the whole box, so that single-valued coordinates get fixed."""
-    bound = reduction.base + int(reduction.unary.min(axis=1).sum())
-    frames.n_children[0] = 1
-    frames.child_coord[0] = -1
-    frames.child_bound[0, 0] = bound

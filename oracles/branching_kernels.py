@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from oracles.compilation import compiled
+from oracles.compilation import compiled, copy_into
 from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
 
-DEPTH, ENTERED, NODES, UPPER, GAP, MAX_PASSES, MIN_GAIN, RULE, SPLIT = range(9)
+(
+    DEPTH,
+    ENTERED,
+    NODES,
+    UPPER,
+    GAP,
+    MAX_PASSES,
+    MIN_GAIN,
+    RULE,
+    SPLIT,
+    HYPOTHESIS_WORK,
+    CREDIT,
+    COMPLETING,
+) = range(12)
 """Places in the state: depth of the current node; whether it is yet to be bounded; nodes so far;
 internal objective of the best hypothesis; absolute gap in objective steps; most sharing passes per
 node; percent of the gap that a pass must close to be followed by another; weight of the undecided
-points in branching, percent; most values that are branched on one by one."""
+points in branching, percent; most values that are branched on one by one; work of looking at one
+hypothesis, 0 if nodes are never completed; work that completions in vain may still cost; about
+how many hypotheses the node to be completed leaves, 0 if none is."""
+
+GIVEN_UP = 2
+"""Value of ENTERED: the node is bounded, but its completion was given up."""
+
+NODE_CREDIT = 5_000_000
+"""What each node adds to the credit: about the work of a node."""
+
+_WORTHWHILE = 2000
+"""Tables and points together leave hundreds of times fewer hypotheses than the tables alone."""
 
 GAIN_UNIT = 1000
 """Parts of a gap are remembered in thousandths."""
@@ -82,6 +106,73 @@ def choose_coordinate(
             best_score = score
             best = j
     return best
+
+
+@compiled
+def take_raw_tables(model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch) -> int:
+    """Fill ``scratch.lam`` with tables without the points' messages; return their bound."""
+    raw = scratch.lam
+    bound = frames.base[t]
+    for j in range(len(model.n_values)):
+        copy_into(raw[j], frames.theta[t, j])
+    for g in range(frames.group_at[t], frames.group_end[t]):
+        bound += arena.constant[g]
+        for e in range(arena.entry_at[g], arena.entry_at[g] + arena.n_entries[g]):
+            j = arena.entry_coord[e]
+            for a in range(model.n_values[j]):
+                raw[j, a] -= arena.message[e, a]
+    for j in range(len(model.n_values)):
+        least = INFINITE
+        for a in range(model.n_values[j]):
+            if frames.domain[t, j, a]:
+                least = min(least, raw[j, a])
+        scratch.least_lam[j] = least
+        if not frames.fixed[t, j]:
+            bound += least
+    return bound
+
+
+@compiled
+def count_hypotheses(
+    model: Model, frames: Frames, t: int, scratch: Scratch, slack: int, most: int
+) -> int:
+    """Return about how many hypotheses the raw tables leave, from 1 to ``most``."""
+    parts = 128
+    unit = slack // parts + 1
+    counts = scratch.terminal[:parts]
+    counts[:] = 0
+    counts[0] = 1
+    for j in range(len(model.n_values)):
+        if frames.fixed[t, j]:
+            continue
+        for v in range(parts - 1, -1, -1):
+            total = 0
+            for a in range(model.n_values[j]):
+                if frames.domain[t, j, a]:
+                    part = (scratch.lam[j, a] - scratch.least_lam[j] + unit // 2) // unit
+                    if part <= v:
+                        total += counts[v - part]
+            counts[v] = min(total, most)
+    total = 0
+    for v in range(parts):
+        total += counts[v]
+    return max(min(total, most), 1)
+
+
+@compiled
+def worth_completing(
+    model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
+) -> bool:
+    """Return whether looking at the node's hypotheses one by one is likely to be quick."""
+    if state[HYPOTHESIS_WORK] == 0:
+        return False
+    slack = prune_at(model, state) - take_raw_tables(model, frames, t, arena, scratch)
+    most = state[CREDIT] // state[HYPOTHESIS_WORK] * _WORTHWHILE
+    count = count_hypotheses(model, frames, t, scratch, max(slack, 1), most + 1)
+    if count > most:
+        return False
+    state[COMPLETING] = count
+    return True
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.compilation import compiled
+from oracles.compilation import compiled, copy_into
 from oracles.search_layout import Arena, Frames, Model, Scratch
 
 
@@ -27,12 +27,13 @@ def has_room(frames: Frames, t: int, arena: Arena) -> bool:
 def copy_tables(model: Model, frames: Frames, t: int, coord: int, low: int, high: int) -> None:
     """Give node ``t + 1`` the parent's tables, ``coord`` restricted, single values fixed."""
     u = t + 1
-    frames.theta[u] = frames.theta[t]
-    frames.domain[u] = frames.domain[t]
-    frames.fixed[u] = frames.fixed[t]
-    frames.block_message[u] = frames.block_message[t]
-    frames.block_done[u] = frames.block_done[t]
-    frames.norm_message[u] = frames.norm_message[t]
+    for j in range(len(model.n_values)):
+        frames.fixed[u, j] = frames.fixed[t, j]
+        copy_into(frames.theta[u, j], frames.theta[t, j])
+        copy_into(frames.domain[u, j], frames.domain[t, j])
+        copy_into(frames.block_message[u, j], frames.block_message[t, j])
+        copy_into(frames.norm_message[u, j], frames.norm_message[t, j])
+    copy_into(frames.block_done[u], frames.block_done[t])
     frames.base[u] = frames.base[t]
     if coord >= 0:
         for a in range(model.n_values[coord]):
@@ -85,7 +86,8 @@ def place_group(
                     break
             if same:
                 for i in range(n_entries):
-                    arena.message[e + i] += arena.message[pending + i]
+                    for a in range(arena.message.shape[1]):
+                        arena.message[e + i, a] += arena.message[pending + i, a]
                 return h
         slot = (slot + 1) & (slots - 1)
     scratch.slot_stamp[slot] = stamp
@@ -127,7 +129,7 @@ def carry_groups(model: Model, frames: Frames, t: int, arena: Arena, scratch: Sc
             else:
                 arena.entry_coord[pending + n] = j
                 arena.entry_coef[pending + n] = arena.entry_coef[e]
-                arena.message[pending + n] = arena.message[e]
+                copy_into(arena.message[pending + n], arena.message[e])
                 n += 1
         if n == 0:
             frames.base[u] += constant

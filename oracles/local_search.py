@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oracles.compilation import compiled, compiled_entry
+from oracles.compilation import compiled, compiled_in_place, copy_into
 from oracles.problem import IntArray
 from oracles.reduction import Reduction
 from oracles.search_layout import INFINITE, Model
@@ -242,12 +242,12 @@ def kick(model: Model, walk: Walk) -> None:
             walk.current[j] = min(max(walk.current[j] + step, 0), n - 1)
 
 
-@compiled_entry
+@compiled_in_place
 def walk_on(model: Model, columns: Columns, walk: Walk, n_kicks: int) -> None:
     """Do so many kicks, each followed by descent; remember the best hypothesis."""
     numbers = walk.numbers
     for _ in range(n_kicks):
-        walk.current[:] = walk.home
+        copy_into(walk.current, walk.home)
         if numbers[_BEST] < INFINITE:
             kick(model, walk)
         if evaluate(model, columns, walk) >= INFINITE:
@@ -257,11 +257,11 @@ def walk_on(model: Model, columns: Columns, walk: Walk, n_kicks: int) -> None:
         numbers[_STALE] += 1
         if cost <= numbers[_HOME] or draw(walk, 100) == 0:
             numbers[_HOME] = cost
-            walk.home[:] = walk.current
+            copy_into(walk.home, walk.current)
         if cost < numbers[_BEST]:
             numbers[_BEST] = cost
             numbers[_STALE] = 0
-            walk.best[:] = walk.current
+            copy_into(walk.best, walk.current)
         if numbers[_STALE] % 200 == 199:
             numbers[_HOME] = numbers[_BEST]
-            walk.home[:] = walk.best
+            copy_into(walk.home, walk.best)

@@ -10,7 +10,15 @@ from oracles.problem import IntArray, ZeroOneProblem
 from oracles.search_layout import INFINITE, Model
 
 LARGEST_COST = 2**57
-"""Every sum of costs must stay below this, in internal units."""
+"""Every sum of costs must stay below this, in internal units.
+
+Why 64 bits are enough: ``total_cost`` bounds the cost of every hypothesis and every partial sum of
+costs and regrets, and ``reduce_problem`` refines the unit only while that bound stays below 2**57.
+What a factor shares out is such a sum, divided among its members; ``INFINITE`` (2**61) is 16 times
+larger, and a sum of two of them still fits. Scores are sums of point entries times weights, below
+2**62 by the problem's own check. Completion works in 32 bits: it is used only where scores stay
+below 2**14 and all rows together below 2**31.
+"""
 
 LARGEST_NORM = 4_000_000
 """Largest squared norm that is told apart."""
@@ -35,6 +43,8 @@ class Reduction:
     base : int
         Cost of every hypothesis: each point's cheaper label, points that score 0, and the least
         cost of every block and of the norm (which the model's costs are relative to).
+    row : int
+        Cost of one row, of which all costs of points are multiples.
     """
 
     model: Model
@@ -42,6 +52,7 @@ class Reduction:
     costs: IntArray
     unary: IntArray
     base: int
+    row: int
 
 
 def total_cost(problem: ZeroOneProblem) -> int:
@@ -96,6 +107,7 @@ def reduce_problem(problem: ZeroOneProblem) -> Reduction:
         costs=costs[order],
         unary=_unary(problem, model.values.shape, scale),
         base=base,
+        row=factor,
     )
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from oracles.bound_kernels import update_group
 from oracles.branching_kernels import (
+    COMPLETING,
+    CREDIT,
     DEPTH,
     ENTERED,
+    GIVEN_UP,
     MAX_PASSES,
     MIN_GAIN,
+    NODE_CREDIT,
     NODES,
     UPPER,
     branch,
@@ -15,15 +19,17 @@ from oracles.branching_kernels import (
     learn_gain,
     prune_at,
     weigh_coordinates,
+    worth_completing,
 )
-from oracles.compilation import compiled, compiled_entry
+from oracles.compilation import compiled, compiled_in_place, copy_into
 from oracles.frame_kernels import has_room, make_child
 from oracles.perturbation_kernels import update_block, update_norm
 from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
 
-FINISHED, PAUSED, FULL = range(3)
-"""What a slice returns: the tree is exhausted, the nodes are used up, the arena needs room."""
+FINISHED, PAUSED, FULL, COMPLETE = range(4)
+"""What a slice returns: the tree is exhausted, the nodes are used up, the arena needs room, the
+node at the top of the stack is to be completed."""
 
 
 @compiled
@@ -156,14 +162,14 @@ def try_candidate(
             return
     if total < state[UPPER]:
         state[UPPER] = total
-        scratch.best[:] = scratch.candidate
+        copy_into(scratch.best, scratch.candidate)
 
 
 @compiled
 def visit(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
 ) -> None:
-    """Bound the node at the top of the stack and list its children."""
+    """Bound the node at the top of the stack; complete or branch unless that prunes it."""
     frames.n_children[t] = 0
     frames.next_child[t] = 0
     bound = bound_node(model, frames, t, arena, scratch, state)
@@ -174,11 +180,12 @@ def visit(
     if not weigh_coordinates(model, frames, t, arena, scratch):
         drop_idle(model, frames, t, scratch)
     try_candidate(model, frames, t, arena, scratch, state)
-    if bound < prune_at(model, state):
+    slack = prune_at(model, state) - bound
+    if slack > 0 and not worth_completing(model, frames, t, arena, scratch, state):
         branch(model, frames, t, scratch, bound, state)
 
 
-@compiled_entry
+@compiled_in_place
 def search(
     model: Model,
     frames: Frames,
@@ -191,12 +198,18 @@ def search(
     last = state[NODES] + n_nodes
     while state[DEPTH] >= 0:
         t = state[DEPTH]
-        if state[ENTERED]:
+        if state[ENTERED] == GIVEN_UP:
+            branch(model, frames, t, scratch, frames.reached[t], state)
+            state[ENTERED] = 0
+        elif state[ENTERED]:
             if state[NODES] >= last:
                 return PAUSED
             state[NODES] += 1
+            state[CREDIT] += NODE_CREDIT
             visit(model, frames, t, arena, scratch, state)
             state[ENTERED] = 0
+            if state[COMPLETING] > 0:
+                return COMPLETE
             continue
         k = frames.next_child[t]
         if k >= frames.n_children[t] or frames.child_bound[t, k] >= prune_at(model, state):

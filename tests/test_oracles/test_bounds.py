@@ -7,7 +7,9 @@ import pytest
 
 from oracles import SolveOptions
 from oracles import branching_kernels as places
-from oracles.branch_and_bound import BranchAndBoundOracle, new_search
+from oracles import completion_kernels as completion
+from oracles.branch_and_bound import BranchAndBoundOracle
+from oracles.exact_search import new_search
 from oracles.local_search import columns_of, new_walk, walk_on
 from oracles.reduction import reduce_problem
 from oracles.sample_problems import brute_force, random_problem
@@ -22,6 +24,7 @@ def node_violations(problem, reduction, seed):
     walk = new_walk(reduction, seed)
     walk_on(reduction.model, columns_of(reduction), walk, 1)
     search = new_search(reduction, walk, 0)
+    search.state[places.HYPOTHESIS_WORK] = 0  # no node is completed
     for _ in range(N_NODES):
         search.state[places.UPPER] = NO_PRUNING
         if search.run(1):
@@ -67,3 +70,64 @@ def test_a_poor_start_does_not_change_the_answer(monkeypatch):
         problem = random_problem(np.random.default_rng([seed, 3]), "separable")
         claim = BranchAndBoundOracle().solve(problem, SolveOptions())
         assert claim.objective == claim.dual_bound == min(brute_force(problem).values())
+
+
+@pytest.mark.parametrize("kind", ["plain", "separable"])
+def test_completing_the_root_finds_the_optimum(monkeypatch, kind):
+    monkeypatch.setattr("oracles.exact_search._FIRST_CREDIT", 2**50)
+    monkeypatch.setattr("oracles.branch_and_bound._KICK_WORK", 0)
+    monkeypatch.setattr("oracles.exact_search._COMPLETION_WORK", 2000)
+    for seed in range(150):
+        problem = random_problem(
+            np.random.default_rng([seed, 21]), kind, negative_counts=seed % 2 == 1
+        )
+        optimum = min(brute_force(problem).values())
+        for node_limit in (None, 2, 4):
+            claim = BranchAndBoundOracle(node_limit).solve(problem, SolveOptions())
+            assert claim.dual_bound <= optimum <= claim.objective
+            assert claim.objective == problem.objective(claim.hypothesis)
+        claim = BranchAndBoundOracle().solve(problem, SolveOptions())
+        assert claim.objective == claim.dual_bound == optimum
+
+
+def test_a_completion_given_up_loses_nothing(monkeypatch):
+    monkeypatch.setattr("oracles.exact_search._OVERHEAD", 10**7)
+    monkeypatch.setattr("oracles.branch_and_bound._KICK_WORK", 0)
+    given_up = 0
+    for seed in range(60):
+        problem = random_problem(np.random.default_rng([seed, 22]), "separable")
+        claim = BranchAndBoundOracle().solve(problem, SolveOptions())
+        assert claim.objective == claim.dual_bound == min(brute_force(problem).values())
+        given_up += claim.nodes > 5
+    assert given_up > 0
+
+
+def missed_by_completion(problem):
+    """Complete the root, told a little more than the optimum; return whether it is missed."""
+    reduction = reduce_problem(problem)
+    walk = new_walk(reduction, 0)
+    walk_on(reduction.model, columns_of(reduction), walk, 1)
+    search = new_search(reduction, walk, 0)
+    optimum = min(brute_force(problem).values()) * reduction.model.scale
+    search.state[places.UPPER] = optimum + reduction.model.scale
+    search.state[places.CREDIT] = 2**50
+    assert search.run(2**20)
+    return search.state[places.UPPER] != optimum
+
+
+def test_reach_too_short_is_caught(monkeypatch):
+    """The tests above can fail: points believed out of reach cut the optimum off."""
+    original = completion.open_completion
+    problems = [
+        random_problem(np.random.default_rng([seed, 21]), kind)
+        for seed in range(80)
+        for kind in ("plain", "separable")
+    ]
+
+    def short(model, frames, t, arena, work, *rest):
+        original(model, frames, t, arena, work, *rest)
+        work.reach[:] = 0
+
+    assert not any(missed_by_completion(problem) for problem in problems)
+    monkeypatch.setattr(completion, "open_completion", short)
+    assert any(missed_by_completion(problem) for problem in problems)

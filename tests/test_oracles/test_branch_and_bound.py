@@ -176,6 +176,28 @@ def test_counts_near_the_limit_stay_exact():
     assert certificate.primal_bound == min(brute_force(problem).values())
 
 
+@pytest.mark.parametrize("perturbed", [False, True])
+def test_ten_times_the_rows_cost_no_more_nodes(perturbed):
+    few_nodes = many_nodes = 0
+    for seed in range(3):
+        few = tangle(seed)
+        tables = [10 * table for table in few.perturbation.tables]
+        many = ZeroOneProblem(
+            points=np.tile(few.points, (10, 1)),
+            positives=np.tile(few.positives, 10),
+            negatives=np.tile(few.negatives, 10),
+            grid=few.grid,
+            perturbation=Perturbation.separable(tables, unit=2.0**-10) if perturbed else None,
+        )
+        few = few if perturbed else few.with_perturbation(None)
+        once, tenfold = (BranchAndBoundOracle().solve(p, SolveOptions()) for p in (few, many))
+        assert tenfold.objective == 10 * once.objective
+        few_nodes += once.nodes
+        many_nodes += tenfold.nodes
+    assert few_nodes > 20
+    assert many_nodes <= 1.2 * few_nodes
+
+
 def test_floating_point_and_huge_problems_are_unsupported():
     floats = Perturbation.separable([np.array([0.5, 0.25, 0.0])], unit=None)
     labels = {"points": [[1]], "positives": [1], "negatives": [2]}
