@@ -95,7 +95,7 @@ def _methods() -> tuple[Method, ...]:
             private=True,
             tuning="fixed",
             fit=partial(fit_linear, model=model, mechanism=mechanism),
-            summary=f"{words.capitalize()} by {title}, public defaults.",
+            summary=f"{words[0].upper()}{words[1:]} by {title}, public defaults.",
         )
         for model, words in models.items()
         for short, (mechanism, title) in _MECHANISMS.items()
