@@ -7,6 +7,7 @@ parent for long.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import pickle
@@ -25,6 +26,8 @@ import numpy as np
 from oracles import OracleError, SolveOptions, WeightGrid, ZeroOneProblem, get_oracle, solve
 
 SECONDS_BETWEEN_SAMPLES = 0.02
+
+_PR_SET_PDEATHSIG = 1
 
 
 class PeakMemory:
@@ -125,8 +128,20 @@ def private_output() -> TextIO:
     return answers
 
 
+def die_with_parent() -> None:
+    """Ask Linux to end this process with its parent.
+
+    For a solver that keeps Python's other threads from running; it would orphan a solver's child.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
 def main() -> None:
     """Warm the oracle up, then answer until the parent is gone."""
+    if sys.argv[1] == "pulp:SCIP":
+        die_with_parent()
     answers, waiting = private_output(), requests()
     oracle = get_oracle(sys.argv[1])
     one = np.ones((1, 1), dtype=np.int64)

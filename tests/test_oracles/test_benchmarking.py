@@ -1,10 +1,15 @@
 """Oracles measured in processes of their own: what comes back, and what is left behind."""
 
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import instances
 import pytest
 
+import oracles
 from oracles import SolveOptions
 from oracles import benchmarking as bench
 from oracles.benchmarking import Measurement, OracleProcess, compare_times
@@ -16,6 +21,18 @@ def alive(group):
     except ProcessLookupError:
         return False
     return True
+
+
+def running(group):
+    """Whether anything of a group still runs: a zombie that nobody waits for does not."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            return True
+    return False
 
 
 def test_a_process_serves_several_instances_and_ends_with_the_context():
@@ -89,3 +106,35 @@ def test_what_only_the_oracle_proved_is_counted():
     ]
     ratio = compare_times(runs, "mine", "theirs")
     assert ratio.n_only_oracle == 1 and ratio.both is None and ratio.at_least is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("name", ["highs", "pulp:CBC", "cp-sat"])
+def test_no_process_outlives_a_killed_parent(name):
+    if name not in oracles.available_oracles():
+        pytest.skip(f"{name} is not installed")
+    code = (
+        f"import sys; sys.path[:0] = [{str(Path(instances.__file__).parent)!r}]\n"
+        "import instances\n"
+        "from oracles import SolveOptions\n"
+        "from oracles.benchmarking import OracleProcess\n"
+        f"worker = OracleProcess({name!r})\n"
+        "problem, _ = instances.exclusive_or()\n"
+        "worker.measure(problem, SolveOptions())\n"
+        "print(worker._process.pid, flush=True)\n"
+        "worker.measure(instances.too_hard(), SolveOptions(time_limit=300.0))\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        group = int(parent.stdout.readline())
+        time.sleep(2.0)
+        assert running(group)
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+    patience = time.monotonic() + 20.0
+    while running(group) and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert not running(group)
