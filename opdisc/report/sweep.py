@@ -57,8 +57,8 @@ def sweep_sentences(runs: pd.DataFrame) -> tuple[str, ...]:
     times = [f"{name} {seconds_text(float(seconds))}" for name, seconds in medians.items()]
     silent = [str(name) for name in mine["oracle"].dropna().unique() if name not in medians.index]
     sentences = [
-        "Given the same rows and noise, all oracles that finished made the same number of training "
-        f"errors in {int((shared == 1).sum())} of {count(len(shared), 'case')}.",
+        "Given the same rows and noise, all oracles that finished made as many training errors as "
+        f"each other in {int((shared == 1).sum())} of {count(len(shared), 'case')}.",
         f"Median time of a fit, the fastest first: {', '.join(times) or 'no result'}.",
     ]
     if silent:
