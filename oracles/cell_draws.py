@@ -85,15 +85,17 @@ class CellDraws:
         log_sum = envelope.log_sum(cell.bound, region)
         if not log_sum - self._reference <= cell.log_mass:
             raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
+        if log_sum == -math.inf:  # no hypothesis meets the cell's conditions
+            return
         for block in envelope.sums:
             block.prepare()
         log_height = MASS_BITS * math.log(2.0) - self._reference - math.log(cell.mass)
         for first in range(0, count, _CHUNK):
             n = min(_CHUNK, count - first)
-            yield self._piece(cell, n, first, log_height, bits)
+            yield self._piece(cell, region, n, first, log_height, bits)
 
     def _piece(
-        self, cell: Cell, n: int, first: int, log_height: float, bits: RandomBits
+        self, cell: Cell, region: Region, n: int, first: int, log_height: float, bits: RandomBits
     ) -> tuple[float, list[Candidate]]:
         envelope = self._envelope
         draws = [block.new_draws(n) for block in envelope.sums]
@@ -114,6 +116,8 @@ class CellDraws:
             self._counts,
             envelope.base,
             envelope.target,
+            region.low,
+            region.high,
             cell.bound.costs,
             cell.bound.constant,
             envelope.beta,

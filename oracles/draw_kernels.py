@@ -172,6 +172,8 @@ def first_look(
     counts: IntArray,
     base: int,
     target: int,
+    low: IntArray,
+    high: IntArray,
     costs: FloatArray,
     constant: float,
     beta: float,
@@ -183,15 +185,22 @@ def first_look(
 
     The probability is ``exp(log_height - beta * loss - log_chance)``. Draws that it may accept
     are candidates, to be decided exactly; one below its certified bound, or with a probability
-    above 1, is broken. Points are in descending order of ``abs(counts)``: sums that are beyond
-    the ticket already are not finished.
+    above 1, is broken. No choice has probability 0, so a draw may, very rarely, be outside of the
+    cell's region ``low .. high``: it belongs to another cell and is rejected. Points are in
+    descending order of ``abs(counts)``: sums that are beyond the ticket already are not finished.
     """
     n_points, k = rows.shape
     for r in range(len(indices)):
         place = indices[r]
+        chances[r] = 0.0
+        status[r] = REJECTED
         certified = constant
+        inside = True
         for row in range(len(costs)):
+            inside = inside and low[row] <= place[row] <= high[row]
             certified += costs[row, place[row]]
+        if not inside:
+            continue
         room = log_height - log_chances[r]
         ticket = np.float64(tickets[r]) * _UNIT
         limit = np.inf
@@ -210,8 +219,6 @@ def first_look(
             if loss > limit:
                 done = False
                 break
-        chances[r] = 0.0
-        status[r] = REJECTED
         if not done:
             continue
         log_chance = room - beta * loss

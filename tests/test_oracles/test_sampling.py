@@ -19,7 +19,7 @@ from oracles.column_groups import (
 )
 from oracles.entropy import RandomBits, SeededEntropy
 from oracles.enumeration import all_losses, grid_assignments
-from oracles.envelope import Envelope
+from oracles.envelope import Envelope, Region
 from oracles.errors import (
     InconsistentSolution,
     InvalidOption,
@@ -351,6 +351,31 @@ def test_a_bound_above_the_loss_breaks_an_invariant(monkeypatch: pytest.MonkeyPa
         sampler = PartitionSampler(problem, beta, structure)
         for _ in range(500):
             sampler.draw(entropy)
+
+
+def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No choice has probability 0; here draws leave their cell half of the time."""
+    problem, structure, _ = named_problem("scattered")
+    sampler = PartitionSampler(problem, 0.001, structure)
+    envelope, whole, root = sampler._envelope, sampler._whole, sampler._cells[0]
+    original, bits = envelope.log_sum, RandomBits(SeededEntropy(1))
+    monkeypatch.setattr(envelope, "log_sum", lambda bound, _: original(bound, whole))
+    low = whole.low.copy()
+    row = int(np.argmax(envelope.sums[0].contexts.sum(axis=1)))
+    low[row] = -envelope.spans[0][0]  # a score of at least 0
+    counts = []
+    for region in (whole, Region(low=low, high=whole.high)):
+        inside, outside = 0, 0
+        for _, candidates in sampler._cell_draws.visit(root, region, 400, bits):
+            for candidate in candidates:
+                weights = np.array(candidate.hypothesis)
+                indices = envelope.score_indices([weights[c] for c in envelope.columns])
+                inside += bool(indices[row] >= low[row])
+                outside += bool(indices[row] < low[row])
+        counts.append((inside, outside))
+    assert min(counts[0]) > 0
+    assert counts[1][0] > 0
+    assert counts[1][1] == 0
 
 
 def test_masses_that_do_not_add_up_are_refused() -> None:
