@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opdisc.comparison.methods import ComparisonError, Method, find_method, registry
-from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.privacy import PrivacyParams
 
 DEFAULT_METHODS = (
     "auto",
@@ -293,15 +293,3 @@ def _check_list(what: str, values: tuple[Any, ...]) -> None:
 def training_rows(n_rows: int, test_fraction: float) -> int:
     """Return how many of the labelled rows a split keeps for training."""
     return n_rows - math.ceil(n_rows * test_fraction)
-
-
-__all__ = [
-    "DEFAULT_METHODS",
-    "NeighboringRelation",
-    "Plan",
-    "Run",
-    "method_names",
-    "parse_method",
-    "runs_of",
-    "training_rows",
-]
