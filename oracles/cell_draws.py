@@ -73,8 +73,10 @@ class CellDraws:
 
     def visit(
         self, cell: Cell, region: Region, count: int, bits: RandomBits
-    ) -> Iterator[tuple[float, list[Candidate]]]:
-        """Draw so often; yield sums of acceptance probabilities and candidates, in pieces.
+    ) -> Iterator[tuple[int, float, Iterator[Candidate]]]:
+        """Draw so often, in pieces: yield their sizes, sums of chances, and candidates in order.
+
+        Candidates must be taken before the next piece; those not taken cost nothing.
 
         Raises
         ------
@@ -96,7 +98,7 @@ class CellDraws:
 
     def _piece(
         self, cell: Cell, region: Region, n: int, first: int, log_height: float, bits: RandomBits
-    ) -> tuple[float, list[Candidate]]:
+    ) -> tuple[int, float, Iterator[Candidate]]:
         envelope = self._envelope
         draws = [block.new_draws(n) for block in envelope.sums]
         indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
@@ -130,11 +132,11 @@ class CellDraws:
                 "a loss must not be below its certified bound, nor an acceptance probability "
                 "exceed 1."
             )
-        candidates = [
+        candidates = (
             self._candidate(draws, int(i), first, int(tickets[i]), float(chances[i]), bits)
             for i in np.flatnonzero(status == CANDIDATE)
-        ]
-        return float(chances.sum()), candidates
+        )
+        return n, float(chances.sum()), candidates
 
     def _candidate(
         self,

@@ -199,26 +199,34 @@ class PartitionSampler:
             if not len(places):
                 continue
             cell = self._cells[int(visited[j])]
-            for found in self._successes(cell, len(places), bits):
-                if places[found.place] < first:
-                    first, winner = int(places[found.place]), found.hypothesis
+            found = self._success(cell, len(places), bits)
+            if found is not None:
+                first, winner = int(places[found.place]), found.hypothesis
         self._rounds += count if winner is None else first + 1
         share = (self._accepted - accepted) / (self._trials - trials)
         self._recent += 0.1 * (share - self._recent)
         return winner
 
-    def _successes(self, cell: Cell, count: int, bits: RandomBits) -> list[Candidate]:
-        """Draw so often from a cell and return what the exact test accepts."""
+    def _success(self, cell: Cell, count: int, bits: RandomBits) -> Candidate | None:
+        """Draw so often from a cell; return the first draw that the exact test accepts.
+
+        Later draws of the same cell cannot win any more and are left out.
+        """
         region = cell.region(self._whole)
-        successes = []
-        for chance, candidates in self._cell_draws.visit(cell, region, count, bits):
+        drawn, found = 0, None
+        for size, chance, candidates in self._cell_draws.visit(cell, region, count, bits):
+            drawn += size
             cell.accepted += chance
             self._accepted += chance
-            successes += [c for c in candidates if self._accepts(cell, c, bits)]
-        cell.trials += count
-        self._trials += count
-        self._drawn += count * self._draw_work + self._visit_work
-        return successes
+            found = next((c for c in candidates if self._accepts(cell, c, bits)), None)
+            if found is not None:
+                break
+        else:
+            drawn = count  # an empty cell has no pieces
+        cell.trials += drawn
+        self._trials += drawn
+        self._drawn += drawn * self._draw_work + self._visit_work
+        return found
 
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
         return self._cell_draws.accepts(cell, candidate, bits)

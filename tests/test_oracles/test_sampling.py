@@ -366,7 +366,7 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
     counts = []
     for region in (whole, Region(low=low, high=whole.high)):
         inside, outside = 0, 0
-        for _, candidates in sampler._cell_draws.visit(root, region, 400, bits):
+        for _, _, candidates in sampler._cell_draws.visit(root, region, 400, bits):
             for candidate in candidates:
                 weights = np.array(candidate.hypothesis)
                 indices = envelope.score_indices([weights[c] for c in envelope.columns])
