@@ -140,12 +140,7 @@ class HighsOracle:
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - started)
             _set(model, "time_limit", max(left, 0.0))
-        with watch.deferring_interrupts():
-            model.cbMipInterrupt += watch
-            try:
-                _run(model)
-            finally:
-                model.cbMipInterrupt -= watch
+        watch.run(model, _run)
         gap = stopping_gap(problem, options.absolute_gap)
         return _with_incumbent(problem, _claim(problem, program, model, gap), start)
 

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,7 @@ class Watch:
         """Report, or stop the solver if something was raised; never raise through it."""
         try:
             self._report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
-        except BaseException as error:  # raised again in deferring_interrupts
+        except BaseException as error:  # raised again in run
             self._error = self._error or error
         if self._error is not None:
             event.interrupt()
@@ -50,8 +50,17 @@ class Watch:
         known = incumbent if math.isfinite(incumbent) else None
         self._progress(known, bound, now - self._started)
 
+    def run(self, model: Any, run: Callable[[Any], object]) -> None:
+        """Call ``run(model)`` on a HiGHS instance; raise what stopped it afterwards."""
+        with self._deferring_interrupts():
+            model.cbMipInterrupt += self
+            try:
+                run(model)
+            finally:
+                model.cbMipInterrupt -= self
+
     @contextmanager
-    def deferring_interrupts(self) -> Iterator[None]:
+    def _deferring_interrupts(self) -> Iterator[None]:
         """Let Ctrl-C stop the solver at its next callback, and raise it afterwards.
 
         A handler of the application's own is left in place.

@@ -11,11 +11,14 @@ import math
 import tempfile
 import time
 import warnings
+from contextlib import ExitStack
 from typing import Any
 
 from oracles.errors import OracleUnavailable, UnsupportedProblem
 from oracles.formulation import formulate, formulation_limits
+from oracles.guarded_program import guarded_program
 from oracles.highs import STATUS, lowered_bound, stopping_gap
+from oracles.highs_watch import Watch
 from oracles.interface import SolveOptions
 from oracles.problem import ZeroOneProblem
 from oracles.program import Formulation
@@ -90,7 +93,7 @@ class PulpOracle:
         if options.time_limit is not None:
             left = options.time_limit - (time.perf_counter() - started)
             arguments["timeLimit"] = max(left, 1e-3)
-        self._run(model, arguments)
+        self._run(model, arguments, started)
         timed_out = (
             options.time_limit is not None
             and time.perf_counter() - started >= 0.9 * options.time_limit
@@ -100,20 +103,19 @@ class PulpOracle:
         self._report(problem, claim, options, time.perf_counter() - started)
         return claim
 
-    def _run(self, model: Any, arguments: dict[str, Any]) -> None:
+    def _run(self, model: Any, arguments: dict[str, Any], started: float) -> None:
         """Run silently, with temporary files that go away whatever happens."""
         import pulp
 
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        solver = pulp.getSolver(self._class, msg=False, **arguments)
+        with ExitStack() as stack, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if self._class == "HiGHS":
-                # An earlier solve may have left a thread pool of another size: HiGHS refuses it.
-                import highspy
-
-                highspy.Highs.resetGlobalScheduler(True)
-            solver = pulp.getSolver(self._class, msg=False, **arguments)
+                _watch_highs(solver, started)
             if hasattr(solver, "tmpDir"):
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
                 solver.tmpDir = folder
+                solver.path = guarded_program(solver.path, folder)
             try:
                 model.solve(solver)
             except Exception as error:
@@ -206,6 +208,16 @@ class PulpOracle:
         if options.progress is not None:
             incumbent = None if claim.objective is None else claim.objective * problem.unit
             options.progress(incumbent, claim.dual_bound * problem.unit, seconds)
+
+
+def _watch_highs(solver: Any, started: float) -> None:
+    """Let Ctrl-C out of HiGHS, which PuLP calls without a callback."""
+    import highspy
+
+    # An earlier solve may have left a thread pool of another size: HiGHS refuses it.
+    highspy.Highs.resetGlobalScheduler(True)
+    watch = Watch(SolveOptions(), started)
+    solver.callSolver = lambda lp: watch.run(lp.solverModel, lambda highs: highs.run())
 
 
 def _model(program: Formulation, scale: int = 1) -> tuple[Any, list[Any]]:

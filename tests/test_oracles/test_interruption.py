@@ -46,12 +46,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def excused(name, reason):
-    """Return all names, one of them expected to fail."""
-    mark = pytest.mark.xfail(reason=reason)
-    return [pytest.param(n, marks=mark) if n == name else n for n in NAMES]
-
-
 def processes(session):
     """Processes of a session that are not yet gone, zombies included."""
     found = []
@@ -115,9 +109,7 @@ def test_ctrl_c_stops_branch_and_bound_in_mid_search(searching, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", excused("pulp:HiGHS", "within PuLP, HiGHS searches on for two minutes after Ctrl-C")
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_ctrl_c_leaves_nothing(searching, tmp_path, name):
     process = searching(name)
     time.sleep(2)
@@ -131,17 +123,14 @@ def test_ctrl_c_leaves_nothing(searching, tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", excused("pulp:CBC", "PuLP starts the program cbc, which outlives a killed parent")
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_kill_leaves_no_process(searching, tmp_path, name):
     process = searching(name)
     time.sleep(2)
     process.kill()
     process.communicate(timeout=SECONDS)
     assert wait_until_gone(process.pid) == []
-    if name in ("branch-and-bound", "cp-sat", "highs"):  # PuLP's solvers are given a file
-        assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
