@@ -40,8 +40,9 @@ class Completion(NamedTuple):
     position, table_change, cost_change, value_change : ndarray of shape (d, k) int64
         Changes of each coordinate, cheapest first: new position, what it adds to the tables, to
         the cost of the values, and to the value.
-    least_cost, least_table : ndarray of shape (d + 1,) int64
-        Least cost change of all later coordinates together; least table change of any.
+    least_cost, least_table, least_next : ndarray of shape (d + 1,) int64
+        Least cost change of all later coordinates together; least table change of any of them;
+        least cost once any of them changes.
     reach : ndarray of shape (d + 1, levels, n) int16
         How far later coordinates can move each cell's score towards its wish, for each budget.
     next_coord, next_change, tables, cost, sure : ndarray of shape (d + 1,) int64
