@@ -14,7 +14,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from opdisc.accounting import Ledger
+from opdisc.accounting import Expense, Ledger
 from opdisc.convex.draws import integers
 from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
 from opdisc.mechanisms.receipts import numerical_delta
@@ -27,38 +27,8 @@ _DOWN = 1 - 1e-12
 Model = TypeVar("Model")
 
 
-class CandidateReceipt(Protocol):
+class CandidateReceipt(Expense, Protocol):
     """What a candidate's own receipt must say."""
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy loss of the fit."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """Its delta."""
-        ...
-
-    @property
-    def delta_numerical(self) -> float:
-        """What sampling adds to delta."""
-        ...
-
-    @property
-    def relation(self) -> str:
-        """Which tables are neighbours."""
-        ...
-
-    @property
-    def schema_digest(self) -> str:
-        """Identifies the schema."""
-        ...
-
-    @property
-    def guarantee(self) -> str:
-        """HOLDS, CONDITIONAL or VOID."""
-        ...
 
     @property
     def conditions(self) -> tuple[str, ...]:
