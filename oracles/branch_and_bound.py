@@ -84,7 +84,8 @@ def _compile_once() -> None:
 
     def explain() -> None:
         print(
-            "branch-and-bound: compiling the search, once per machine, about 25 s", file=sys.stderr
+            "branch-and-bound: compiling the search, once per machine; it takes up to a minute",
+            file=sys.stderr,
         )
 
     timer = threading.Timer(_SILENT_SECONDS, explain)
