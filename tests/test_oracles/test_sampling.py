@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -223,10 +224,9 @@ class PoorTightener(Tightener):
     """Returns bounds that are valid but for some cells worse than those it starts from."""
 
     def run(self, start, region, *, step, n_steps) -> Tightened:  # type: ignore[no-untyped-def]
+        found = super().run(start, region, step=step, n_steps=n_steps)
         poor = start is not None and region.low.sum() % 3 != 0
-        return super().run(
-            None if poor else start, region, step=step, n_steps=1 if poor else n_steps
-        )
+        return replace(found, log_sum=found.log_sum + 5.0) if poor else found
 
 
 def poor_sampler(kind: type[PartitionSampler], name: str) -> PartitionSampler:
