@@ -64,28 +64,21 @@ def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
 def _fit_sphere(task: Task, *, noise: str) -> Fitted:
     from opdisc import OPDiscClassifier
 
-    assert task.epsilon is not None
-    model = OPDiscClassifier(
-        epsilon=task.epsilon,
-        delta=0.0 if noise == "l2-laplace" else task.delta,
-        schema=task.schema,
-        weight_bound=task.weight_bound,
-        relation=task.relation.value,
-        oracle=task.oracle,
-        random_state=task.noise_seed,
-        noise=noise,
-    )
-    model.fit(task.table, _labels(task))
-    return fitted_scorecard(model, {"noise": noise})
+    return _fit_with_noise(OPDiscClassifier, task, noise, pure="l2-laplace")
 
 
 def _fit_separator(task: Task, *, noise: str) -> Fitted:
     from opdisc import RSPMClassifier
 
+    return _fit_with_noise(RSPMClassifier, task, noise, pure="laplace")
+
+
+def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pure: str) -> Fitted:
+    """Fit with a named noise; the pure one spends no delta."""
     assert task.epsilon is not None
-    model = RSPMClassifier(
+    model = estimator(
         epsilon=task.epsilon,
-        delta=0.0 if noise == "laplace" else task.delta,
+        delta=0.0 if noise == pure else task.delta,
         schema=task.schema,
         weight_bound=task.weight_bound,
         relation=task.relation.value,

@@ -9,6 +9,9 @@ from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PrivacyReceipt, PublicInputs
 from oracles import Hypothesis, ZeroOneProblem
 
+EVERYWHERE = "on every table and every noise draw"
+"""What a limit that may be met has to be assumed for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseSpec:

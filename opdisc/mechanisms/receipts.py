@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from opdisc.mechanisms.base import Mechanism, NoiseSpec, SamplingMechanism
+from opdisc.mechanisms.base import EVERYWHERE, Mechanism, NoiseSpec, SamplingMechanism
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, Guarantee, PrivacyReceipt, PublicInputs
 from oracles import Oracle, SolveOptions, oracle_versions
@@ -123,7 +123,9 @@ def _judgement(
     if not _always_ends(oracle, options):
         within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
         who = "the draw ends" if oracle is None else f"'{oracle.name}' certifies"
-        conditions.append(f"{who}{within} on every table and every noise draw")
+        condition = f"{who}{within} {EVERYWHERE}"
+        if condition not in conditions:  # a sampling mechanism states its own limit
+            conditions.append(condition)
     return judge(spec.status, entropy, conditions)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from opdisc.calibration import gibbs_weight
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PublicInputs
@@ -143,10 +143,13 @@ class ExponentialMechanism:
 
     @property
     def condition(self) -> str | None:
-        """The cap on rounds, if there is one."""
-        if self.max_rounds is None:
-            return None
-        return f"a draw succeeds within {self.max_rounds} rounds on every table"
+        """The limits on a draw, if there are any."""
+        limits = []
+        if self.max_rounds is not None:
+            limits.append(f"a draw succeeds within {self.max_rounds} rounds on every table")
+        if self.time_limit is not None:
+            limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
+        return " and ".join(limits) or None
 
     def calibrate(self, public: PublicInputs) -> GibbsSpec:
         """Return the inverse temperature; refuse grids that cannot be summed over."""

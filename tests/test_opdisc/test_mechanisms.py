@@ -481,3 +481,11 @@ def test_a_ledger_refuses_a_second_relation_before_anything_is_drawn(tmp_path):
     with pytest.raises(ValueError, match="one neighbouring relation"):
         spend(NeighboringRelation.ADD_OR_REMOVE_ONE)
     assert len(ledger.spendings()) == 1
+
+
+def test_a_mechanism_with_a_time_limit_of_its_own_says_so():
+    """Whoever builds the mechanism: a limit that may end without a draw is a condition."""
+    assert ExponentialMechanism().condition is None
+    assert "within 3 s" in ExponentialMechanism(time_limit=3.0).condition
+    both = ExponentialMechanism(time_limit=3.0, max_rounds=7).condition
+    assert "7 rounds" in both and "3 s" in both
