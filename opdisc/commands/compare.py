@@ -178,7 +178,8 @@ def _list_methods(as_json: bool) -> None:
     for record in records:
         mark = "*" if record["default"] else " "
         click.echo(f"{mark} {record['name']:<36}{record['summary']}")
-    click.echo("* by default; 'NAME@2' lets the points of a scorecard go from -2 to 2")
+    click.echo("* by default; 'NAME@2' lets the points of a scorecard go from -2 to 2,")
+    click.echo("  'NAME@auto' leaves the range to the method, where it can decide it")
 
 
 @contextmanager

@@ -68,8 +68,9 @@ class Task:
         For methods that need one. A method with a pure guarantee ignores it.
     relation : NeighboringRelation
         Which tables are neighbours.
-    weight_bound : int
-        Points of scorecards are in ``-weight_bound .. weight_bound``.
+    weight_bound : int or "auto"
+        Points of scorecards are in ``-weight_bound .. weight_bound``; "auto" only for methods
+        that decide it themselves.
     oracle : str
         Who minimises, for methods that have a choice.
     time_limit : float or None
@@ -89,7 +90,7 @@ class Task:
     epsilon: float | None
     delta: float
     relation: NeighboringRelation
-    weight_bound: int
+    weight_bound: int | Literal["auto"]
     oracle: str
     time_limit: float | None
     seed: int
@@ -159,6 +160,8 @@ class Method:
         Whether an oracle minimises, so that sweeping oracles makes sense.
     has_grid : bool
         Whether it learns points in ``-weight_bound .. weight_bound``; "name@B" then asks for B.
+    automatic_bound : bool
+        Whether it can decide that bound itself; "name@auto" then asks for it.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Method:
     summary: str = ""
     uses_oracle: bool = False
     has_grid: bool = False
+    automatic_bound: bool = False
 
 
 @cache

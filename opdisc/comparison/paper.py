@@ -96,6 +96,7 @@ def _fit_optimum_in_ball(task: Task) -> Fitted:
     from opdisc.scorecard import Scorecard
     from oracles import WeightGrid, ZeroOneProblem, solve
 
+    assert task.weight_bound != "auto"
     encoded = encode(task.table, task.schema)
     size = task.schema.n_columns + 1
     problem = ZeroOneProblem(

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -165,7 +165,7 @@ class Run:
         None for a method that is not private.
     repeat, split_seed, seed : int
         Which split it is, the split's seed, and a seed for what is not private in the run.
-    weight_bound : int or None
+    weight_bound : int, "auto" or None
         None for methods that learn no points.
     oracle : str or None
         None for methods in which no oracle minimises.
@@ -179,18 +179,21 @@ class Run:
     repeat: int
     split_seed: int
     seed: int
-    weight_bound: int | None
+    weight_bound: int | Literal["auto"] | None
     oracle: str | None
     noise_seed: int | None
 
 
-def parse_method(name: str) -> tuple[Method, int | None]:
+def parse_method(name: str) -> tuple[Method, int | Literal["auto"] | None]:
     """Return the method of a name, and its bound on the points where the name ends in "@B".
+
+    "@auto" leaves the bound to methods that decide it themselves.
 
     Raises
     ------
     ComparisonError
-        If the method is unknown, learns no points, or the bound is no positive integer.
+        If the method is unknown, learns no points, or the bound is neither a positive integer nor
+        an "auto" that the method knows.
     """
     base, at, bound = name.partition("@")
     method = find_method(base)
@@ -198,6 +201,10 @@ def parse_method(name: str) -> tuple[Method, int | None]:
         return method, None
     if not method.has_grid:
         raise ComparisonError(f"method '{base}' learns no points; leave out '@{bound}'.")
+    if bound == "auto" and method.automatic_bound:
+        return method, "auto"
+    if bound == "auto":
+        raise ComparisonError(f"'{base}' does not choose its points; write '{base}@2', say.")
     if not (bound.isascii() and bound.isdigit() and 1 <= int(bound) <= 1000):
         raise ComparisonError(f"'@' must be followed by an integer from 1 to 1,000, got '{name}'.")
     return method, int(bound)
@@ -245,7 +252,7 @@ def _run(
     plan: Plan,
     method: Method,
     name: str,
-    bound: int | None,
+    bound: int | Literal["auto"] | None,
     epsilon: float | None,
     repeat: int,
     split_seed: int,

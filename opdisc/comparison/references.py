@@ -15,6 +15,7 @@ def _fit_optimum(task: Task) -> Fitted:
     from opdisc.scorecard import Scorecard
     from oracles import WeightGrid, ZeroOneProblem, solve
 
+    assert task.weight_bound != "auto"
     encoded = encode(task.table, task.schema)
     problem = ZeroOneProblem(
         points=encoded.points.astype(np.int64),

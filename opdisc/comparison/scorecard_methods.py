@@ -145,6 +145,7 @@ def _scorecard(
     *,
     uses_oracle: bool = False,
     has_grid: bool = True,
+    automatic_bound: bool = False,
 ) -> Method:
     return Method(
         name=name,
@@ -156,6 +157,7 @@ def _scorecard(
         summary=summary,
         uses_oracle=uses_oracle,
         has_grid=has_grid,
+        automatic_bound=automatic_bound,
     )
 
 
@@ -165,24 +167,28 @@ METHODS = (
         "scorecard (auto)",
         partial(_fit_scorecard, mechanism="auto"),
         "The mechanism that PrivateScorecardClassifier chooses from public sizes.",
+        automatic_bound=True,
     ),
     _scorecard(
         "permute-and-flip",
         "permute-and-flip",
         partial(_fit_scorecard, mechanism="permute_and_flip"),
         "Permute-and-flip over every scorecard, pure.",
+        automatic_bound=True,
     ),
     _scorecard(
         "exponential",
         "exponential mechanism",
         partial(_fit_scorecard, mechanism="exponential"),
         "The exponential mechanism over every scorecard, drawn exactly, pure.",
+        automatic_bound=True,
     ),
     _scorecard(
         "block-one-hot",
         "block one-hot",
         partial(_fit_scorecard, mechanism="block_one_hot"),
         "Objective perturbation with one noise value per assignment of a block, pure.",
+        automatic_bound=True,
         uses_oracle=True,
     ),
     _scorecard(
@@ -190,6 +196,7 @@ METHODS = (
         "one-hot",
         partial(_fit_scorecard, mechanism="one_hot"),
         "Objective perturbation with one noise value per weight of a column, pure.",
+        automatic_bound=True,
         uses_oracle=True,
     ),
     _scorecard(

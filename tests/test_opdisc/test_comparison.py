@@ -56,6 +56,12 @@ def test_runs_are_deterministic_distinct_and_cross_everything():
     assert {run.weight_bound for run in runs if run.method == "auto@2"} == {2}
 
 
+def test_the_range_of_points_may_be_left_to_the_method():
+    runs = list(runs_of(plan_of("auto@auto", "auto")))
+    assert {run.weight_bound for run in runs if run.method == "auto@auto"} == {"auto"}
+    assert {run.weight_bound for run in runs if run.method == "auto"} == {1}
+
+
 def test_every_method_of_a_repeat_gets_the_same_split():
     runs = list(runs_of(plan_of("auto", "logistic", repeats=5)))
     seeds = {repeat: {r.split_seed for r in runs if r.repeat == repeat} for repeat in range(5)}
@@ -93,6 +99,7 @@ def test_default_methods_are_known_and_lists_have_no_repeats():
         ({"methods": ("nosuch",)}, "a method must be one of auto, "),
         ({"methods": ("logistic@2",)}, "learns no points; leave out '@2'"),
         ({"methods": ("auto@0",)}, "an integer from 1 to 1,000, got 'auto@0'"),
+        ({"methods": ("rspm@auto",)}, "does not choose its points; write 'rspm@2'"),
         ({"methods": ("comparison_methods:nosuch",)}, "write it as module:attribute"),
         ({"methods": ("comparison_methods:needy",)}, "needs the package no_such_package_xq7"),
         ({"methods": ()}, "methods must name at least one"),
