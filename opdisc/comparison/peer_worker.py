@@ -2,7 +2,8 @@
 
 A script, not a part of the package: it imports numpy and the peer's library only. It speaks over
 its standard streams in messages of one length (8 bytes) and one npz archive, whose entry "header"
-is JSON. The first message is a fit, every other one rows to score; it ends with its parent.
+is JSON. A message that names a peer is a fit, which replaces the model there was; every other one
+is rows to score. It ends with its parent.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class _Model:
 
 
 def main() -> None:
-    """Serve one fit and any number of scorings, until the parent closes the stream."""
+    """Serve fits, each with any number of scorings, until the parent closes the stream."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not land among the replies
     parent = os.getppid()
@@ -143,7 +144,8 @@ def main() -> None:
     while (message := read_message(sys.stdin.buffer)) is not None:
         header, arrays = message
         try:
-            if model is None:
+            if model is None or "peer" in header:
+                model = None
                 model = _Model(header)
                 seconds = model.fit(arrays["X"], arrays["y"])
                 write_message(replies, {"seconds": seconds, "versions": model.versions()})

@@ -216,7 +216,7 @@ def feature_types(schema: Schema) -> list[Any]:
 
 
 class PeerProcess:
-    """A child of the peers' interpreter that holds one fitted model.
+    """A child of the peers' interpreter that holds one fitted model at a time.
 
     Parameters
     ----------
@@ -239,6 +239,11 @@ class PeerProcess:
             env=environment,
         )
         self.close = weakref.finalize(self, _end, self._child)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the child is still there."""
+        return self._child.poll() is None
 
     def ask(self, header: dict[str, Any], **arrays: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Send one message and return the reply.
@@ -289,8 +294,24 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
+class _Lease:
+    """The use of a process by one fitted model; without the model it is free for another fit."""
+
+    def __init__(self, interpreter: str) -> None:
+        idle = _idle.setdefault(interpreter, [])
+        idle[:] = [process for process in idle if process.is_alive]
+        self.process = idle.pop() if idle else PeerProcess(interpreter)
+
+    def keep_afterwards(self, interpreter: str) -> None:
+        """Let the process outlive the model: starting one costs more than most fits."""
+        weakref.finalize(self, _idle[interpreter].append, self.process)
+
+
+_idle: dict[str, list[PeerProcess]] = {}
+
+
 def fit_peer(peer: Peer, task: Task) -> Fitted:
-    """Fit one peer in a process of its own.
+    """Fit one peer in a process that no other fitted model uses.
 
     Parameters
     ----------
@@ -324,12 +345,13 @@ def fit_peer(peer: Peer, task: Task) -> Fitted:
         "settings": settings,
         "feature_types": feature_types(task.schema),
     }
-    process = PeerProcess(interpreter)
+    lease = _Lease(interpreter)
     rows = public_rows(task.table, task.schema, peer.form)
-    reply, _ = process.ask(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
+    reply, _ = lease.process.ask(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
+    lease.keep_afterwards(interpreter)
 
     def scores(table: pd.DataFrame) -> FloatArray:
-        _, arrays = process.ask({}, X=public_rows(table, task.schema, peer.form))
+        _, arrays = lease.process.ask({}, X=public_rows(table, task.schema, peer.form))
         return np.asarray(arrays["scores"], dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:

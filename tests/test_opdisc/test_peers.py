@@ -189,7 +189,7 @@ def stand_in(tmp_path, monkeypatch):
     monkeypatch.setattr(peer_worker, "__file__", str(script))
 
 
-def test_a_fitted_peer_predicts_any_rows_and_ends_with_its_handle(stand_in):
+def test_a_fitted_peer_predicts_any_rows(stand_in):
     fitted = peers.fit_peer(peers.PEERS[0], _task())
     fresh = _table(n=50, seed=1)
     assert np.array_equal(fitted.predict(fresh), fresh["fever"].to_numpy() == "1")
@@ -199,10 +199,32 @@ def test_a_fitted_peer_predicts_any_rows_and_ends_with_its_handle(stand_in):
     assert fitted.parameters["C"] == pytest.approx(0.1)
     assert peers.PEERS[0].settings_at(0.25)["C"] == pytest.approx(0.0125)
     assert 0 <= fitted.parameters["fit_seconds"] < 60
-    process = fitted.scores.__closure__
-    held = next(c.cell_contents for c in process if isinstance(c.cell_contents, peers.PeerProcess))
-    held.close()
-    assert held._child.poll() is not None
+
+
+def _process_of(fitted):
+    cells = [cell.cell_contents for cell in fitted.scores.__closure__]
+    return next(held.process for held in cells if isinstance(held, peers._Lease))
+
+
+def test_a_process_serves_one_fitted_peer_at_a_time(stand_in):
+    first, second = (peers.fit_peer(peers.PEERS[0], _task()) for _ in range(2))
+    process = _process_of(first)
+    assert process is not _process_of(second)
+    del first
+    third = peers.fit_peer(peers.PEERS[0], _task())
+    assert _process_of(third) is process
+    fresh = _table(n=50, seed=1)
+    for fitted in (second, third):
+        assert np.array_equal(fitted.predict(fresh), fresh["fever"].to_numpy() == "1")
+
+
+def test_a_process_that_ended_is_not_used_again(stand_in):
+    fitted = peers.fit_peer(peers.PEERS[0], _task())
+    process = _process_of(fitted)
+    process.close()
+    assert not process.is_alive
+    del fitted
+    assert _process_of(peers.fit_peer(peers.PEERS[0], _task())) is not process
 
 
 def test_a_failure_and_a_leak_warning_become_errors(stand_in):
