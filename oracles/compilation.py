@@ -27,8 +27,16 @@ def compiled(function: _Function) -> _Function:
 
 
 def compiled_entry(function: _Function) -> _Function:
-    """Compile a function that Python calls, and keep the machine code on disk."""
-    options: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    """Compile a function that Python calls, and keep the machine code on disk.
+
+    Other threads of Python run beside it, here and in ``compiled_in_place``.
+    """
+    options: dict[str, Any] = {
+        "cache": True,
+        "no_cfunc_wrapper": True,
+        "error_model": "numpy",
+        "nogil": True,
+    }
     return cast(_Function, numba.njit(**options)(function))
 
 
@@ -38,6 +46,7 @@ def compiled_in_place(function: _Function) -> _Function:
         "cache": True,
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
+        "nogil": True,
         "_nrt": False,
     }
     return cast(_Function, numba.njit(**options)(function))
