@@ -11,6 +11,7 @@ import functools
 import sys
 import threading
 import time
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,7 +28,10 @@ from oracles.reduction import (
     reduce_problem,
     total_cost,
 )
+from oracles.search_team import SearchTeam
 from oracles.solution import Claim, Limit, Termination
+
+_Search: TypeAlias = ExactSearch | SearchTeam
 
 _SLICE_SECONDS = 0.1
 _KICK_WORK = 20_000_000
@@ -137,13 +141,13 @@ class _Run:
 
     def solve(self) -> Claim:
         self._local_search()
-        search = new_search(self.reduction, self.walk, self._gap_steps())
+        search = self._new_search()
         exhausted, limit = False, None
         n_nodes = 1
         while not exhausted and limit is None:
             before = time.perf_counter()
             if self.node_limit is not None:
-                n_nodes = min(n_nodes, self.node_limit - int(search.state[places.NODES]))
+                n_nodes = min(n_nodes, self.node_limit - search.nodes)
             exhausted = search.run(n_nodes)
             now = time.perf_counter()
             if now - before < _SLICE_SECONDS / 2:
@@ -155,6 +159,13 @@ class _Run:
                 limit = self._limit(search)
         return self._claim(search, exhausted, limit)
 
+    def _new_search(self) -> _Search:
+        """Return the search at its root; a node limit is kept exactly, so by one thread."""
+        n_members = self.options.threads if self.node_limit is None else 1
+        gap = self._gap_steps()
+        members = [new_search(self.reduction, self.walk, gap) for _ in range(n_members)]
+        return SearchTeam(members) if n_members > 1 else members[0]
+
     def _gap_steps(self) -> int:
         # Floats here only make the requested gap smaller, never larger.
         return int(self.options.absolute_gap * self.problem.steps_per_row * (1 - 1e-15))
@@ -163,10 +174,10 @@ class _Run:
         limit = self.options.time_limit
         return limit is not None and time.perf_counter() - self.started > limit
 
-    def _limit(self, search: ExactSearch) -> Limit | None:
+    def _limit(self, search: _Search) -> Limit | None:
         if self._out_of_time():
             return Limit.TIME
-        if self.node_limit is not None and search.state[places.NODES] >= self.node_limit:
+        if self.node_limit is not None and search.nodes >= self.node_limit:
             return Limit.NODE
         return None
 
@@ -183,17 +194,17 @@ class _Run:
             if self._out_of_time() or self.walk.numbers[3] > max(50, kicks // 3):
                 break
 
-    def _report(self, search: ExactSearch) -> None:
+    def _report(self, search: _Search) -> None:
         if self.options.progress is not None:
             unit = self.problem.unit / self.scale
             self.options.progress(
-                int(search.state[places.UPPER]) * unit,
+                search.upper * unit,
                 -(-search.lower_bound() // self.scale) * self.problem.unit,
                 time.perf_counter() - self.started,
             )
 
-    def _claim(self, search: ExactSearch, exhausted: bool, limit: Limit | None) -> Claim:
-        upper = int(search.state[places.UPPER]) // self.scale
+    def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
+        upper = search.upper // self.scale
         if exhausted:
             bound = upper - self._gap_steps()
         else:
@@ -201,12 +212,12 @@ class _Run:
             bound = min(-(-search.lower_bound() // self.scale), upper)
         closed = upper - bound <= self._gap_steps()
         return Claim(
-            hypothesis=_hypothesis(self.problem, search.scratch.best),
+            hypothesis=_hypothesis(self.problem, search.best),
             objective=upper,
             dual_bound=bound,
             termination=Termination.OPTIMAL if closed else Termination.FEASIBLE,
             limit=None if closed else limit,
-            nodes=int(search.state[places.NODES]),
+            nodes=search.nodes,
         )
 
 

@@ -40,6 +40,26 @@ class ExactSearch:
     state: IntArray
     completion: completed.Completion | None
 
+    @property
+    def nodes(self) -> int:
+        """Nodes so far."""
+        return int(self.state[places.NODES])
+
+    @property
+    def upper(self) -> int:
+        """Objective of the best hypothesis, internal units."""
+        return int(self.state[places.UPPER])
+
+    @property
+    def best(self) -> IntArray:
+        """Positions of the best hypothesis' values, shape (d,)."""
+        return self.scratch.best
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether nodes are left."""
+        return bool(self.state[places.DEPTH] >= 0)
+
     def run(self, n_nodes: int) -> bool:
         """Search on for so many nodes; return whether the tree is exhausted."""
         last = int(self.state[places.NODES]) + n_nodes
