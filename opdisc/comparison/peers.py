@@ -117,7 +117,7 @@ PEERS = (
         title="diffprivlib random forest",
         summary="Random decision forest of diffprivlib on the encoded 0/1 columns.",
         form="columns",
-        settings={"n_estimators": 20, "max_depth": 8},
+        settings={"n_estimators": 20, "max_depth": 8, "shuffle": True},
         theorem="Fletcher, Islam (2017), with permute-and-flip at the leaves",
         conditions=(
             _PEER_WORD,
