@@ -7,10 +7,10 @@ stands for configurations of relative weight below ``2**-1022``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from oracles.block_plan import Plan
+from oracles.compilation import njit
 
 FloatArray = NDArray[np.float64]
 

@@ -7,19 +7,13 @@ out what they cannot avoid among the coordinates' tables (``bound_kernels``).
 
 from __future__ import annotations
 
-import functools
-import sys
-import threading
 import time
 from typing import TypeAlias
 
-import numpy as np
-
-from oracles import branching_kernels as places
 from oracles.exact_search import ExactSearch, new_search
 from oracles.interface import SolveOptions
 from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
-from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
+from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
 from oracles.reduction import (
     LARGEST_COST,
     LARGEST_NORM,
@@ -28,6 +22,7 @@ from oracles.reduction import (
     reduce_problem,
     total_cost,
 )
+from oracles.search_compilation import compile_search
 from oracles.search_team import SearchTeam
 from oracles.solution import Claim, Limit, Termination
 
@@ -35,7 +30,6 @@ _Search: TypeAlias = ExactSearch | SearchTeam
 
 _SLICE_SECONDS = 0.1
 _KICK_WORK = 20_000_000
-_SILENT_SECONDS = 1.5
 
 
 class BranchAndBoundOracle:
@@ -77,45 +71,9 @@ class BranchAndBoundOracle:
 
         The first call on a machine compiles the search first; a time limit starts after that.
         """
-        _compile_once()
+        compile_search()
         run = _Run(problem, options, self._node_limit)
         return run.solve()
-
-
-@functools.lru_cache(maxsize=1)
-def _compile_once() -> None:
-    """Compile the kernels, or load them from disk; say so if it takes long."""
-
-    def explain() -> None:
-        print(
-            "branch-and-bound: compiling the search, once per machine; it takes up to a minute",
-            file=sys.stderr,
-        )
-
-    timer = threading.Timer(_SILENT_SECONDS, explain)
-    timer.daemon = True
-    timer.start()
-    try:
-        problem = ZeroOneProblem(
-            points=np.array([[1, 0], [1, 1]]),
-            positives=np.array([0, 3]),
-            negatives=np.array([2, 1]),
-            grid=WeightGrid.box(2, 1),
-        )
-        run = _Run(problem, SolveOptions(), None)
-        run.solve()
-        _compile_completion(run)
-    finally:
-        timer.cancel()
-
-
-def _compile_completion(run: _Run) -> None:
-    """Complete a root, which no search does that ends there."""
-    search = new_search(run.reduction, run.walk, 0)
-    search.run(1)
-    search.state[places.DEPTH] = 0
-    search.state[places.COMPLETING] = 1
-    search.run(2)
 
 
 def _norm_size(problem: ZeroOneProblem) -> int:

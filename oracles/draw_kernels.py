@@ -7,11 +7,11 @@ here only sort out draws that are far from being accepted.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from oracles.block_kernels import FloatArray
 from oracles.block_plan import Plan
+from oracles.compilation import njit
 from oracles.problem import IntArray
 
 WORDS_PER_DRAW = 1024

@@ -12,9 +12,9 @@ of that mixture. Of two blocks the first carries all the logs, the second's are 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.block_kernels import FloatArray
+from oracles.compilation import njit
 from oracles.problem import IntArray
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.block_kernels import FloatArray
 from oracles.block_plan import Plan
+from oracles.compilation import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

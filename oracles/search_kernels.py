@@ -21,7 +21,7 @@ from oracles.branching_kernels import (
     weigh_coordinates,
     worth_completing,
 )
-from oracles.compilation import compiled, compiled_in_place, copy_into
+from oracles.compilation import compiled, compiled_apart, compiled_in_place, copy_into
 from oracles.frame_kernels import has_room, make_child
 from oracles.perturbation_kernels import update_block, update_norm
 from oracles.problem import IntArray
@@ -64,7 +64,7 @@ def shave(model: Model, frames: Frames, t: int, scratch: Scratch, slack: int) ->
     return changed
 
 
-@compiled
+@compiled_apart
 def bound_node(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
 ) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from oracles.block_kernels import FloatArray
+from oracles.compilation import njit
 from oracles.envelope_kernels import DEEPEST
 from oracles.problem import IntArray
 
