@@ -48,6 +48,12 @@ _NORM_BUDGET = click.option("--norm-budget", type=int, help="Largest squared nor
 _MAX_NONZERO = click.option(
     "--max-nonzero", type=int, help="Most points other than 0, the start included (-1..1 only)."
 )
+_BASE_MEASURE = click.option(
+    "--base-measure",
+    default="uniform",
+    show_default=True,
+    help="Of mechanism exponential: uniform, sparse, or sparse:PENALTY (nats per point not 0).",
+)
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
@@ -83,6 +89,7 @@ Examples
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
+@_BASE_MEASURE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
@@ -136,6 +143,7 @@ Example
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
+@_BASE_MEASURE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
 def plan(data: Path, as_json: bool, **arguments: Any) -> None:

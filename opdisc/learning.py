@@ -57,6 +57,10 @@ def learn_model(
         raise CalibrationError(
             "max_rounds applies to mechanism='exponential' only; drop it or say exponential."
         )
+    if settings.get("base_measure", "uniform") != "uniform" and mechanism == "opdisc":
+        raise CalibrationError(
+            "base_measure applies to mechanism='exponential' only; drop it or say exponential."
+        )
     if noise != "l2-laplace" and mechanism != "opdisc":
         raise CalibrationError("noise applies to mechanism='opdisc' only; drop it or say opdisc.")
     for name, default in (("oracle", "auto"), ("time_limit", None)):
@@ -69,6 +73,7 @@ def learn_model(
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
+        settings.pop("base_measure", None)
         classifier = OPDiscClassifier(schema=declared, noise=noise, **settings)  # type: ignore[arg-type]
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)

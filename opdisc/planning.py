@@ -9,6 +9,7 @@ from typing import Literal
 from opdisc.arguments import parse_automatic_bound, parse_relation
 from opdisc.errors import CalibrationError
 from opdisc.grids import scorecard_grid
+from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.choice import (
     MECHANISMS,
     MechanismSettings,
@@ -59,6 +60,7 @@ def plan_fit(
     relation: str = "replace_one",
     norm_budget: int | None = None,
     max_nonzero: int | None = None,
+    base_measure: str | BaseMeasure = "uniform",
     quantile: float = 0.95,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
@@ -71,7 +73,7 @@ def plan_fit(
         What would be spent; nothing is.
     n_rows : int or None
         Number of rows; used only where the relation makes it public.
-    weight_bound, relation, norm_budget, max_nonzero
+    weight_bound, relation, norm_budget, max_nonzero, base_measure
         As in :class:`~opdisc.estimators.PrivateScorecardClassifier`; the other mechanisms are
         compared at the bound that the automatic choice settles on.
     quantile : float
@@ -97,7 +99,9 @@ def plan_fit(
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
     bound = parse_automatic_bound(weight_bound)
-    settings = MechanismSettings(structure=column_structure(declared))
+    settings = MechanismSettings(
+        structure=column_structure(declared), base_measure=BaseMeasure.parse(base_measure)
+    )
 
     def public_for(weight_bound: int) -> PublicInputs:
         return PublicInputs(

@@ -22,7 +22,7 @@ from opdisc.arguments import (
 )
 from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
 from opdisc.grids import scorecard_grid
-from opdisc.mechanisms import Mechanism, Release, run_mechanism
+from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
 from opdisc.mechanisms.choice import MechanismSettings, build_mechanism, column_structure
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.progress import draw_progress, search_progress
@@ -71,6 +71,10 @@ class PrivateScorecardClassifier(ScorecardPredictor):
     max_rounds : int or None
         Public cap on the rounds of the exact sampler of large grids. A cap makes the guarantee
         conditional; if it is met, nothing is released.
+    base_measure : str or BaseMeasure, default "uniform"
+        Public measure that the exponential mechanism weighs scorecards by: "uniform", "sparse" or
+        "sparse:PENALTY" (every weight other than 0 counts exp(-PENALTY), by default exp(-1)), or
+        a :class:`~opdisc.mechanisms.BaseMeasure`.
     progress : callable or None
         Called with a line of text during a long search or draw. What it says depends on the rows:
         it is not private and must not be published.
@@ -135,6 +139,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         max_nonzero: int | None = None,
         max_rounds: int | None = None,
         progress: Callable[[str], None] | None = None,
+        base_measure: str | BaseMeasure = "uniform",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -150,6 +155,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         self.max_nonzero = max_nonzero
         self.max_rounds = max_rounds
         self.progress = progress
+        self.base_measure = base_measure
 
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
         """Learn a scorecard.
@@ -233,6 +239,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         return MechanismSettings(
             structure=column_structure(schema),
             minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
+            base_measure=BaseMeasure.parse(self.base_measure),
             max_rounds=parse_max_rounds(self.max_rounds),
             time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else draw_progress(report),

@@ -122,7 +122,7 @@ def predict_error(
             raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
     spec = mechanism.calibrate(public)
     if isinstance(spec, GibbsSpec):
-        found = _gibbs_error(spec, public.grid.n_hypotheses, quantile)
+        found = _gibbs_error(spec, quantile)
     else:
         draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
         limit = quantile_limit(draws, quantile, confidence)
@@ -245,15 +245,17 @@ def _separator_excess(
     return total if spec.rate > 0 else total + spec.size * spec.spacing
 
 
-def _gibbs_error(spec: GibbsSpec, size: int, level: float) -> tuple[float, float, float]:
+def _gibbs_error(spec: GibbsSpec, level: float) -> tuple[float, float, float]:
     """Return mean and quantile of the exponential mechanism's excess, in closed form.
 
-    With N = size - 1 others, ``P[excess >= t] <= x / (1 + x)`` with ``x = N exp(-beta t)``.
+    Where the best hypothesis has share m of the base measure, ``P[excess >= t] <= x / (1 + x)``
+    with ``x = (1 - m) / m * exp(-beta t)``; the least share on the grid is taken.
     """
-    beta = float(spec.beta)
-    others = max(size - 1, 1)
-    quantile = (math.log(others) + math.log(level) - math.log1p(-level)) / beta
-    return math.log(size) / beta, max(quantile, 0.0), 1.0
+    beta, log_inverse = float(spec.beta), spec.log_inverse
+    # A grid of one hypothesis has no others; rounding must not say so of a grid of two.
+    log_others = log_inverse + math.log(-math.expm1(-max(log_inverse, math.log(2.0))))
+    quantile = (log_others + math.log(level) - math.log1p(-level)) / beta
+    return log_inverse / beta, max(quantile, 0.0), 1.0
 
 
 def plan_errors(

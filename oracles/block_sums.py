@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,6 +77,9 @@ class BlockSum:
         Sums whose log is less, of factors that are at most 1, are redone in logarithms.
     law : ndarray of shape (K, w), float64
         Where marginals are written.
+    penalties : sequence of sequence of float, or None
+        Minus the log of the weight of each allowed weight, >= 0: one more factor of the law that
+        does not depend on the contexts. None: all of them weigh 1.
     """
 
     def __init__(
@@ -89,9 +94,10 @@ class BlockSum:
         logs: FloatArray,
         law: FloatArray,
         least_log: float,
+        penalties: Sequence[Sequence[float]] | None = None,
     ) -> None:
         self.contexts = contexts
-        self.variables, terms, fixed = cheapest_variables(values, groups, contexts)
+        self.variables, terms, fixed = cheapest_variables(values, groups, contexts, penalties)
         sizes = [v.size for v in self.variables]
         self.plan = PlanBuilder(
             sizes, terms, fixed, lowest=lowest, n_scores=n_scores, width=weights.shape[1]
@@ -111,6 +117,7 @@ class BlockSum:
         self._lowest, self._n_scores = lowest, n_scores
         self._offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._scores, self._gains = _contributions(self.variables, terms, self._offsets)
+        self._steps = _weighted_steps(self.variables)
 
     def sum(self) -> float:
         """Return the log of the sum over the block of the product of the weights.
@@ -152,7 +159,7 @@ class BlockSum:
         """Draw states after :meth:`prepare`; return how many words are used up (-1: all).
 
         Also fills the score indices of the block's contexts, ``indices[:, start:]``, and adds to
-        ``log_chances`` the log of every draw's probability as a set of weights.
+        ``log_chances`` the log of every draw's probability as a set of weights, over its weight.
         """
         used = draw_states(
             self.plan,
@@ -176,6 +183,8 @@ class BlockSum:
                 indices,
                 log_chances,
             )
+            for before, after, penalties in self._steps:
+                log_chances += penalties[draws.states[:, before], draws.states[:, after]]
         return used
 
     def new_draws(self, count: int) -> BlockDraws:
@@ -201,11 +210,11 @@ class BlockSum:
                 weights[variable.column] = int(variable.totals[state]) - base
                 continue
             start, stop = int(variable.starts[state]), int(variable.starts[state + 1])
-            weights[list(variable.columns)] = variable.assignments[
-                start + bits.below(stop - start)
-            ]
+            place, chance = start, (1, 1)
             if stop - start > 1:
-                chances.append((1, stop - start))
+                place, chance = _settled(variable.weights[start:stop], bits)
+                place, chances = start + place, [*chances, chance]
+            weights[list(variable.columns)] = variable.assignments[place]
         return BlockDraw(weights=weights, chances=tuple(chances))
 
     def _total(self, position: int, state: int) -> int:
@@ -214,16 +223,42 @@ class BlockSum:
         return int(variable.totals[state])
 
 
+def _settled(weights: FloatArray, bits: RandomBits) -> tuple[int, tuple[int, int]]:
+    """Draw one of a state's assignments and return its exact probability, near its weight's."""
+    shares = weights / weights.max()
+    if (shares == 1.0).all():
+        return bits.below(len(shares)), (1, len(shares))
+    tickets = [int(share * 2.0**52) + 1 for share in shares]
+    ends = list(itertools.accumulate(tickets))
+    place = bisect.bisect_right(ends, bits.below(ends[-1]))
+    return place, (tickets[place], ends[-1])
+
+
+def _weighted_steps(variables: Sequence[Variable]) -> list[tuple[int, int, FloatArray]]:
+    """Return the penalties of steps between levels where steps differ in weight."""
+    found = []
+    for i, variable in enumerate(variables):
+        if isinstance(variable, LevelVariable) and variable.previous is not None:
+            below = variables[variable.previous]
+            assert isinstance(below, LevelVariable)
+            if any(variable.penalties):
+                found.append((variable.previous, i, variable.step_penalties(below.totals)))
+    return found
+
+
 def _contributions(
     variables: Sequence[Variable], terms: Sequence[Term], offsets: IntArray
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return what every state adds to every context's score, and logs of its multiplicity."""
+    """Return what every state adds to every context's score, and logs of its own weight."""
     scores = np.zeros((int(offsets[-1]), len(terms)), dtype=np.int32)
     gains = np.zeros(int(offsets[-1]))
     for k, term in enumerate(terms):
         for i, added in zip(term.variables, term.scores, strict=True):
             scores[offsets[i] : offsets[i + 1], k] = added
     for i, variable in enumerate(variables):
+        own = slice(int(offsets[i]), int(offsets[i + 1]))
         if not isinstance(variable, LevelVariable):
-            gains[offsets[i] : offsets[i + 1]] = np.log(np.diff(variable.starts))
+            gains[own] = np.log(variable.masses)
+        elif variable.previous is None:
+            gains[own] = -variable.step_penalties(np.zeros(1, dtype=np.int64))[0]
     return scores, gains

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracles.block_plan import Fixed, Term, elimination_entries
 from oracles.column_groups import ColumnGroup
@@ -31,16 +32,24 @@ class JointVariable:
         All assignments, those of one state next to each other.
     starts : ndarray of shape (states + 1,), int64
         Where each state's assignments begin.
+    weights : ndarray of shape (a,), float64
+        Weight of each assignment, in (0, 1]: the sum runs over weighted assignments.
     """
 
     columns: tuple[int, ...]
     assignments: IntArray
     starts: IntArray
+    weights: NDArray[np.float64]
 
     @property
     def size(self) -> int:
         """Number of states."""
         return len(self.starts) - 1
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Summed weight of each state's assignments; their number where all weigh 1."""
+        return np.add.reduceat(self.weights, self.starts[:-1])
 
     def scores(self, context: IntArray) -> IntArray:
         """Return what each state adds to a context's score, shape (states,) int64."""
@@ -59,6 +68,8 @@ class LevelVariable:
         The block's column that this level adds.
     steps : tuple of int
         Allowed weights of that column.
+    penalties : tuple of float
+        Minus the log of the weight of each of them.
     totals : ndarray of shape (states,), int64
         Reachable cumulated weights.
     previous : int or None
@@ -67,8 +78,20 @@ class LevelVariable:
 
     column: int
     steps: tuple[int, ...]
+    penalties: tuple[float, ...]
     totals: IntArray
     previous: int | None
+
+    def step_penalties(self, before: IntArray) -> NDArray[np.float64]:
+        """Return minus the log-weight of the step from each total before, ``inf`` if not allowed.
+
+        Shape (totals before, states).
+        """
+        steps = self.totals[None, :] - before[:, None]
+        table = np.full(steps.shape, np.inf)
+        for step, penalty in zip(self.steps, self.penalties, strict=True):
+            table[steps == step] = penalty
+        return table
 
     @property
     def size(self) -> int:
@@ -80,7 +103,10 @@ Variable = JointVariable | LevelVariable
 
 
 def joint_variable(
-    columns: Sequence[int], values: Sequence[Sequence[int]], contexts: IntArray
+    columns: Sequence[int],
+    values: Sequence[Sequence[int]],
+    contexts: IntArray,
+    penalties: Sequence[Sequence[float]],
 ) -> JointVariable:
     """Group the assignments of some columns by the scores they give to the contexts.
 
@@ -92,6 +118,8 @@ def joint_variable(
         Allowed weights of these columns.
     contexts : ndarray of shape (K, block columns), int64
         The contexts that occur.
+    penalties : sequence of sequence of float
+        Minus the log-weight of each allowed weight.
     """
     assignments = grid_assignments(tuple(tuple(v) for v in values))
     patterns = np.unique(contexts[:, list(columns)], axis=0)
@@ -100,13 +128,22 @@ def joint_variable(
     states = states.ravel()
     order = np.argsort(states, kind="stable")
     starts = np.searchsorted(states[order], np.arange(states.max() + 2))
+    total = np.zeros(1)
+    for part in penalties:
+        total = np.add.outer(total, np.asarray(part)).ravel()
     return JointVariable(
-        columns=tuple(int(c) for c in columns), assignments=assignments[order], starts=starts
+        columns=tuple(int(c) for c in columns),
+        assignments=assignments[order],
+        starts=starts,
+        weights=np.exp(-total[order]),
     )
 
 
 def cheapest_variables(
-    values: Sequence[Sequence[int]], groups: Sequence[ColumnGroup], contexts: IntArray
+    values: Sequence[Sequence[int]],
+    groups: Sequence[ColumnGroup],
+    contexts: IntArray,
+    penalties: Sequence[Sequence[float]] | None = None,
 ) -> tuple[list[Variable], list[Term], list[Fixed]]:
     """Try the ways to form variables and keep the one with the smallest tables.
 
@@ -118,12 +155,15 @@ def cheapest_variables(
         How these columns relate; indices are positions within the block.
     contexts : ndarray of shape (K, columns), int64
         The distinct combinations that occur.
+    penalties : sequence of sequence of float, or None
+        Minus the log of the weight of each allowed weight, >= 0; None: all of them weigh 1.
 
     Returns
     -------
     (variables, terms, fixed)
         The variables, one term per context, and the factors between variables.
     """
+    penalties = penalties or [[0.0] * len(allowed) for allowed in values]
     nested = [g for g, group in enumerate(groups) if group.kind == "nested"]
     always = [c for c in range(contexts.shape[1]) if contexts.shape[0] and contexts[:, c].all()]
     merges: list[tuple[int, ...]] = [()]
@@ -136,7 +176,7 @@ def cheapest_variables(
     best: tuple[int, tuple[list[Variable], list[Term], list[Fixed]]] | None = None
     for chained in dict.fromkeys(chains):
         for merged in merges:
-            variables = _variables(values, groups, contexts, chained, merged)
+            variables = _variables(values, groups, contexts, chained, merged, penalties)
             if variables is None:
                 continue
             terms, fixed = _terms(variables, contexts), _fixed(variables)
@@ -154,34 +194,49 @@ def _variables(
     contexts: IntArray,
     chained: tuple[int, ...],
     merged: tuple[int, ...],
+    penalties: Sequence[Sequence[float]],
 ) -> list[Variable] | None:
     """Return one way to form variables, or None if a joint one would be too large."""
-    variables: list[Variable] = []
-    if merged:
-        variables.append(joint_variable(merged, [values[c] for c in merged], contexts))
+
+    def joint(columns: Sequence[int]) -> JointVariable:
+        chosen, weighed = [values[c] for c in columns], [penalties[c] for c in columns]
+        return joint_variable(columns, chosen, contexts, weighed)
+
+    variables: list[Variable] = [joint(merged)] if merged else []
     for g, group in enumerate(groups):
         columns = [c for c in group.columns if c not in merged]
         if group.kind == "nested" and g in chained:
-            variables.extend(_levels(columns, values, first=len(variables)))
+            variables.extend(_levels(columns, values, penalties, first=len(variables)))
         elif group.kind == "nested":
             if np.prod([float(len(values[c])) for c in columns]) > _LARGEST_JOINT:
                 return None
-            variables.append(joint_variable(columns, [values[c] for c in columns], contexts))
+            variables.append(joint(columns))
         else:
-            variables += [joint_variable([c], [values[c]], contexts) for c in columns]
+            variables += [joint([c]) for c in columns]
     return variables
 
 
 def _levels(
-    columns: Sequence[int], values: Sequence[Sequence[int]], *, first: int
+    columns: Sequence[int],
+    values: Sequence[Sequence[int]],
+    penalties: Sequence[Sequence[float]],
+    *,
+    first: int,
 ) -> list[LevelVariable]:
     levels: list[LevelVariable] = []
     totals = np.zeros(1, dtype=np.int64)
     for i, column in enumerate(columns):
         totals = np.unique(totals[:, None] + np.asarray(values[column], dtype=np.int64)[None, :])
         previous = first + i - 1 if i else None
-        steps = tuple(values[column])
-        levels.append(LevelVariable(column=column, steps=steps, totals=totals, previous=previous))
+        levels.append(
+            LevelVariable(
+                column=column,
+                steps=tuple(values[column]),
+                penalties=tuple(penalties[column]),
+                totals=totals,
+                previous=previous,
+            )
+        )
     return levels
 
 
@@ -206,15 +261,18 @@ def _terms(variables: Sequence[Variable], contexts: IntArray) -> list[Term]:
 
 def _fixed(variables: Sequence[Variable]) -> list[Fixed]:
     factors = []
+    nothing = np.zeros(1, dtype=np.int64)
     for i, variable in enumerate(variables):
         if isinstance(variable, JointVariable):
-            counts = np.diff(variable.starts).astype(np.float64)
-            if counts.max() > 1:
-                factors.append(Fixed(variables=(i,), table=counts))
+            masses = variable.masses
+            if (masses != 1).any():
+                factors.append(Fixed(variables=(i,), table=masses))
         elif variable.previous is not None:
             below = variables[variable.previous]
             assert isinstance(below, LevelVariable)
-            steps = variable.totals[None, :] - below.totals[:, None]
-            allowed = np.isin(steps, variable.steps).astype(np.float64)
-            factors.append(Fixed(variables=(variable.previous, i), table=allowed))
+            steps = np.exp(-variable.step_penalties(below.totals))
+            factors.append(Fixed(variables=(variable.previous, i), table=steps))
+        elif any(variable.penalties):
+            steps = np.exp(-variable.step_penalties(nothing)[0])
+            factors.append(Fixed(variables=(i,), table=steps))
     return factors

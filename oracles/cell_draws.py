@@ -15,6 +15,7 @@ from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_PER_DRAW, first_look
 from oracles.entropy import RandomBits
 from oracles.envelope import Envelope, Region
 from oracles.errors import InconsistentSolution
+from oracles.log_weights import LogWeights
 from oracles.partition import MASS_BITS, Cell
 from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
 
@@ -59,13 +60,20 @@ class CellDraws:
         Weight of one row of loss.
     reference : int
         What masses are relative to, nats.
+    log_weights : LogWeights or None
+        What the envelope weighs hypotheses by.
     """
 
     def __init__(
-        self, problem: ZeroOneProblem, envelope: Envelope, beta: Fraction, reference: int
+        self,
+        problem: ZeroOneProblem,
+        envelope: Envelope,
+        beta: Fraction,
+        reference: int,
+        log_weights: LogWeights | None = None,
     ) -> None:
         self._problem, self._envelope = problem, envelope
-        self._beta, self._reference = beta, reference
+        self._beta, self._reference, self._log_weights = beta, reference, log_weights
         order = np.argsort(-np.abs(envelope.counts), kind="stable")
         self._rows = np.ascontiguousarray(envelope.rows[order], dtype=np.int32)
         self._counts = envelope.counts[order]
@@ -169,4 +177,6 @@ class CellDraws:
             return False
         loss = self._problem.loss(candidate.hypothesis)
         exponent = self._beta * loss + self._reference
+        if self._log_weights is not None:
+            exponent += self._log_weights.penalty(self._problem.grid, candidate.hypothesis)
         return accept(exponent, cell.mass, candidate.chances, candidate.ticket, bits)

@@ -73,6 +73,9 @@ class Envelope:
         A partition of the columns.
     least_log : float
         Block sums whose log is less are redone in logarithms, see :class:`BlockSum`.
+    penalties : sequence of sequence of float, or None
+        Minus the log-weight of each value of each coordinate, >= 0: sums and laws weigh
+        hypotheses by it, bounds do not contain it. None: all weigh 1.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Envelope:
         blocks: Sequence[ColumnBlock],
         *,
         least_log: float = -300.0,
+        penalties: Sequence[Sequence[float]] | None = None,
     ) -> None:
         self.beta = beta
         self.columns = tuple(list(block.columns) for block in blocks)
@@ -111,6 +115,7 @@ class Envelope:
                 logs=self.logs[self.starts[b] : self.starts[b + 1]],
                 law=self.law[self.starts[b] : self.starts[b + 1]],
                 least_log=least_log,
+                penalties=None if penalties is None else [penalties[c] for c in self.columns[b]],
             )
             for b in range(len(blocks))
         )

@@ -6,7 +6,7 @@ its distribution function in integer arithmetic, then a uniform hypothesis of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,11 +14,14 @@ import numpy as np
 
 from oracles.entropy import EntropySource, RandomBits, exponential_enclosure
 from oracles.enumeration import all_losses, hypothesis_at, squared_norms
-from oracles.errors import InvalidOption, UnsupportedProblem
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.errors import InconsistentSolution, InvalidOption, UnsupportedProblem
+from oracles.log_weights import FloatArray, LogWeights, checked_weights
+from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
 from oracles.registry import ENUMERATION_LIMIT
 
 _FIRST_BITS = 128
+_STEPS_PER_NAT = 8
+_MARGIN = 2.0**-20
 
 
 def checked_beta(beta: Fraction | float) -> Fraction:
@@ -33,7 +36,10 @@ def checked_beta(beta: Fraction | float) -> Fraction:
 
 
 def sample_by_enumeration(
-    problem: ZeroOneProblem, beta: Fraction | float, entropy: EntropySource
+    problem: ZeroOneProblem,
+    beta: Fraction | float,
+    entropy: EntropySource,
+    log_weights: LogWeights | None = None,
 ) -> tuple[Hypothesis, float]:
     """Draw ``w`` of the grid with probability proportional to ``exp(-beta * L(w))``.
 
@@ -45,6 +51,8 @@ def sample_by_enumeration(
         Weight of one row of loss, >= 0; a float stands for the binary fraction it is.
     entropy : EntropySource
         Where the random words come from.
+    log_weights : LogWeights or None
+        If given, the probability is multiplied by the exponential of a hypothesis's log-weight.
 
     Returns
     -------
@@ -70,8 +78,11 @@ def sample_by_enumeration(
     losses = all_losses(problem)
     positions = _members(problem)
     kept = losses if positions is None else losses[positions]
-    levels, counts = np.unique(kept, return_counts=True)
     bits = RandomBits(entropy)
+    weights = checked_weights(log_weights, problem.grid)
+    if weights is not None:
+        return draw_weighted(problem.grid, kept, exact, weights, bits, positions), 0.0
+    levels, counts = np.unique(kept, return_counts=True)
     level = draw_level(levels, counts, exact, bits)
     members = np.flatnonzero(kept == levels[level])
     place = int(members[bits.below(len(members))])
@@ -79,11 +90,91 @@ def sample_by_enumeration(
     return hypothesis_at(problem.grid, place), 0.0
 
 
+def draw_weighted(
+    grid: WeightGrid,
+    losses: IntArray,
+    beta: Fraction,
+    log_weights: LogWeights,
+    bits: RandomBits,
+    positions: IntArray | None = None,
+) -> Hypothesis:
+    """Draw with probability proportional to ``exp(log-weight - beta * loss)``, exactly.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        The hypotheses.
+    losses : ndarray of shape (N,), int64
+        Loss of every candidate.
+    beta : Fraction
+        Weight of one unit of loss.
+    log_weights : LogWeights
+        For the grid.
+    bits : RandomBits
+        Where decisions come from.
+    positions : ndarray of shape (N,), int64, or None
+        Where the candidates are in enumeration order; None: they are the whole box.
+    """
+    least = int(losses.min())
+    penalties = log_weights.all_penalties()
+    penalties = penalties if positions is None else penalties[positions]
+    exponents = float(beta) * (losses - least) + penalties
+
+    def candidate(place: int) -> tuple[Hypothesis, Fraction]:
+        hypothesis = hypothesis_at(grid, place if positions is None else int(positions[place]))
+        penalty = log_weights.penalty(grid, hypothesis)
+        return hypothesis, beta * (int(losses[place]) - least) + penalty
+
+    return draw_listed(exponents, candidate, bits)
+
+
 def _members(problem: ZeroOneProblem) -> IntArray | None:
     """Return the positions within the norm budget, or None if there is no budget."""
     if problem.grid.norm_budget is None:
         return None
     return np.flatnonzero(squared_norms(problem.grid) <= problem.grid.norm_budget)
+
+
+def draw_listed(
+    exponents: FloatArray,
+    candidate: Callable[[int], tuple[Hypothesis, Fraction]],
+    bits: RandomBits,
+) -> Hypothesis:
+    """Draw entry ``i`` with probability proportional to ``exp(-e_i)``, exactly.
+
+    Parameters
+    ----------
+    exponents : ndarray of shape (N,), float64
+        Every ``e_i`` to within ``2**-20`` plus ``2**-46`` of the largest magnitude.
+    candidate : callable
+        The entry at a position and its ``e_i``, exact.
+    bits : RandomBits
+        Where decisions come from.
+
+    Raises
+    ------
+    InconsistentSolution
+        If an exponent was less precise than promised.
+
+    Notes
+    -----
+    **Guarantee.** Entries are put on levels of an eighth of a nat, a level is drawn exactly, then
+    one of its members, which is kept with probability ``exp(level / 8 - e_i)``, exactly. The law
+    does not depend on the levels as long as no member lies below its own.
+    """
+    magnitude = max(float(exponents.max()), -float(exponents.min()))
+    margin = _MARGIN + 2.0**-46 * magnitude
+    levels = np.floor((exponents - margin) * _STEPS_PER_NAT).astype(np.int64)
+    kinds, counts = np.unique(levels, return_counts=True)
+    while True:
+        level = int(kinds[draw_level(kinds, counts, Fraction(1, _STEPS_PER_NAT), bits)])
+        members = np.flatnonzero(levels == level)
+        entry, exponent = candidate(int(members[bits.below(len(members))]))
+        excess = exponent - Fraction(level, _STEPS_PER_NAT)
+        if not 0 <= excess <= Fraction(1, _STEPS_PER_NAT) + Fraction(4 * margin):
+            raise InconsistentSolution("a listed exponent must be as precise as promised.")
+        if bits.exponential_trial(excess):
+            return entry
 
 
 @dataclass(frozen=True, slots=True)

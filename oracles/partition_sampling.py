@@ -25,6 +25,7 @@ from oracles.entropy import EntropySource, RandomBits
 from oracles.envelope import Envelope
 from oracles.envelope_numbers import rounding_slack, work_estimates
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
+from oracles.log_weights import LogWeights, check_summable, checked_weights
 from oracles.loss_levels import checked_beta
 from oracles.partition import MASS_BITS, Cell, CellMasses, best_split, integer_mass, split_cell
 from oracles.problem import Hypothesis, ZeroOneProblem
@@ -52,11 +53,15 @@ class PartitionSampler:
         Public facts; columns of no group are free.
     options : SamplingOptions
         Limits and callbacks.
+    log_weights : LogWeights or None
+        If given, the target is multiplied by the exponential of a hypothesis's log-weight. At
+        most 1, after scaling, and a factor of each block's sum: sums and masses stay exact.
 
     Raises
     ------
     UnsupportedProblem
-        If the blocks are too large, or the problem has a perturbation.
+        If the blocks are too large, the log-weights differ too much, or the problem has a
+        perturbation.
     """
 
     def __init__(
@@ -65,12 +70,14 @@ class PartitionSampler:
         beta: Fraction | float,
         structure: Sequence[ColumnGroup] = (),
         options: SamplingOptions | None = None,
+        log_weights: LogWeights | None = None,
     ) -> None:
         if problem.perturbation is not None:
             raise UnsupportedProblem("sampling takes problems without a perturbation.")
         self._problem = problem
         self._beta = checked_beta(beta)
         self._options = options or SamplingOptions()
+        weights = checked_weights(log_weights, problem.grid)
         self._grid_bits = math.log2(problem.grid.n_assignments)
         if self._grid_bits > _LARGEST_GRID_BITS:
             raise UnsupportedProblem(
@@ -82,6 +89,8 @@ class PartitionSampler:
                 "a norm budget must leave at least one weight combination in 1,000 of the box for "
                 "sampling; raise it or use smaller weights."
             )
+        if weights is not None:
+            check_summable(weights, problem.grid)
         # Deep sums are redone in logarithms, the earlier the larger the grid.
         self._depth_bits = min(600.0, 772.0 - 2 * self._grid_bits)
         groups = complete_structure(structure, problem.n_features)
@@ -89,7 +98,12 @@ class PartitionSampler:
         blocks = choose_blocks(groups, problem.grid, self._options.n_blocks)
         self._started = time.perf_counter()
         least_log = -self._depth_bits * math.log(2.0)
-        self._envelope = Envelope(problem, float(self._beta), blocks, least_log=least_log)
+        penalties = None
+        if weights is not None:
+            penalties = [[float(v) for v in table] for table in weights.penalties]
+        self._envelope = Envelope(
+            problem, float(self._beta), blocks, least_log=least_log, penalties=penalties
+        )
         self._slack = rounding_slack(self._envelope)
         self._tightener = Tightener(self._envelope)
         self._whole = self._envelope.whole()
@@ -102,7 +116,7 @@ class PartitionSampler:
         self._serial = 0
         self._reported = self._started
         self._plant()
-        self._cell_draws = CellDraws(problem, self._envelope, self._beta, self._reference)
+        self._cell_draws = CellDraws(problem, self._envelope, self._beta, self._reference, weights)
 
     @property
     def diagnostics(self) -> SamplingDiagnostics:

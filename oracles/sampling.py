@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from oracles.column_groups import ColumnGroup
 from oracles.entropy import EntropySource, SeededEntropy
+from oracles.log_weights import LogWeights
 from oracles.loss_levels import sample_by_enumeration
 from oracles.partition_sampling import PartitionSampler
 from oracles.problem import Hypothesis, ZeroOneProblem
@@ -16,6 +17,7 @@ from oracles.sampling_options import SamplingDiagnostics, SamplingOptions, Sampl
 __all__ = [
     "ColumnGroup",
     "EntropySource",
+    "LogWeights",
     "PartitionSampler",
     "SampleDraw",
     "SamplingDiagnostics",
@@ -50,6 +52,7 @@ def sample_hypotheses(
     structure: Sequence[ColumnGroup] = (),
     entropy: EntropySource,
     options: SamplingOptions | None = None,
+    log_weights: LogWeights | None = None,
 ) -> SampleDraw:
     """Draw one ``w`` with probability proportional to ``exp(-beta * L(w))`` from a large grid.
 
@@ -65,6 +68,8 @@ def sample_hypotheses(
         Where the random words come from.
     options : SamplingOptions or None
         Limits and callbacks.
+    log_weights : LogWeights or None
+        If given, probabilities are multiplied by the exponential of a hypothesis's log-weight.
 
     Raises
     ------
@@ -75,5 +80,5 @@ def sample_hypotheses(
     InconsistentSolution
         If an invariant was violated; nothing is drawn then.
     """
-    sampler = PartitionSampler(problem, beta, structure, options)
+    sampler = PartitionSampler(problem, beta, structure, options, log_weights)
     return SampleDraw(hypothesis=sampler.draw(entropy), distance_bound=sampler.distance_bound)

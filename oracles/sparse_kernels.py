@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracles.compilation import compiled_entry
 from oracles.problem import IntArray
@@ -22,18 +23,25 @@ def walk_budget(
     rank: int,
     counts: IntArray,
     found: IntArray,
+    beta: float,
+    penalties: NDArray[np.float64],
+    exponents: NDArray[np.float64],
 ) -> bool:
     """Count hypotheses by loss, or stop at the ``rank``-th one of loss ``target``.
 
     Point ``rows[k]`` has ``entries[k]`` in coordinate j for k from ``row_start[j]`` to the next,
     and 0 elsewhere. Coordinate j may be 0 or one of ``choices[j, :n_choices[j]]``, none of them 0.
     ``base`` is the loss of predicting "-" everywhere, ``costs`` what "+" adds to it at each point.
-    With ``target < 0`` all are counted in ``counts[loss]``; else ``found`` receives the weights.
+    With ``target`` -1 all are counted in ``counts[loss]``; with -2 each one's ``beta * loss`` plus
+    its ``penalties[j, a]`` are listed in ``exponents``; with -3 any loss is meant. What it stopped
+    at is in ``found``.
     """
     d = len(n_choices)
     scores = np.zeros(len(costs), dtype=np.int64)
     coordinate = np.empty(d + 1, dtype=np.int64)
     place = np.empty(d + 1, dtype=np.int64)
+    penalty = np.zeros(d + 1)
+    listed = 0
     found[:] = 0
     loss = base
     left = budget
@@ -41,9 +49,12 @@ def walk_budget(
     coordinate[0] = -1
     # Each loop enters one hypothesis; the empty one first.
     while True:
-        if target < 0:
+        if target == -1:
             counts[loss] += 1
-        elif loss == target:
+        elif target == -2:
+            exponents[listed] = beta * loss + penalty[depth]
+            listed += 1
+        elif target == -3 or loss == target:
             if rank == 0:
                 return True
             rank -= 1
@@ -86,3 +97,4 @@ def walk_budget(
         found[j] = value
         depth += 1
         coordinate[depth], place[depth] = j, a
+        penalty[depth] = penalty[depth - 1] + penalties[j, a]

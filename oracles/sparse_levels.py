@@ -14,7 +14,8 @@ import numpy as np
 
 from oracles.entropy import EntropySource, RandomBits
 from oracles.errors import InconsistentSolution, UnsupportedProblem
-from oracles.loss_levels import checked_beta, draw_level
+from oracles.log_weights import LogWeights, checked_weights
+from oracles.loss_levels import checked_beta, draw_level, draw_listed
 from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
 from oracles.registry import ENUMERATION_LIMIT
 
@@ -34,7 +35,10 @@ def is_sparse(grid: WeightGrid) -> bool:
 
 
 def sample_sparse(
-    problem: ZeroOneProblem, beta: Fraction | float, entropy: EntropySource
+    problem: ZeroOneProblem,
+    beta: Fraction | float,
+    entropy: EntropySource,
+    log_weights: LogWeights | None = None,
 ) -> tuple[Hypothesis, float]:
     """Draw ``w`` of the grid with probability proportional to ``exp(-beta * L(w))``.
 
@@ -46,6 +50,8 @@ def sample_sparse(
         Weight of one row of loss, >= 0.
     entropy : EntropySource
         Where the random words come from.
+    log_weights : LogWeights or None
+        If given, the probability is multiplied by the exponential of a hypothesis's log-weight.
 
     Returns
     -------
@@ -69,11 +75,14 @@ def sample_sparse(
         raise UnsupportedProblem(
             f"sampling sparse hypotheses takes counts from 0 to {_LARGEST_TOTAL:,} in total."
         )
+    bits = RandomBits(entropy)
+    weights = checked_weights(log_weights, problem.grid)
+    if weights is not None:
+        return _weighted(problem, exact, weights, bits), 0.0
     walk = _Walk(problem)
     counts = np.zeros(total + 1, dtype=np.int64)
     walk.run(-1, 0, counts)
     levels = np.flatnonzero(counts)
-    bits = RandomBits(entropy)
     level = int(levels[draw_level(levels, counts[levels], exact, bits)])
     hypothesis = walk.run(level, bits.below(int(counts[level])), counts)
     if problem.loss(hypothesis) != level:
@@ -81,10 +90,26 @@ def sample_sparse(
     return hypothesis, 0.0
 
 
+def _weighted(
+    problem: ZeroOneProblem, beta: Fraction, log_weights: LogWeights, bits: RandomBits
+) -> Hypothesis:
+    """Draw with probability proportional to ``exp(log-weight - beta * loss)``."""
+    walk = _Walk(problem, log_weights)
+    zero = log_weights.penalty(problem.grid, (0,) * problem.n_features)
+    exponents = walk.listed(float(beta), problem.grid.n_hypotheses)
+
+    def candidate(place: int) -> tuple[Hypothesis, Fraction]:
+        hypothesis = walk.run(-3, place, np.zeros(0, dtype=np.int64))
+        penalty = log_weights.penalty(problem.grid, hypothesis) - zero
+        return hypothesis, beta * problem.loss(hypothesis) + penalty
+
+    return draw_listed(exponents, candidate, bits)
+
+
 class _Walk:
     """The arrays that the compiled walk runs on, full columns first: those change least often."""
 
-    def __init__(self, problem: ZeroOneProblem) -> None:
+    def __init__(self, problem: ZeroOneProblem, log_weights: LogWeights | None = None) -> None:
         points, where = np.unique(problem.points, axis=0, return_inverse=True)
         costs = np.zeros(len(points), dtype=np.int64)
         np.add.at(costs, where.ravel(), problem.negatives - problem.positives)
@@ -102,12 +127,34 @@ class _Walk:
         self._choices = np.array(
             [values + [0] * (width - len(values)) for values in nonzero], dtype=np.int64
         )
+        self._penalties = np.zeros(self._choices.shape)
+        if log_weights is not None:  # relative to that of a weight of 0
+            for i, j in enumerate(self._order):
+                allowed, table = problem.grid.values[j], log_weights.penalties[j]
+                zero = table[allowed.index(0)]
+                kept = [float(p - zero) for v, p in zip(allowed, table, strict=True) if v != 0]
+                self._penalties[i, : len(kept)] = kept
         self._costs = costs
         self._base = int(problem.positives.sum())
         self._budget = int(problem.grid.norm_budget or 0)
 
-    def run(self, target: int, rank: int, counts: IntArray) -> Hypothesis:
-        """Count all by loss if ``target`` is negative; else return one of that loss."""
+    def listed(self, beta: float, count: int) -> NDArray[np.float64]:
+        """Return ``beta * loss`` plus the penalty of every hypothesis, in the walk's order."""
+        exponents = np.full(count, np.nan)
+        self.run(-2, 0, np.zeros(0, dtype=np.int64), beta, exponents)
+        if np.isnan(exponents).any():
+            raise InconsistentSolution("the walk must meet as many hypotheses as there are.")
+        return exponents
+
+    def run(
+        self,
+        target: int,
+        rank: int,
+        counts: IntArray,
+        beta: float = 0.0,
+        exponents: NDArray[np.float64] | None = None,
+    ) -> Hypothesis:
+        """Count all by loss (target -1), list all (-2), or return one (-3) or one of a loss."""
         from oracles.sparse_kernels import walk_budget  # compiled code, slow to import
 
         found = np.zeros(len(self._order), dtype=np.int64)
@@ -124,8 +171,11 @@ class _Walk:
             rank,
             counts,
             found,
+            beta,
+            self._penalties,
+            np.zeros(0) if exponents is None else exponents,
         )
-        if reached != (target >= 0):
+        if reached != (target not in (-1, -2)):
             raise InconsistentSolution("a loss level must have as many members as were counted.")
         weights = np.zeros_like(found)
         weights[self._order] = found

@@ -7,6 +7,7 @@ from opdisc.mechanisms.base import (
     Release,
     SamplingMechanism,
 )
+from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -17,6 +18,7 @@ from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMech
 from opdisc.mechanisms.separator import SeparatorMechanism
 
 __all__ = [
+    "BaseMeasure",
     "BlockOneHotMechanism",
     "ExponentialMechanism",
     "Mechanism",

@@ -9,6 +9,7 @@ from typing import Literal
 from opdisc.errors import CalibrationError
 from opdisc.exclusive import exclusive_positions
 from opdisc.mechanisms.base import Mechanism
+from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.objective_perturbation import (
@@ -56,7 +57,7 @@ class MechanismSettings:
         Certified gap that a release may have, rows; only where an oracle minimises.
     minimise : bool
         Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
-    max_rounds, time_limit, progress
+    base_measure, max_rounds, time_limit, progress
         As in :class:`~opdisc.mechanisms.selection.ExponentialMechanism`.
     """
 
@@ -64,6 +65,7 @@ class MechanismSettings:
     noise: SphereNoise = "l2-laplace"
     allowance: float = 0.0
     minimise: bool = False
+    base_measure: BaseMeasure = BaseMeasure()
     max_rounds: int | None = None
     time_limit: float | None = None
     progress: SamplingProgress | None = None
@@ -100,10 +102,16 @@ def build_mechanism(
     """
     settings = settings or MechanismSettings(structure=structure)
     allowance = settings.allowance
+    if name in MECHANISMS and name not in ("auto", "exponential"):
+        _check_uniform(settings.base_measure, f"mechanism='{name}'")
     match name:
         case "auto":
             chosen, reason = choose_mechanism(
-                grid, settings.structure, public, minimise=settings.minimise
+                grid,
+                settings.structure,
+                public,
+                minimise=settings.minimise,
+                base_measure=settings.base_measure,
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
@@ -131,6 +139,7 @@ def choose_mechanism(
     public: PublicInputs | None = None,
     *,
     minimise: bool = False,
+    base_measure: BaseMeasure | None = None,
 ) -> tuple[str, str]:
     """Return the name of the most accurate mechanism that ends soon on a grid, and why.
 
@@ -144,6 +153,8 @@ def choose_mechanism(
         Budget and number of rows; without them only sizes are compared.
     minimise : bool
         Whether an oracle was named, which leaves the exponential mechanism out.
+    base_measure : BaseMeasure or None
+        One that is not uniform leaves the exponential mechanism only.
 
     Raises
     ------
@@ -157,6 +168,15 @@ def choose_mechanism(
     always the same: one block, the exponential mechanism, then blocks, the fewer the better.
     """
     size = f"{grid.n_hypotheses:.3g}"
+    measure = base_measure or BaseMeasure()
+    exponential = ExponentialMechanism(structure=structure, base_measure=measure)
+    if minimise:
+        _check_uniform(measure, "a named oracle")
+    if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
+        return (
+            "exponential",
+            "only the exponential mechanism has a base measure" + _predicted(exponential, public),
+        )
     if grid.n_assignments <= ENUMERATION_LIMIT:
         return (
             "permute_and_flip",
@@ -173,26 +193,26 @@ def choose_mechanism(
         return (
             "exponential",
             f"the budget leaves {size} weight combinations, which can all be looked at"
-            + _predicted(ExponentialMechanism(structure=structure), public),
+            + _predicted(exponential, public),
         )
     if draw_is_short(public, structure) if public else can_sample(grid, structure):
         return (
             "exponential",
             f"the grid's {size} weight combinations are too many to list, and its columns' "
             "structure lets the exponential mechanism be sampled exactly"
-            + _predicted(ExponentialMechanism(structure=structure), public),
+            + _predicted(exponential, public),
         )
-    if public is None:
+    if public is None and measure.is_uniform:
         return (
             "block_one_hot",
             f"the grid's {size} weight combinations are too many to list; blocks of at most "
             f"{BLOCK_ASSIGNMENTS} come closest to one block",
         )
+    spent = "" if public is None else f" at epsilon {public.params.epsilon:g}"
     raise BeyondReach(
-        f"no accurate mechanism is expected to end soon on {size} weight combinations at epsilon "
-        f"{public.params.epsilon:g}: up to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; "
-        "use fewer columns, smaller weights or a small max_nonzero, or name 'one_hot' or "
-        "'exponential' and wait."
+        f"no accurate mechanism is expected to end soon on {size} weight combinations{spent}: up "
+        f"to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; use fewer columns, smaller "
+        "weights or a small max_nonzero, or name 'one_hot' or 'exponential' and wait."
     )
 
 
@@ -207,10 +227,20 @@ def _predicted(mechanism: Mechanism, public: PublicInputs | None) -> str:
     return f": on average at most {math.ceil(excess):,} extra errors{of} on any table"
 
 
+def _check_uniform(measure: BaseMeasure, other: str) -> None:
+    """Refuse a base measure where something else than the exponential mechanism would run."""
+    if not measure.is_uniform:
+        raise CalibrationError(
+            f"a base measure applies to mechanism='exponential' only, got {other}; drop one."
+        )
+
+
 def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMechanism:
     """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
     if can_list(grid):
-        return ExponentialMechanism(structure=settings.structure)
+        return ExponentialMechanism(
+            structure=settings.structure, base_measure=settings.base_measure
+        )
     if not can_sample(grid, settings.structure):
         raise CalibrationError(
             f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
@@ -218,6 +248,7 @@ def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMe
             "columns, smaller weights or mechanism='block_one_hot'."
         )
     return ExponentialMechanism(
+        base_measure=settings.base_measure,
         structure=settings.structure,
         max_rounds=settings.max_rounds,
         time_limit=settings.time_limit,

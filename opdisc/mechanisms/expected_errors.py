@@ -32,10 +32,11 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     Notes
     -----
     **Guarantee.** Blocks: ``lambda (H_n - 1) + g`` each, the mean of the largest of n exponentials
-    minus a given one, and a lattice step for the floor; exponential mechanism: ``ln |W| / beta``.
+    minus a given one, and a lattice step for the floor; exponential mechanism: the largest
+    ``ln(1 / mu(w)) / beta`` of its base measure, which is ``ln |W| / beta`` if that is uniform.
     """
     if isinstance(spec, GibbsSpec):
-        return math.log(grid.n_hypotheses) / float(spec.beta)
+        return spec.log_inverse / float(spec.beta)
     if not isinstance(spec, BlockSpec):
         return None
     total = spec.allowance

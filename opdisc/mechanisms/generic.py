@@ -20,6 +20,7 @@ from opdisc.mechanisms.base import (
     Release,
     SamplingMechanism,
 )
+from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.running import run_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, GibbsSpec
 from opdisc.noise import EntropySource, SystemEntropy
@@ -30,7 +31,7 @@ from oracles import (
 )
 from oracles.entropy import RandomBits
 from oracles.enumeration import hypothesis_at
-from oracles.loss_levels import draw_level
+from oracles.loss_levels import draw_level, draw_weighted
 from oracles.tabular import TabularProblem
 
 _SAMPLER = "exact minimum of an explicit table"
@@ -87,6 +88,8 @@ class TableGibbs:
         Who draws; printed on receipts.
     condition : None
         A draw always ends.
+    base_measure : BaseMeasure
+        As in :class:`~opdisc.mechanisms.selection.ExponentialMechanism`.
 
     Notes
     -----
@@ -97,10 +100,11 @@ class TableGibbs:
     name: str = "exponential"
     sampler: str = "exact draw by loss level over an explicit table"
     condition: None = None
+    base_measure: BaseMeasure = BaseMeasure()
 
     def calibrate(self, public: PublicInputs) -> GibbsSpec:
         """Return the inverse temperature per row."""
-        return ExponentialMechanism().calibrate(public)
+        return ExponentialMechanism(base_measure=self.base_measure).calibrate(public)
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
@@ -108,9 +112,12 @@ class TableGibbs:
         assert isinstance(spec, GibbsSpec) and isinstance(table, TabularProblem)
         members = table.members()
         losses = table.losses[members]
+        bits, beta = RandomBits(entropy), spec.beta / table.steps_per_row
+        weights = self.base_measure.on(table.grid)
+        if weights is not None:
+            return draw_weighted(table.grid, losses, beta, weights, bits, members)
         levels, counts = np.unique(losses, return_counts=True)
-        bits = RandomBits(entropy)
-        level = draw_level(levels, counts, spec.beta / table.steps_per_row, bits)
+        level = draw_level(levels, counts, beta, bits)
         candidates = members[losses == levels[level]]
         return hypothesis_at(table.grid, int(candidates[bits.below(len(candidates))]))
 
@@ -152,7 +159,7 @@ def run_on_table(
     """
     runner: SamplingMechanism
     if isinstance(mechanism, ExponentialMechanism):
-        runner = TableGibbs()
+        runner = TableGibbs(base_measure=mechanism.base_measure)
     elif isinstance(mechanism, PerturbingMechanism):
         if problem.unit != public.spacing:
             raise CalibrationError("the table's unit must be the public spacing; state one.")

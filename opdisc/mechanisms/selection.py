@@ -13,6 +13,7 @@ import numpy as np
 from opdisc.calibration import gibbs_weight
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
+from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PublicInputs
@@ -92,17 +93,23 @@ class GibbsSpec(NoiseSpec):
     ----------
     beta : Fraction
         Inverse temperature per misclassified row, exact.
+    log_inverse : float
+        Largest ``ln(1 / mu(w))`` of the base measure, normalised on the grid; ``ln |W|`` if it is
+        uniform.
     """
 
     beta: Fraction
+    log_inverse: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialMechanism:
-    """An exact draw from ``P[w]`` proportional to ``exp(-beta * L(w))``, on grids of any size.
+    """An exact draw from ``P[w]`` proportional to ``mu(w) exp(-beta * L(w))``, on any grid.
 
     Parameters
     ----------
+    base_measure : BaseMeasure
+        The public measure ``mu``; uniform by default.
     structure : tuple of ColumnGroup
         Public facts about the columns, from the schema; they make large grids affordable and
         change nothing else.
@@ -120,16 +127,18 @@ class ExponentialMechanism:
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta`` (docs/theory.md,
-    exponential-mechanism). Losses are integers; grids that can be listed are drawn from by loss
-    level, larger ones by adaptive rejection over a partition, both exactly up to the distance on
-    the receipt (docs/theory.md, exact-sampler).
+    **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta``, whatever the base measure, as
+    long as it does not depend on the rows (docs/theory.md, exponential-mechanism). Losses are
+    integers; grids that can be listed are drawn from by level, larger ones by adaptive rejection
+    over a partition, both exactly up to the distance on the receipt (docs/theory.md,
+    exact-sampler).
 
     References
     ----------
     .. [1] McSherry, Talwar (2007), Theorem 6.
     """
 
+    base_measure: BaseMeasure = BaseMeasure()
     structure: tuple[ColumnGroup, ...] = ()
     max_rounds: int | None = None
     time_limit: float | None = None
@@ -152,10 +161,12 @@ class ExponentialMechanism:
         return " and ".join(limits) or None
 
     def calibrate(self, public: PublicInputs) -> GibbsSpec:
-        """Return the inverse temperature; refuse grids that cannot be summed over."""
+        """Return the inverse temperature; refuse what cannot be summed over."""
+        measure = self.base_measure
+        base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
         beta = gibbs_weight(public.sensitivity, public.params.epsilon)
         return GibbsSpec(
-            law="Gibbs law over all hypotheses, inverse temperature per row",
+            law=f"Gibbs law over all hypotheses, inverse temperature per row{base}",
             scales=(float(beta),),
             theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
             status=CalibrationStatus.PROVEN,
@@ -163,6 +174,7 @@ class ExponentialMechanism:
             distance=self._distance(public.grid, beta),
             spacing=0.0,
             beta=beta,
+            log_inverse=measure.log_inverse(public.grid),
         )
 
     def _distance(self, grid: WeightGrid, beta: Fraction) -> float:
@@ -185,7 +197,8 @@ class ExponentialMechanism:
         options = SamplingOptions(
             max_rounds=self.max_rounds, progress=self._watch() if watched else None
         )
-        return PartitionSampler(problem, beta, self.structure, options)
+        weights = self.base_measure.on(problem.grid)
+        return PartitionSampler(problem, beta, self.structure, options, weights)
 
     def _watch(self) -> SamplingProgress:
         """Return what is called between rounds: it reports, and gives up when time is over."""
@@ -203,10 +216,11 @@ class ExponentialMechanism:
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
         assert isinstance(spec, GibbsSpec)
+        weights = self.base_measure.on(problem.grid)
         if problem.grid.n_assignments <= ENUMERATION_LIMIT:
-            hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy)
+            hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy, weights)
         elif is_sparse(problem.grid):
-            hypothesis, distance = sample_sparse(problem, spec.beta, entropy)
+            hypothesis, distance = sample_sparse(problem, spec.beta, entropy, weights)
         else:
             sampler = self._sampler(problem, spec.beta)
             hypothesis, distance = sampler.draw(entropy), sampler.distance_bound

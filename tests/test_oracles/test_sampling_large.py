@@ -6,6 +6,7 @@ Both references share no code with the sampler: they flip single weights at rand
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from oracles.column_groups import ColumnGroup
 from oracles.entropy import SeededEntropy
+from oracles.log_weights import LogWeights
 from oracles.partition_sampling import PartitionSampler
 from oracles.problem import WeightGrid, ZeroOneProblem
 
@@ -46,12 +48,16 @@ def one_hot_problem() -> tuple[ZeroOneProblem, list[ColumnGroup]]:
 class Chains:
     """Many Gibbs chains side by side, at any weight."""
 
-    def __init__(self, problem: ZeroOneProblem, n_chains: int, seed: int) -> None:
+    def __init__(
+        self, problem: ZeroOneProblem, n_chains: int, seed: int, gains: NDArray[np.float64]
+    ) -> None:
         self._rng = np.random.default_rng(seed)
         self._points = problem.points
         self._cost = (problem.negatives - problem.positives).astype(float)
         self._base = float(problem.positives.sum())
-        self.weights = self._rng.integers(-1, 2, (n_chains, problem.n_features))
+        self._gains = gains  # log-weights of -1, 0 and 1
+        shares = np.exp(gains) / np.exp(gains).sum()
+        self.weights = self._rng.choice([-1, 0, 1], (n_chains, problem.n_features), p=shares)
         self._scores = self.weights @ self._points.T
 
     def losses(self) -> NDArray[np.float64]:
@@ -63,34 +69,38 @@ class Chains:
             rest = self._scores[:, on] - self.weights[:, [j]]
             losses = np.stack([(rest + v >= 1) @ self._cost[on] for v in (-1, 0, 1)], axis=1)
             noise = self._rng.gumbel(size=losses.shape)
-            chosen = np.argmax(noise - beta * losses, axis=1) - 1
+            chosen = np.argmax(noise + self._gains - beta * losses, axis=1) - 1
             self._scores[:, on] = rest + chosen[:, None]
             self.weights[:, j] = chosen
 
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_tempered_chains_and_annealed_importance_sampling_agree() -> None:
+@pytest.mark.parametrize("gains", [(0.0, 0.0, 0.0), (-1.0, 0.0, -1.5)], ids=["flat", "weighted"])
+def test_tempered_chains_and_annealed_importance_sampling_agree(
+    gains: tuple[float, float, float],
+) -> None:
     """Mean loss within 6 joint standard errors of annealed chains; log Z below the masses.
 
     False alarm below 1e-6 if the chains have mixed. The acceptance rate of a frozen partition
     is Z / S, so rounds and masses estimate log Z; it must meet the annealed estimate within 0.5.
     """
     problem, structure = one_hot_problem()
-    chains = Chains(problem, n_chains=200, seed=3)
+    chains = Chains(problem, n_chains=200, seed=3, gains=np.array(gains))
+    weights = LogWeights(tables=(tuple(map(Fraction, gains)),) * problem.n_features)
     log_weights = np.zeros(200)
     ladder = np.linspace(0.0, 1.0, 201) ** 1.5 * BETA
     for low, high in zip(ladder, ladder[1:], strict=False):
         log_weights -= (high - low) * chains.losses()
         chains.sweep(high)
-    annealed = problem.n_features * math.log(3) + float(
+    annealed = problem.n_features * math.log(np.exp(gains).sum()) + float(
         np.logaddexp.reduce(log_weights) - math.log(200)
     )
     for _ in range(20):
         chains.sweep(BETA)
     reference = chains.losses()
 
-    sampler, entropy = PartitionSampler(problem, BETA, structure), SeededEntropy(5)
+    sampler, entropy = PartitionSampler(problem, BETA, structure, None, weights), SeededEntropy(5)
     drawn = np.array([problem.loss(sampler.draw(entropy)) for _ in range(100)])
     error = math.sqrt(reference.var() / len(reference) + drawn.var() / len(drawn))
     assert abs(reference.mean() - drawn.mean()) < 6 * error
