@@ -1,7 +1,7 @@
 """Convex private learning: small functions over a (loss, domain) pair, each with a receipt."""
 
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, ConvexRelease, NoisePlan, Rows
-from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent
 from opdisc.convex.exponential import exponential_sampling
 from opdisc.convex.ftrl import OnlineRelease, private_ftrl
 from opdisc.convex.grid_walk import grid_walk_sampling
@@ -13,6 +13,7 @@ from opdisc.convex.perturbation import (
     objective_perturbation,
 )
 from opdisc.convex.simplex import simplex_sampling
+from opdisc.convex.single_use import mirror_descent
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.convex.svrg import SVRGPlan, svrg
 

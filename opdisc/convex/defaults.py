@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
-from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent, mirror_descent
+from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import approximate_minima, objective_perturbation
-from opdisc.convex.stochastic import BatchPlan, noisy_sgd
-from opdisc.convex.svrg import SVRGPlan, svrg
+from opdisc.convex.single_use import mirror_descent
+from opdisc.convex.stochastic import noisy_sgd, plan_batches
+from opdisc.convex.svrg import plan_epochs, svrg
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 
@@ -68,8 +69,8 @@ def _sgd(
     entropy: EntropySource,
     ledger: Ledger | None,
 ) -> ConvexRelease:
-    batches = BatchPlan(batch=max(1.0, 0.05 * public.step_rows), steps=200)
     mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    batches = plan_batches(public, ridge=mean_ridge)
     return noisy_sgd(rows, public, batches, ridge=mean_ridge, entropy=entropy, ledger=ledger)
 
 
@@ -115,8 +116,8 @@ def _svrg(
     entropy: EntropySource,
     ledger: Ledger | None,
 ) -> ConvexRelease:
-    epochs = SVRGPlan(epochs=5, inner=20, batch=max(1.0, 0.05 * public.step_rows))
     mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    epochs = plan_epochs(public, ridge=mean_ridge)
     return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
 
 

@@ -1,4 +1,4 @@
-"""Full-gradient methods and single-use mirror descent: Gaussian noise, exactly accounted.
+"""Full-gradient methods: Gaussian noise, exactly accounted.
 
 Full gradients are sums over all rows with sensitivity kL (k = 1, or 2 under replace-one), so T
 steps are one Gaussian release with sensitivity ``kL sqrt(T)``. Step sizes use the public number of
@@ -7,7 +7,6 @@ rows; the objective is the mean scale's ``(1/n) sum_i l_i(theta) + (ridge/2)|the
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -19,9 +18,9 @@ from opdisc.convex.draws import NormalStream, integers
 from opdisc.convex.mirror_maps import Geometry, mirror_map
 from opdisc.convex.stochastic import TAIL, check_ridge
 from opdisc.errors import CalibrationError
-from opdisc.gaussian import gaussian_multiplier, require_delta
+from opdisc.gaussian import gaussian_multiplier
 from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.privacy import CalibrationStatus
 
 FloatArray = NDArray[np.float64]
 
@@ -161,131 +160,3 @@ def accelerated_mirror_descent(
         return y
 
     return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
-
-
-A20Noise = Literal["analytic", "published"]
-
-
-def plan_mirror_descent(public: ConvexPublic, *, noise: A20Noise = "analytic") -> NoisePlan:
-    """Calibrate noisy mirror descent; arguments as in :func:`mirror_descent`."""
-    public.require_relation(
-        "noisy mirror descent",
-        NeighboringRelation.REPLACE_ONE,
-        "the draws depend on the number of rows",
-    )
-    require_delta(public.params, "noisy mirror descent")
-    settings: tuple[tuple[str, float], ...] = ()
-    if noise == "analytic":
-        # A unit's r rows enter at most r steps.
-        multiplier = gaussian_multiplier(public.params, steps=public.rows_per_unit)
-        stddev = multiplier * public.relation.loss_sensitivity * public.constants.lipschitz_l2
-        theorem, status = "one Gaussian release for each row", CalibrationStatus.PROVEN
-    elif noise == "published":
-        public.require_one_row("A20's calibration")
-        step = published_a20_step(public.params, public.exact_rows)
-        multiplier, _ = published_a20(step.epsilon, step.delta, public.exact_rows)
-        stddev = multiplier * public.constants.lipschitz_l2
-        theorem, status = "A20 as published", CalibrationStatus.PUBLISHED
-        settings = (("epsilon of a step", step.epsilon), ("delta of a step", step.delta))
-    else:
-        raise CalibrationError(f"noise must be analytic or published, got {noise!r}.")
-    return NoisePlan(
-        mechanism="noisy-mirror-descent",
-        theorem=f"{theorem} (docs/convex.md, mirror-descent)",
-        status=status,
-        law="Gaussian on each row's gradient",
-        scales=(stddev * (1 + 1e-12),),
-        settings=(("rows used at most", math.ceil(public.exact_rows / 2)), *settings),
-        distance=2 * public.step_rows * public.dimension * TAIL,
-    )
-
-
-def mirror_descent(
-    rows: Rows,
-    public: ConvexPublic,
-    *,
-    entropy: EntropySource,
-    geometry: Geometry | None = None,
-    noise: A20Noise = "analytic",
-    ledger: Ledger | None = None,
-) -> ConvexRelease:
-    """Single-use noisy mirror descent (A20): average of the iterates.
-
-    Parameters
-    ----------
-    rows, public, entropy, ledger
-        As in :func:`gradient_descent`; the loss must be convex, the domain bounded, the relation
-        replace-one.
-    geometry : str or None
-        Mirror map, as in :func:`accelerated_mirror_descent`.
-    noise : str
-        "analytic", or by name A20's "published" constants, solved for the target (VOID).
-
-    Notes
-    -----
-    Rows are drawn uniformly; a fresh row takes a noisy gradient step, a repeated one a step of
-    noise only; the run stops when half the rows were seen. The step is ``D / (sqrt(n) (L + sigma
-    sqrt(p)))`` in the Euclidean geometry. **Guarantee.** The draws do not depend on the table, and
-    given them a replaced row touches one step: analytic Gaussian of sensitivity 2L.
-    """
-    public.require_convex("noisy mirror descent")
-    mirror = mirror_map(public.require_domain("noisy mirror descent"), geometry)
-    plan = plan_mirror_descent(public, noise=noise)
-    p, sigma = public.dimension, plan.scales[0]
-    size = mirror.gradient_size(public.constants, sigma)
-
-    def compute() -> FloatArray:
-        data, normals = rows.expanded(), NormalStream(entropy)
-        n = len(data.y)
-        step = mirror.width / (math.sqrt(n) * size)
-        fresh, seen = np.ones(n, dtype=bool), 0
-        theta, total, count = mirror.start(), np.zeros(p), 0
-        draws = iter(integers(n, 2 * n, entropy).tolist())
-        while 2 * seen < n:
-            row = next(draws, -1)
-            if row < 0:
-                draws = iter(integers(n, 2 * n, entropy).tolist())
-                continue
-            gradient = sigma * normals.take(p)
-            if fresh[row]:
-                one = slice(row, row + 1)
-                gradient = gradient + public.loss.sum_gradient(data.X[one], data.y[one], theta)
-                fresh[row], seen = False, seen + 1
-            theta = mirror.step(theta, step * gradient)
-            total += theta
-            count += 1
-        return total / count
-
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
-
-
-def published_a20(epsilon_step: float, delta: float, n: int) -> tuple[float, float]:
-    """Return (sigma over L, epsilon promised) of A20 as printed, for delta' = delta.
-
-    ``sigma = 8 L sqrt(ln(1/delta)) / (sqrt(n) e)`` for ``e <= 1/(2 sqrt n)`` promises
-    ``4 e (sqrt(ln(1/delta')) + 2)`` at ``2 delta + delta' + 2 exp(-n/16)``.
-    """
-    if not 0 < epsilon_step <= 1 / (2 * math.sqrt(n)):
-        raise CalibrationError("A20 is stated for a step's epsilon of at most 1/(2 sqrt(n)).")
-    sigma = 8 * math.sqrt(math.log(1 / delta)) / (math.sqrt(n) * epsilon_step)
-    return sigma, 4 * epsilon_step * (math.sqrt(math.log(1 / delta)) + 2)
-
-
-def published_a20_step(params: PrivacyParams, n: int) -> PrivacyParams:
-    """Return the step's (e, delta) for which A20's printed promise is ``params``; delta' = delta.
-
-    Raises
-    ------
-    CalibrationError
-        If the promise cannot be met: ``2 exp(-n/16) >= delta``, or ``e > 1/(2 sqrt n)``.
-    """
-    delta = (params.delta - 2 * math.exp(-n / 16)) / 3
-    if not delta > 0:
-        raise CalibrationError("A20 needs more than 16 ln(2/delta) rows; use analytic noise.")
-    epsilon = params.epsilon / (4 * (math.sqrt(math.log(1 / delta)) + 2))
-    if epsilon > 1 / (2 * math.sqrt(n)):
-        most = 2 / math.sqrt(n) * (math.sqrt(math.log(1 / delta)) + 2)
-        raise CalibrationError(
-            f"A20 promises epsilon of at most {most:.6g} for {n} rows; use analytic noise."
-        )
-    return PrivacyParams(epsilon=epsilon, delta=delta)

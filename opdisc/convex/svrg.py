@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import NormalStream
-from opdisc.convex.stochastic import ACCOUNTANT, TAIL, BatchPlan, Sampling, check_ridge
+from opdisc.convex.stochastic import (
+    ACCOUNTANT,
+    TAIL,
+    BatchPlan,
+    Sampling,
+    check_ridge,
+    gradient_error,
+)
 from opdisc.domains import Domain
 from opdisc.gaussian import SampledSteps, sampled_multiplier
 from opdisc.noise import EntropySource
@@ -133,21 +140,73 @@ def _svrg(
     normals, loss, p = NormalStream(entropy), public.loss, public.dimension
     rate, ridge = plan.setting("rate"), plan.setting("ridge")
     size = rate * public.step_rows
-    # W17: step <= 1 / (12 beta); many such steps would drown in noise, so cap their length.
-    step = 1 / (12 * public.constants.smoothness_l2)
+    step = step_size(public, rate)
+    # Many long steps would drown in noise, so cap how far noise drifts in an epoch.
     drift = math.sqrt(p) * plan.scales[1] / size
     theta = anchor = domain.centre
     for inner in epochs.inner_steps:
         capped = min(step, domain.diameter_l2 / (drift * math.sqrt(inner) + 1e-300))
         noise = plan.scales[0] * normals.take(p)
         full = (rows.sum_gradient(loss, anchor) + noise) / public.step_rows
-        total = np.zeros(p)
-        for _ in range(inner):
+        total, kept = np.zeros(p), 0
+        for k in range(inner):
             drawn = epochs.batches.draw(len(rows.y), rate, entropy)
             X, y = rows.X.take(drawn, axis=0), rows.y.take(drawn)
             change = loss.sum_gradient(X, y, theta) - loss.sum_gradient(X, y, anchor)
             gradient = (change + plan.scales[1] * normals.take(p)) / size + full
             theta = domain.project((theta - capped * gradient) / (1 + capped * ridge))
-            total += theta
-        anchor = total / inner
+            if 2 * k >= inner - 1:
+                total, kept = total + theta, kept + 1
+        anchor = total / kept
     return anchor
+
+
+def step_size(public: ConvexPublic, rate: float) -> float:
+    """Return ``1 / (beta max(1, 12 (1 - q) / (q n)))``.
+
+    W17's ``1 / (12 beta)`` is for single rows; batches of b rows divide the variance by b, and
+    allow longer steps up to ``1 / beta`` (Konecny, Liu, Richtarik, Takac 2016).
+    """
+    variance = (1 - rate) / (rate * public.step_rows)
+    return 1 / (public.constants.smoothness_l2 * max(1.0, 12 * variance))
+
+
+def plan_epochs(
+    public: ConvexPublic, *, ridge: float = 0.0, sampling: Sampling = "poisson"
+) -> SVRGPlan:
+    """Return epochs after which privacy noise outweighs the optimisation error.
+
+    Parameters
+    ----------
+    public : ConvexPublic
+        Public facts; delta must be positive, the loss smooth and the domain bounded.
+    ridge : float
+        Strong convexity of the mean objective; 0 takes DP-SVRG++.
+    sampling : str
+        "poisson" or "fixed".
+
+    Notes
+    -----
+    Let a be the noise of one released mean gradient. Strongly convex: 8 (beta + ridge) / ridge
+    inner steps (at most 1,000) divide the distance by more than exp(4) an epoch, until it is
+    a / ridge. Otherwise the inner steps double from 8 until all are about beta D / (2 a), in at
+    most 10 epochs. The rate q gives the least ``(E + q^2 T) (1 + 4 / (q^2 T_last))``: the
+    noise of E anchors and T inner steps, T_last of them in the last epoch.
+    """
+    public.require_smooth("DP-SVRG")
+    domain = public.require_domain("DP-SVRG")
+    beta, noise = public.constants.smoothness_l2, gradient_error(public)
+    if ridge > 0:
+        inner = math.ceil(min(8 * (beta + ridge) / ridge, 1000))
+        epochs = math.ceil(min(max(2.0, math.log(ridge * domain.diameter_l2 / noise) / 4), 10))
+        last = 1 / epochs
+    else:
+        inner = 8
+        longest = beta * domain.diameter_l2 / (2 * noise)
+        epochs = math.ceil(min(max(2.0, math.log2(longest / inner)), 10))
+        last = 0.5
+    found = SVRGPlan(epochs=epochs, inner=inner, doubling=ridge == 0, sampling=sampling)
+    squares = 2 * math.sqrt(epochs / last)
+    rate = min(1.0, math.sqrt(squares / found.batches.steps))
+    rows = max(1, math.ceil(public.step_rows * rate))
+    return replace(found, batch=rows)

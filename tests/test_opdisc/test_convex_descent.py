@@ -1,6 +1,8 @@
 """Gradient methods: optimum without noise, accounting, samplers, published constants, audits."""
 
 import math
+import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from opdisc.convex import (
     output_perturbation,
     svrg,
 )
-from opdisc.convex.descent import plan_full_gradients, plan_mirror_descent, published_a20
+from opdisc.convex.descent import plan_full_gradients
 from opdisc.convex.draws import (
     NormalStream,
     categorical,
@@ -30,8 +32,14 @@ from opdisc.convex.draws import (
     poisson_sample,
     uniforms,
 )
-from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
-from opdisc.convex.svrg import plan_svrg
+from opdisc.convex.single_use import plan_mirror_descent, published_a20, single_use_batch
+from opdisc.convex.stochastic import (
+    gradient_error,
+    plan_batches,
+    plan_noisy_sgd,
+    published_b14_stddev,
+)
+from opdisc.convex.svrg import plan_epochs, plan_svrg
 from opdisc.domains import L2Ball
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_delta, gaussian_multiplier, sampled_delta
@@ -123,6 +131,94 @@ def test_single_use_mirror_descent_learns():
     found = mirror_descent(data, public, entropy=SeededEntropy(2))
     value, _ = best(data, public.loss, 0.0)
     assert mean_objective(data, public.loss, 0.0, found.theta) <= value + 0.03
+
+
+class NoNoise:
+    """A stream of zeros in place of normals: the schedule stays, the privacy noise goes."""
+
+    def __init__(self, entropy):
+        pass
+
+    def take(self, size):
+        return np.zeros(size)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("method", ["noisy_sgd", "svrg"])
+def test_planned_steps_leave_less_error_than_the_noise(method, ridge, monkeypatch):
+    """The schedule's own error, without noise, is under half of what the noise costs."""
+    module = sys.modules[f"opdisc.convex.{'stochastic' if method == 'noisy_sgd' else 'svrg'}"]
+    for n, epsilon in ((1000, 1.0), (4000, 1.0), (4000, 0.25)):
+        public = facts(n=n, epsilon=epsilon)
+        data, noise = rows(public, n=n), gradient_error(public)
+        value, _ = best(data, public.loss, ridge)
+        monkeypatch.setattr(module, "NormalStream", NoNoise)
+        if method == "svrg":
+            plan = plan_epochs(public, ridge=ridge, sampling="fixed")
+            found = svrg(data, public, plan, ridge=ridge, entropy=SeededEntropy(2))
+        else:
+            plan = plan_batches(public, ridge=ridge, sampling="fixed")
+            found = noisy_sgd(data, public, plan, ridge=ridge, entropy=SeededEntropy(2))
+        cost = noise**2 / (2 * ridge) if ridge > 0 else noise * BALL.diameter_l2
+        assert mean_objective(data, public.loss, ridge, found.theta) - value < cost / 2
+
+
+def test_plans_stay_within_their_limits():
+    many = facts(n=10**7, epsilon=50.0)
+    batches = plan_batches(many)
+    assert batches.steps <= 5000 and batches.batch * batches.steps <= 251 * 10**7
+    assert plan_batches(facts(loss=HingeLoss(), n=10**5)).steps == 5000
+    assert plan_epochs(many).epochs == 10 and plan_epochs(many).doubling
+    assert plan_epochs(many, ridge=1e-9).inner == 1000
+    with pytest.raises(CalibrationError, match="needs a smooth loss, the hinge loss is not"):
+        plan_epochs(facts(loss=HingeLoss()))
+
+
+class Recorder(LogisticLoss):
+    """Remembers the rows whose gradients were taken."""
+
+    seen: ClassVar[list[np.ndarray]] = []
+
+    def sum_gradient(self, X, y, theta, counts=None):
+        self.seen.append(X[:, 0].copy())
+        return super().sum_gradient(X, y, theta, counts)
+
+
+@pytest.mark.parametrize("batch", [None, 1, 7, 400])
+def test_single_use_takes_every_row_at_most_once(batch):
+    public = facts(loss=Recorder())
+    X = np.zeros((400, 3))
+    X[:, 0] = np.arange(400) / 400
+    data = Rows(X=X, y=np.ones(400))
+    Recorder.seen.clear()
+    mirror_descent(data, public, batch=batch, entropy=SeededEntropy(4))
+    used = np.concatenate(Recorder.seen)
+    assert len(np.unique(used)) == len(used) == (200 if batch == 1 else 400)
+    assert set(used) <= set(X[:, 0])
+
+
+def test_single_use_batches_cost_no_more_noise_and_lose_less():
+    public = facts(n=4000)
+    batch = single_use_batch(public)
+    assert batch > 1
+    one, many = plan_mirror_descent(public), plan_mirror_descent(public, batch=batch)
+    assert one.scales == many.scales
+    data = rows(public, n=4000)
+
+    def loss(batch):
+        draws = [
+            mirror_descent(data, public, batch=batch, entropy=SeededEntropy(seed)).theta
+            for seed in range(8)
+        ]
+        return np.mean([mean_objective(data, public.loss, 0.0, theta) for theta in draws])
+
+    value, _ = best(data, public.loss, 0.0)
+    assert loss(None) - value < 0.25 * (loss(1) - value)
+    for bad in (0, 4001, True, 2.0):
+        with pytest.raises(CalibrationError, match="batch must be an integer from 1 to n, got"):
+            mirror_descent(data, public, batch=bad, entropy=SeededEntropy(0))
+    with pytest.raises(CalibrationError, match="A20's noise is stated for single rows"):
+        plan_mirror_descent(facts(epsilon=0.1, n=4000), noise="published", batch=2)
 
 
 def test_a_smooth_loss_that_is_not_convex_reaches_a_stationary_point():

@@ -24,13 +24,13 @@ from opdisc.convex import (
     simplex_sampling,
     svrg,
 )
-from opdisc.convex.descent import plan_mirror_descent, published_a20, published_a20_step
 from opdisc.convex.ftrl import plan_ftrl
 from opdisc.convex.localization import plan_localization
 from opdisc.convex.mirror_maps import EntropyMap, EuclideanMap, PNormMap, mirror_map
 from opdisc.convex.objective_plan import plan_objective_perturbation
 from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.convex.simplex import plan_simplex_sampling
+from opdisc.convex.single_use import plan_mirror_descent, published_a20, published_a20_step
 from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
 from opdisc.domains import Box, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
@@ -308,6 +308,8 @@ def test_steps_and_vertices_pay_for_every_row_of_a_unit():
     one, four = facts(BALL), facts(BALL, units=4)
     ratio = plan_mirror_descent(four).scales[0] / plan_mirror_descent(one).scales[0]
     assert ratio == pytest.approx(2.0, rel=1e-6)  # four steps: twice the noise
+    batches = [plan_mirror_descent(public, batch=5).scales[0] for public in (one, four)]
+    assert batches[1] == pytest.approx(4 * batches[0])  # all four may enter one batch
     corner = [
         facts(Simplex(dimension=3), epsilon=4.0, n=2000, loss=SquaredLoss(), units=units)
         for units in (1, 2)
