@@ -30,6 +30,7 @@ _Search: TypeAlias = ExactSearch | SearchTeam
 
 _SLICE_SECONDS = 0.1
 _KICK_WORK = 20_000_000
+_FIRST_KICKS, _FIRST_NODES = 30, 4
 
 
 class BranchAndBoundOracle:
@@ -98,9 +99,8 @@ class _Run:
         self.walk: Walk = new_walk(self.reduction, options.seed)
 
     def solve(self) -> Claim:
-        self._local_search()
-        search = self._new_search()
-        exhausted, limit = False, None
+        search, exhausted = self._first_attempt()
+        limit = None
         n_nodes = 1
         while not exhausted and limit is None:
             before = time.perf_counter()
@@ -116,6 +116,20 @@ class _Run:
                 self._report(search)
                 limit = self._limit(search)
         return self._claim(search, exhausted, limit)
+
+    def _first_attempt(self) -> tuple[_Search, bool]:
+        """Return the search, and whether a short walk and a few nodes were all it took."""
+        if self.node_limit is None:
+            self._local_search(_FIRST_KICKS)
+            search = self._new_search()
+            if search.run(_FIRST_NODES):
+                return search, True
+            self._local_search()
+            if int(self.walk.numbers[2]) >= search.upper:
+                return search, False
+        else:
+            self._local_search()
+        return self._new_search(), False
 
     def _new_search(self) -> _Search:
         """Return the search at its root; a node limit is kept exactly, so by one thread."""
@@ -139,17 +153,19 @@ class _Run:
             return Limit.NODE
         return None
 
-    def _local_search(self) -> None:
+    def _local_search(self, most: int | None = None) -> None:
         """Walk until the work is spent, or for a while nothing better was found."""
         model, d = self.reduction.model, self.problem.n_features
         work = 4 * (len(self.columns.point) + d * model.values.shape[1]) + 1
         kicks = max(20, min(2000, _KICK_WORK // work))
+        stale = max(50, kicks // 3)
+        kicks = min(kicks, most or kicks)
         done = 0
         while done < kicks:
             step = min(kicks - done, 1 if done == 0 else 50)
             walk_on(model, self.columns, self.walk, step)
             done += step
-            if self._out_of_time() or self.walk.numbers[3] > max(50, kicks // 3):
+            if self._out_of_time() or self.walk.numbers[3] > stale:
                 break
 
     def _report(self, search: _Search) -> None:
