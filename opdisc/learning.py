@@ -53,9 +53,14 @@ def learn_model(
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."
         )
-    if settings.get("max_rounds") is not None and mechanism not in ("auto", "exponential"):
+    if settings.get("max_rounds") is not None and mechanism not in (
+        "auto",
+        "exponential",
+        "permute_and_flip",
+    ):
         raise CalibrationError(
-            "max_rounds applies to mechanism='exponential' only; drop it or say exponential."
+            "max_rounds applies to mechanism='exponential' and 'permute_and_flip' only; drop it "
+            "or say one of them."
         )
     if settings.get("base_measure", "uniform") != "uniform" and mechanism == "opdisc":
         raise CalibrationError(

@@ -17,6 +17,9 @@ def draw_progress(report: Report) -> SamplingProgress:
     """Return a callback of the exact sampler that reports a line of text."""
 
     def told(now: SamplingDiagnostics) -> None:
+        if math.isnan(now.acceptance):  # a search, not rejection
+            report(f"{WARNING}: {now.rounds:,} nodes, {now.cells:,} open, {now.seconds:.0f} s")
+            return
         report(
             f"{WARNING}: {now.rounds:,} rounds, acceptance {now.acceptance:.2g}, "
             f"{now.cells:,} cells, {now.seconds:.0f} s"

@@ -69,7 +69,8 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         Largest number of weights other than 0, the starting points included, public; needs
         ``weight_bound=1``.
     max_rounds : int or None
-        Public cap on the rounds of the exact sampler of large grids. A cap makes the guarantee
+        Public cap on the rounds of the exact sampler of large grids, or on the nodes of
+        permute-and-flip's search there. A cap makes the guarantee
         conditional; if it is met, nothing is released.
     base_measure : str or BaseMeasure, default "uniform"
         Public measure that the exponential mechanism weighs scorecards by: "uniform", "sparse" or

@@ -9,6 +9,7 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.choice import BeyondReach
 from opdisc.mechanisms.expected_errors import expected_excess
+from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.reach import draw_is_short
 from opdisc.mechanisms.selection import ExponentialMechanism
 from opdisc.privacy import PrivacyParams, PublicInputs
@@ -107,8 +108,10 @@ def settle_fit(
 
 
 def is_short(settled: SettledFit) -> bool:
-    """Return False where an exact draw of the exponential mechanism may take very long."""
+    """Return False where an exact draw, or a search with lazy noise, may take very long."""
     mechanism = settled.mechanism
+    if isinstance(mechanism, LazyPermuteAndFlipMechanism):
+        return False
     if not isinstance(mechanism, ExponentialMechanism):
         return True
     return draw_is_short(settled.public, mechanism.structure)

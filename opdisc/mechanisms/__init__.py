@@ -8,6 +8,7 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.base_measure import BaseMeasure
+from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -21,6 +22,7 @@ __all__ = [
     "BaseMeasure",
     "BlockOneHotMechanism",
     "ExponentialMechanism",
+    "LazyPermuteAndFlipMechanism",
     "Mechanism",
     "NoiseSpec",
     "PermuteAndFlipMechanism",

@@ -12,6 +12,7 @@ from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
 from opdisc.mechanisms.expected_errors import expected_excess
+from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -115,7 +116,7 @@ def build_mechanism(
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
-            return PermuteAndFlipMechanism(allowance=allowance), ""
+            return _permute_and_flip(grid, settings), ""
         case "exponential":
             return _exponential(grid, settings), ""
         case "block_one_hot":
@@ -233,6 +234,22 @@ def _check_uniform(measure: BaseMeasure, other: str) -> None:
         raise CalibrationError(
             f"a base measure applies to mechanism='exponential' only, got {other}; drop one."
         )
+
+
+def _permute_and_flip(grid: WeightGrid, settings: MechanismSettings) -> Mechanism:
+    """Return permute-and-flip; its limits concern grids that cannot be listed only."""
+    if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
+        return PermuteAndFlipMechanism(allowance=settings.allowance)
+    if settings.minimise:
+        raise CalibrationError(
+            f"permute_and_flip beyond {ENUMERATION_LIMIT:,} weight combinations searches by "
+            "itself; drop the oracle or use a smaller grid."
+        )
+    return LazyPermuteAndFlipMechanism(
+        max_rounds=settings.max_rounds,
+        time_limit=settings.time_limit,
+        progress=settings.progress,
+    )
 
 
 def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMechanism:

@@ -25,10 +25,18 @@ def test_the_automatic_choice_comes_first_and_every_mechanism_is_answered():
 
 
 def test_a_mechanism_that_cannot_run_says_why():
-    planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=100)}
+    found = plan_fit("adult-small", epsilon=0.1, n_rows=100, base_measure="sparse")
+    planned = {i.mechanism: i for i in found}
     assert planned["exponential"].automatic
     assert planned["permute_and_flip"].prediction is None
-    assert "10,000,000" in planned["permute_and_flip"].reason
+    assert "base measure" in planned["permute_and_flip"].reason
+
+
+def test_a_mechanism_that_may_take_long_says_so():
+    planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=100)}
+    assert planned["exponential"].automatic
+    assert planned["permute_and_flip"].prediction is not None
+    assert "may take very long" in planned["permute_and_flip"].reason
 
 
 def test_the_number_of_rows_is_used_only_where_it_is_public():

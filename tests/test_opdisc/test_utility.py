@@ -246,9 +246,11 @@ def test_a_prediction_reads_as_a_sentence():
 
 def test_plans_list_what_can_run():
     large = public(grid=WeightGrid.box(20, 1))
-    names = ("permute_and_flip", "block_one_hot", "rspm")
+    names = ("nothing", "permute_and_flip", "block_one_hot", "rspm")
     found = plan_errors(large, [0.1, 1.0], names)
     assert [(name, epsilon) for name, epsilon, _ in found] == [
+        ("permute_and_flip", 0.1),
+        ("permute_and_flip", 1.0),
         ("block_one_hot", 0.1),
         ("block_one_hot", 1.0),
         ("rspm", 0.1),
