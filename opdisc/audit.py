@@ -118,6 +118,25 @@ class AuditResult:
         return self.lower_bound > self.epsilon
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedCase:
+    """A mechanism's audit, and its positive control.
+
+    Parameters
+    ----------
+    calibrated : AuditResult
+        The mechanism as it is; refuted means that it breaks its promise.
+    less_noise : AuditResult
+        The same with less noise; not refuted means that this audit would miss a mistake.
+    divisor : float
+        What the noise is divided by in the control.
+    """
+
+    calibrated: AuditResult
+    less_noise: AuditResult
+    divisor: float = 2.0
+
+
 def audit_mechanism(
     mechanism: Mechanism,
     pair: NeighboringPair,
@@ -160,8 +179,7 @@ def audit_mechanism(
     """
     if public.relation is not NeighboringRelation.REPLACE_ONE:
         raise CalibrationError("the audit's tables are neighbours under replace_one; audit that.")
-    if draws < 1 or not 0 < false_alarm < 1:
-        raise CalibrationError("an audit needs draws of at least 1 and a false alarm in (0, 1).")
+    check_audit(draws, false_alarm)
     public = replace(public, grid=pair.first.grid)
     spec = mechanism.calibrate(public)
     counts = [
@@ -173,7 +191,7 @@ def audit_mechanism(
         pair=pair.name,
         epsilon=public.params.epsilon if claim is None else claim,
         delta=public.params.delta,
-        lower_bound=_loss_bound(counts[0], counts[1], draws, public.params.delta, false_alarm),
+        lower_bound=loss_bound(counts[0], counts[1], draws, public.params.delta, false_alarm),
         draws=draws,
         false_alarm=false_alarm,
     )
@@ -187,8 +205,24 @@ def _release(
     return mechanism.draw(problem, spec, entropy)
 
 
-def _loss_bound(first: int, second: int, draws: int, delta: float, false_alarm: float) -> float:
-    """Return the largest certain ln((P - delta) / Q) over the event and its complement."""
+def check_audit(draws: int, false_alarm: float) -> None:
+    """Refuse an audit without draws or with an impossible false alarm."""
+    if draws < 1 or not 0 < false_alarm < 1:
+        raise CalibrationError("an audit needs draws of at least 1 and a false alarm in (0, 1).")
+
+
+def loss_bound(first: int, second: int, draws: int, delta: float, false_alarm: float) -> float:
+    """Return the largest certain ln((P - delta) / Q) over the event and its complement.
+
+    Parameters
+    ----------
+    first, second : int
+        How often the event happened on each table.
+    draws : int
+        Releases on each table.
+    delta, false_alarm : float
+        As in :class:`AuditResult`.
+    """
     best = 0.0
     for one, other in (
         (first, second),

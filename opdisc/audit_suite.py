@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opdisc.audit import (
-    AuditResult,
+    AuditedCase,
     NeighboringPair,
     audit_mechanism,
     gaussian_parity_epsilon,
@@ -14,6 +14,8 @@ from opdisc.audit import (
     two_hypotheses,
 )
 from opdisc.calibration import published_gaussian_stddev
+from opdisc.convex.audit import ConvexAuditCase
+from opdisc.convex.audit_cases import convex_audit_cases
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
@@ -41,7 +43,7 @@ class AuditCase:
     effort: int = 1
 
 
-def audit_cases() -> dict[str, AuditCase]:
+def audit_cases() -> dict[str, AuditCase | ConvexAuditCase]:
     """Return what is audited, by mechanism."""
     single, several = two_hypotheses(), two_hypotheses(4)
     return {
@@ -50,33 +52,20 @@ def audit_cases() -> dict[str, AuditCase]:
         "one_hot": AuditCase(build=one_hot_mechanism, pair=parity(5)),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
+        **convex_audit_cases(),
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedCase:
-    """A mechanism's audit, and its positive control.
-
-    Parameters
-    ----------
-    calibrated : AuditResult
-        The mechanism as it is; refuted means that it breaks its promise.
-    half_noise : AuditResult
-        The same with half the noise; not refuted means that this audit would miss a mistake.
-    """
-
-    calibrated: AuditResult
-    half_noise: AuditResult
-
-
 def run_audit(
-    case: AuditCase,
+    case: AuditCase | ConvexAuditCase,
     epsilon: float,
     draws: int,
     false_alarm: float,
     entropy: EntropySource | None = None,
 ) -> AuditedCase:
     """Audit one case at a claimed epsilon, ``draws * case.effort`` releases on each table."""
+    if isinstance(case, ConvexAuditCase):
+        return case.run(epsilon, draws, false_alarm, entropy)
     grid = case.pair.first.grid
     public = PublicInputs(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
@@ -86,7 +75,7 @@ def run_audit(
     mechanism = case.build(grid.n_features)
     # Noise for twice the epsilon is half the noise, up to one lattice step.
     louder = replace(public, params=PrivacyParams(epsilon=2 * epsilon, delta=0.0))
-    calibrated, half_noise = (
+    calibrated, less_noise = (
         audit_mechanism(
             mechanism,
             case.pair,
@@ -98,24 +87,26 @@ def run_audit(
         )
         for inputs in (public, louder)
     )
-    return AuditedCase(calibrated=calibrated, half_noise=half_noise)
+    return AuditedCase(calibrated=calibrated, less_noise=less_noise)
 
 
 def audit_text(audited: list[AuditedCase], epsilon: float, false_alarm: float) -> str:
     """Return the findings as a table."""
     lines = [
-        f"Claim: epsilon {epsilon:g}. Lower bounds on the true epsilon, each wrong with",
-        f"probability at most {false_alarm:g}; 'caught': half the noise would be noticed.",
+        f"Claim: epsilon {epsilon:g} at the delta shown. Lower bounds on the true epsilon, each",
+        f"wrong with probability at most {false_alarm:g}; 'caught': less noise would be noticed.",
         "",
-        f"{'mechanism':<18}{'tables':<26}{'at least':>9}  {'claim':<10}{'half the noise':>20}",
+        f"{'mechanism':<30}{'tables':<26}{'delta':>6}{'at least':>10}  {'claim':<9}"
+        f"{'with less noise':>24}",
     ]
     for case in audited:
-        kept, half = case.calibrated, case.half_noise
+        kept, less = case.calibrated, case.less_noise
         verdict = "REFUTED" if kept.refuted else "stands"
-        caught = "caught" if half.refuted else "not caught"
+        caught = f"1/{case.divisor:g}: {less.lower_bound:.3f}, "
+        caught += "caught" if less.refuted else "not caught"
         lines.append(
-            f"{kept.mechanism:<18}{kept.pair:<26}{kept.lower_bound:>9.3f}  {verdict:<10}"
-            f"{half.lower_bound:>8.3f}, {caught}"
+            f"{kept.mechanism:<30}{kept.pair:<26}{kept.delta:>6g}{kept.lower_bound:>10.3f}  "
+            f"{verdict:<9}{caught:>24}"
         )
     sizes = (10, 50, 200, 1000)
     figures = ", ".join(f"{_published_loss(size):.2f} at d = {size}" for size in sizes)

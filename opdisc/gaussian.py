@@ -59,6 +59,7 @@ def _gaussian_curve(multiplier: float, epsilons: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(1.0, np.maximum(above - below, 0.0) + 4e-16 * above))
 
 
+@functools.lru_cache(maxsize=256)
 def gaussian_multiplier(params: PrivacyParams, *, steps: int = 1) -> float:
     """Return the noise multiplier of each of ``steps`` Gaussian releases.
 
@@ -73,14 +74,17 @@ def gaussian_multiplier(params: PrivacyParams, *, steps: int = 1) -> float:
     Raises
     ------
     CalibrationError
-        If delta is 0.
+        If delta is 0 and epsilon finite.
 
     Notes
     -----
+    An infinite epsilon needs no noise: 0.
     **Guarantee.** ``gaussian_delta(multiplier / sqrt(steps), epsilon) <= delta``.
     """
     require_delta(params, "Gaussian noise")
     _require_steps(steps)
+    if math.isinf(params.epsilon):
+        return 0.0
     root = math.sqrt(steps)
 
     def delta(multiplier: float) -> float:
@@ -216,6 +220,8 @@ def sampled_multiplier(
     **Guarantee.** ``sampled_delta`` of the returned multiplier is at most ``params.delta``.
     """
     require_delta(params, "Gaussian noise")
+    if math.isinf(params.epsilon):
+        return 0.0
     if all(part.rate == 1.0 for part in plan):
         # Without sampling the composition is one Gaussian release: no need for an accountant.
         total = math.sqrt(sum(part.steps * part.sensitivity**2 for part in plan))
@@ -231,7 +237,7 @@ def sampled_multiplier(
 
 def require_delta(params: PrivacyParams, what: str) -> None:
     """Refuse delta = 0 where no pure guarantee exists."""
-    if not params.delta > 0:
+    if not params.delta > 0 and math.isfinite(params.epsilon):
         raise CalibrationError(
             f"{what} needs delta > 0, got delta={params.delta}; give a delta or use a mechanism "
             "with pure noise."

@@ -23,7 +23,7 @@ from opdisc.arguments import (
     parse_relation,
     parse_schema,
 )
-from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.convex.base import ConvexPublic, Rows, convex_params
 from opdisc.convex.defaults import RUNNERS
 from opdisc.convex.features import LinearFeatures
 from opdisc.domains import L2Ball
@@ -31,7 +31,7 @@ from opdisc.encoding import encode_features, encode_label_values, require_both_c
 from opdisc.errors import CalibrationError, TableError
 from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
-from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation
 from opdisc.simplex_regressor import PrivateSimplexRegressor
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression", "PrivateSimplexRegressor"]
@@ -94,7 +94,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         UncertifiedRelease
             If the minimiser missed its accuracy; the budget stays spent.
         """
-        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        params = convex_params(self.epsilon, self.delta)
         if self.mechanism not in RUNNERS:
             known = ", ".join(RUNNERS)
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
@@ -227,14 +227,21 @@ class PrivateLogisticRegression(_PrivateLinearClassifier):
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss, > 0.
+        Privacy loss, > 0. ``float("inf")`` fits without noise: objective and output perturbation
+        and "approximate_minima" minimise the sum of losses plus ``(ridge/2)|theta|^2`` (None: 0)
+        over all weights, the samplers over the receipt's domain, the others take their steps
+        without noise; the receipt is VOID.
     delta : float, default 0.0
         In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
     mechanism : str, default "auto"
         "auto" (objective perturbation with the noise of smaller predicted error),
         "objective_perturbation", "approximate_minima", "output_perturbation", "noisy_sgd",
-        "gradient_descent", "accelerated_mirror_descent", "mirror_descent" or "svrg". All but the
-        first three need delta > 0.
+        "gradient_descent", "gradient_descent_random" (a random iterate),
+        "accelerated_mirror_descent", "mirror_descent", "svrg" and "svrg++", which all need delta >
+        0 like "approximate_minima"; "exponential_sampling" and "localization" (pure, at most 5
+        parameters, intercept included) and "grid_walk" (conditional on mixing); by name also
+        "objective_perturbation_c11", "_k12", "_j14" and "output_perturbation_j14", published
+        constants whose receipts are VOID.
     data_norm : float or None
         Public bound on a row's Euclidean norm; longer rows are shortened to it, in ``fit`` only.
         The intercept's constant column is added after that and counts in the sensitivity.

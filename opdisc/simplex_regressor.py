@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import parse_entropy, parse_relation
-from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.convex.base import ConvexPublic, Rows, convex_params
 from opdisc.convex.simplex import simplex_sampling
 from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
 from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import RowBounds, SquaredLoss
-from opdisc.privacy import PrivacyParams
 
 FloatArray = NDArray[np.float64]
 
@@ -30,7 +29,8 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss, > 0.
+        Privacy loss, > 0. ``float("inf")`` gives the least squares mixture itself, with an
+        entropic regulariser only if ``entropy_weight`` is given; the receipt is VOID.
     delta : float, default 0.0
         In [0, 1); above 0 more vertices may be sampled.
     value_bound : float or None
@@ -106,7 +106,7 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         CalibrationError
             If an argument is not acceptable, a bound is missing, or the budget pays for no vertex.
         """
-        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        params = convex_params(self.epsilon, self.delta)
         bound = self.value_bound
         if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
             raise CalibrationError(

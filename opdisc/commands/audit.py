@@ -39,8 +39,8 @@ def audit(
 ) -> None:
     """Try to refute the mechanisms' claims on adversarial tables; reads no table of yours.
 
-    Each mechanism is run as calibrated, and once more with half the noise, which a good audit
-    refutes. Exit status 1 if a claim is refuted.
+    Each mechanism is run as calibrated, and once more with half the noise or less, which a good
+    audit refutes. Exit status 1 if a claim is refuted.
     """
     from opdisc.audit_suite import audit_cases, audit_text, run_audit
 
@@ -56,7 +56,11 @@ def audit(
             audited.append(run_audit(cases[name], epsilon, draws, false_alarm))
     if as_json:
         print_json(
-            [_record(a.calibrated) | {"half_noise": _record(a.half_noise)} for a in audited]
+            [
+                _record(a.calibrated)
+                | {"less_noise": _record(a.less_noise), "noise_divisor": a.divisor}
+                for a in audited
+            ]
         )
     else:
         print_text(audit_text(audited, epsilon, false_alarm))

@@ -23,7 +23,9 @@ _MECHANISMS = {
     "approximate-minima": ("approximate_minima", "approximate minima perturbation"),
     "noisy-sgd": ("noisy_sgd", "noisy SGD"),
     "gradient-descent": ("gradient_descent", "noisy gradient descent"),
+    "gradient-descent-random": ("gradient_descent_random", "a random iterate of noisy descent"),
     "svrg": ("svrg", "noisy SVRG"),
+    "grid-walk": ("grid_walk", "a grid walk"),
     "mirror-descent": ("mirror_descent", "noisy mirror descent"),
     "accelerated-mirror-descent": (
         "accelerated_mirror_descent",

@@ -19,26 +19,30 @@ from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.draws import FLOATING_POINT
-from opdisc.convex.facts import ConvexPublic
+from opdisc.convex.facts import ConvexPublic, NoPrivacy, convex_params
 from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows
 from opdisc.domains import Domain
-from opdisc.errors import UncertifiedRelease
+from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.privacy import CalibrationStatus, Guarantee
 
 __all__ = [
     "ConvexPublic",
     "ConvexReceipt",
     "ConvexRelease",
+    "NoPrivacy",
     "NoisePlan",
     "Rows",
     "check_rows",
+    "convex_params",
     "release",
 ]
 
 FloatArray = NDArray[np.float64]
+
+NO_PRIVACY = "epsilon is infinite: no noise was added, and nothing is promised"
 
 RELEASE_GRID = 2.0**-24
 """Released coordinates are rounded to multiples of this, so that low bits carry nothing."""
@@ -115,6 +119,8 @@ def release(
         If the computation fails; nothing about the rows is said.
     """
     check_rows(rows, public)
+    if public.is_noiseless and ledger is not None:
+        raise CalibrationError("an infinite epsilon cannot be put in a ledger; give no ledger.")
     receipt = _receipt(plan, public, entropy)
     if ledger is not None:
         ledger.spend(receipt)
@@ -136,6 +142,8 @@ def release(
 def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:
     rests_on = (*public.assumptions, *plan.conditions, FLOATING_POINT)
     guarantee, conditions = judge(plan.status, entropy, rests_on)
+    if public.is_noiseless:
+        guarantee, conditions = Guarantee.VOID, (NO_PRIVACY,)
     constants = public.constants
     return ConvexReceipt(
         mechanism=plan.mechanism,

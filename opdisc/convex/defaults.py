@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent
+from opdisc.convex.exponential import exponential_sampling
+from opdisc.convex.grid_walk import grid_walk_sampling
+from opdisc.convex.localization import localization
+from opdisc.convex.objective_plan import ObjectiveNoise
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import approximate_minima, objective_perturbation
 from opdisc.convex.single_use import mirror_descent
@@ -25,7 +30,9 @@ def _objective(
     entropy: EntropySource,
     ledger: Ledger | None,
 ) -> ConvexRelease:
-    return objective_perturbation(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+    return objective_perturbation(
+        rows, _unbounded(public), ridge=ridge, entropy=entropy, ledger=ledger
+    )
 
 
 def _minima(
@@ -35,7 +42,9 @@ def _minima(
     entropy: EntropySource,
     ledger: Ledger | None,
 ) -> ConvexRelease:
-    return approximate_minima(rows, public, ridge=ridge, entropy=entropy, ledger=ledger)
+    return approximate_minima(
+        rows, _unbounded(public), ridge=ridge, entropy=entropy, ledger=ledger
+    )
 
 
 def _output(
@@ -46,7 +55,14 @@ def _output(
     ledger: Ledger | None,
 ) -> ConvexRelease:
     chosen = _output_ridge(public) if ridge is None else ridge
-    return output_perturbation(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
+    return output_perturbation(
+        rows, _unbounded(public), ridge=chosen, entropy=entropy, ledger=ledger
+    )
+
+
+def _unbounded(public: ConvexPublic) -> ConvexPublic:
+    """Return the facts without a domain where nothing is private: the plain fit has none."""
+    return replace(public, domain=None) if public.is_noiseless else public
 
 
 def _output_ridge(public: ConvexPublic) -> float:
@@ -55,6 +71,8 @@ def _output_ridge(public: ConvexPublic) -> float:
     Both in the units of the sum of losses: ``ridge R^2 / 2`` against ``curvature |noise|^2 / 2``
     with the curvature of a public number of rows.
     """
+    if public.is_noiseless:
+        return 0.0
     constants = public.unbounded_constants
     noise = public.dimension * public.gradient_sensitivity / public.params.epsilon
     curvature = public.step_rows * constants.smoothness_l2 / public.dimension
@@ -84,6 +102,25 @@ def _descent(
     mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
     return gradient_descent(
         rows, public, steps=60, ridge=mean_ridge, entropy=entropy, ledger=ledger
+    )
+
+
+def _random_iterate(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return gradient_descent(
+        rows,
+        public,
+        steps=60,
+        ridge=mean_ridge,
+        iterate="random",
+        entropy=entropy,
+        ledger=ledger,
     )
 
 
@@ -121,9 +158,88 @@ def _svrg(
     return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
 
 
+def _svrg_doubling(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    epochs = plan_epochs(public)  # without a ridge the plan doubles
+    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+
+
+def _exponential(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("exponential_sampling", ridge)
+    return exponential_sampling(rows, public, entropy=entropy, ledger=ledger)
+
+
+def _grid_walk(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    _refuse_ridge("grid_walk", ridge)
+    spacing = public.require_domain("the grid walk").diameter_linf / 32
+    steps = 2000 * public.dimension
+    return grid_walk_sampling(
+        rows, public, steps=steps, spacing=spacing, entropy=entropy, ledger=ledger
+    )
+
+
+def _localization(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    chosen = _output_ridge(public) if ridge is None else ridge
+    return localization(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
+
+
 def _refuse_ridge(mechanism: str, ridge: float | None) -> None:
     if ridge is not None:
         raise CalibrationError(f"{mechanism} takes no ridge, got ridge={ridge!r}; omit it.")
+
+
+def _published(noise: ObjectiveNoise) -> Runner:
+    """Return objective perturbation with a published constant; its receipt is VOID."""
+
+    def run(
+        rows: Rows,
+        public: ConvexPublic,
+        ridge: float | None,
+        entropy: EntropySource,
+        ledger: Ledger | None,
+    ) -> ConvexRelease:
+        return objective_perturbation(
+            rows, _unbounded(public), ridge=ridge, noise=noise, entropy=entropy, ledger=ledger
+        )
+
+    return run
+
+
+def _published_output(
+    rows: Rows,
+    public: ConvexPublic,
+    ridge: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    chosen = _output_ridge(public) if ridge is None else ridge
+    return output_perturbation(
+        rows, _unbounded(public), ridge=chosen, noise="j14", entropy=entropy, ledger=ledger
+    )
 
 
 RUNNERS: dict[str, Runner] = {
@@ -133,8 +249,17 @@ RUNNERS: dict[str, Runner] = {
     "output_perturbation": _output,
     "noisy_sgd": _sgd,
     "gradient_descent": _descent,
+    "gradient_descent_random": _random_iterate,
     "accelerated_mirror_descent": _accelerated,
     "mirror_descent": _mirror,
     "svrg": _svrg,
+    "svrg++": _svrg_doubling,
+    "exponential_sampling": _exponential,
+    "grid_walk": _grid_walk,
+    "localization": _localization,
+    "objective_perturbation_c11": _published("c11"),
+    "objective_perturbation_k12": _published("k12"),
+    "objective_perturbation_j14": _published("j14"),
+    "output_perturbation_j14": _published_output,
 }
 """Mechanisms by name, over (rows, public, ridge in the sum scale, entropy, ledger)."""

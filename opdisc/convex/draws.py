@@ -53,11 +53,14 @@ class NormalStream:
     def __init__(self, entropy: EntropySource) -> None:
         self._entropy = entropy
         self._rest: FloatArray = np.empty(0)
+        self._block = 64
 
     def take(self, size: int) -> FloatArray:
         """Return ``size`` fresh normals, shape (size,)."""
         if len(self._rest) < size:
-            more = normals(max(size, 4096), self._entropy)
+            # Small blocks first: a run of few steps should not pay for thousands of numbers.
+            more = normals(max(size, self._block), self._entropy)
+            self._block = min(4096, 4 * self._block)
             self._rest = np.concatenate([self._rest, more])
         taken, self._rest = self._rest[:size], self._rest[size:]
         return taken

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical, uniforms
+from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.domains import Domain, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
@@ -96,6 +97,10 @@ def exponential_sampling(
     sum is at most ``p k L D / epsilon`` (B14 Theorem 3.2: ``2 p L D / epsilon``). The sampler is
     rejection under a piecewise constant envelope made of tangents, without a cap on its rounds.
     """
+    if public.is_noiseless:
+        return noiseless_minimum(
+            "exponential-sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
+        )
     plan = plan_exponential_sampling(public)
     domain = public.require_domain("exponential sampling")
 

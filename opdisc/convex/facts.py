@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +14,33 @@ from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoPrivacy(PrivacyParams):
+    """An infinite epsilon: the fit without noise, whose receipt is VOID. Delta is not used."""
+
+    epsilon: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse a finite epsilon and an impossible delta."""
+        if self.epsilon != math.inf:
+            raise CalibrationError("a fit without privacy has an infinite epsilon; give that.")
+        PrivacyParams(epsilon=1.0, delta=self.delta)
+
+
+def convex_params(epsilon: float, delta: float) -> PrivacyParams:
+    """Return the target of a convex mechanism; only here may epsilon be ``float("inf")``."""
+    if isinstance(epsilon, float) and epsilon == math.inf:
+        return NoPrivacy(delta=delta)
+    return PrivacyParams(epsilon=epsilon, delta=delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexPublic:
     """The public facts that a convex mechanism may depend on.
 
     Parameters
     ----------
     params : PrivacyParams
-        Target.
+        Target; :class:`NoPrivacy` runs the mechanism without noise.
     relation : NeighboringRelation
         Which tables are neighbours.
     loss : LinearLoss
@@ -71,6 +92,11 @@ class ConvexPublic:
             )
         if self.domain is not None and self.domain.dimension != self.dimension:
             raise CalibrationError("the domain must have as many coordinates as a row.")
+
+    @property
+    def is_noiseless(self) -> bool:
+        """Whether epsilon is infinite: no noise, no guarantee."""
+        return math.isinf(self.params.epsilon)
 
     @property
     def constants(self) -> LossConstants:

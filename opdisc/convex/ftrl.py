@@ -13,6 +13,7 @@ from scipy import special
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexReceipt, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical
+from opdisc.convex.noiseless import noiseless_plan
 from opdisc.convex.simplex import TAIL, zcdp_budget
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
@@ -49,6 +50,8 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
         raise CalibrationError("private FTRL takes linear losses; use the 'score' loss.")
     require_delta(public.params, "private FTRL")
     largest, rounds = public.bounds.largest_coordinate, public.exact_rows
+    if public.is_noiseless:
+        return noiseless_plan("private-ftrl", ("entropy weight", 0.0), ("rounds", rounds))
     if noise == "published":
         scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon
         status, theorem = CalibrationStatus.PUBLISHED, "J14 section 5.2"
@@ -108,6 +111,8 @@ def private_ftrl(
     def compute() -> FloatArray:
         data = rows.expanded()
         past = np.vstack([np.zeros(public.dimension), np.cumsum(data.X, axis=0)[:-1]])
+        if public.is_noiseless:  # follow the leader, the first of equals
+            return np.asarray(np.argmin(past, axis=1), dtype=np.float64)
         # The Gumbel-max trick would need p words a round; one word and a search are enough.
         chances = special.softmax(-past / plan.setting("entropy weight"), axis=1)
         return np.array([float(categorical(row, 1, entropy)[0]) for row in chances])

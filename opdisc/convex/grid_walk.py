@@ -24,12 +24,16 @@ from opdisc.privacy import CalibrationStatus
 FloatArray = NDArray[np.float64]
 
 _PENALTY = 20.0
-"""How fast the walk's density falls outside the domain, per unit of its gauge."""
+"""How fast the walk's density falls outside the domain at least, per unit of its gauge."""
 
 
 def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> NoisePlan:
     """Calibrate the walk; arguments as in :func:`grid_walk_sampling`."""
     public.require_convex("the grid walk")
+    if public.is_noiseless:
+        raise CalibrationError(
+            "the grid walk needs a finite epsilon, got inf; use exponential sampling."
+        )
     domain = public.require_domain("the grid walk")
     if isinstance(domain, Simplex) or not math.isfinite(domain.gauge(domain.upper)):
         raise CalibrationError(
@@ -42,13 +46,17 @@ def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> Noise
             f"the grid's spacing must be > 0 and at most half the domain's width, got {spacing!r}."
         )
     rate = gibbs_rate(public, public.params.epsilon, domain.diameter_l2)
+    # Where the optimum is on the boundary, points outside must not be likelier than those inside.
+    rows = public.n_rows or public.rows_guess or 0
+    slope = rate * rows * public.constants.lipschitz_l2 * domain.radius_l2
+    penalty = _PENALTY + 2 * slope
     return NoisePlan(
         mechanism="grid-walk",
         theorem="exponential mechanism on a grid (docs/convex.md, grid-walk)",
         status=CalibrationStatus.PROVEN,
         law="walk towards exp(-rate times the sum of losses) on the grid points of the domain",
         scales=(rate,),
-        settings=(("steps", steps), ("spacing", spacing)),
+        settings=(("steps", steps), ("spacing", spacing), ("penalty", penalty)),
         conditions=(
             f"after {steps} steps the walk has its stationary law on every table; whatever total "
             "variation g remains adds (1 + e^epsilon) g to delta",
@@ -94,7 +102,7 @@ def grid_walk_sampling(
     def compute() -> FloatArray:
         cell = np.zeros(public.dimension, dtype=np.int64)
         while True:
-            cell = _walk(cell, rows, public, domain, plan.scales[0], steps, spacing, entropy)
+            cell = _walk(cell, rows, public, domain, plan, entropy)
             point = cell.astype(np.float64) * spacing
             if domain.contains(point, tolerance=1e-12):
                 break
@@ -110,18 +118,18 @@ def _walk(
     rows: Rows,
     public: ConvexPublic,
     domain: Domain,
-    rate: float,
-    steps: int,
-    spacing: float,
+    plan: NoisePlan,
     entropy: EntropySource,
 ) -> NDArray[np.int64]:
     """Return the cell after ``steps`` lazy Metropolis moves to neighbouring cells."""
+    rate, steps = plan.scales[0], int(plan.setting("steps"))
+    spacing, penalty = plan.setting("spacing"), plan.setting("penalty")
 
     def log_density(place: NDArray[np.int64]) -> float:
         point = place.astype(np.float64) * spacing
         inside = domain.project(point)
         outside = max(0.0, domain.gauge(point) - 1.0)
-        return -rate * rows.sum_value(public.loss, inside) - _PENALTY * outside
+        return -rate * rows.sum_value(public.loss, inside) - penalty * outside
 
     # A move picks one of 2p neighbours; half of all moves stay.
     moves = integers(4 * public.dimension, steps, entropy)

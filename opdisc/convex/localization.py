@@ -16,6 +16,7 @@ from opdisc.convex.draws import l2_laplace
 from opdisc.convex.exponential import ENDS, ConvexSum, check_shape, sample_density
 from opdisc.convex.local_ball import LocalBall
 from opdisc.convex.minimise import minimise_on, row_spectrum
+from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective_plan import ACCURACY_CONDITION, RELATIVE_ACCURACY, TAIL, require_ridge
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
@@ -99,6 +100,10 @@ def localization(
     released by output perturbation, its radius is public, and the sampler's diameter is that of
     the ball. The ridge is public, so it adds nothing to the sensitivity.
     """
+    if public.is_noiseless:
+        return noiseless_minimum(
+            "localization", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+        )
     plan = plan_localization(public, ridge=ridge, confidence=confidence, radius_rule=radius_rule)
     domain = public.require_domain("localization")
 

@@ -64,6 +64,18 @@ def minimise(
     **Guarantee.** ``|gradient| <= ridge * accuracy`` at the returned point, and strong convexity
     gives ``|theta - optimum| <= |gradient| / ridge``.
     """
+    return _newton(rows, loss, ridge=ridge, steepness=ridge * accuracy, tilt=tilt)
+
+
+def _newton(
+    rows: Rows,
+    loss: LinearLoss,
+    *,
+    ridge: float,
+    steepness: float,
+    tilt: FloatArray | None = None,
+) -> FloatArray:
+    """Return a point at which the gradient is at most ``steepness`` long."""
     theta = np.zeros(rows.X.shape[1])
     linear = np.zeros_like(theta) if tilt is None else tilt
 
@@ -77,7 +89,7 @@ def minimise(
     value = objective(theta)
     for _ in range(_NEWTON_STEPS):
         gradient = rows.sum_gradient(loss, theta) + ridge * theta + linear
-        if np.linalg.norm(gradient) <= ridge * accuracy:
+        if np.linalg.norm(gradient) <= steepness:
             return theta
         step = _newton_direction(rows, loss, theta, ridge, gradient)
         slope, length = float(gradient @ step), 1.0
@@ -99,13 +111,15 @@ def _newton_direction(
     if rows.counts is not None:
         curvatures = curvatures * rows.counts
     p = len(theta)
+    # Without a ridge the Hessian may be singular; this damping vanishes with the gradient.
+    damping = ridge if ridge > 0 else 0.1 * float(np.linalg.norm(gradient))
     if p <= _LARGEST_DENSE:
         hessian = (rows.X * curvatures[:, None]).T @ rows.X
-        hessian.flat[:: p + 1] += ridge
+        hessian.flat[:: p + 1] += damping
         return np.asarray(-linalg.solve(hessian, gradient, assume_a="pos"))
 
     def product(v: FloatArray) -> FloatArray:
-        return np.asarray((curvatures * (rows.X @ v)) @ rows.X + ridge * v)
+        return np.asarray((curvatures * (rows.X @ v)) @ rows.X + damping * v)
 
     operator = sparse_linalg.LinearOperator((p, p), matvec=product, dtype=np.float64)
     step, _ = sparse_linalg.cg(operator, -gradient, rtol=1e-8, maxiter=500)
@@ -154,6 +168,59 @@ def minimise_on(
             faster, momentum = 1.0, 1.0  # restart when the momentum points uphill
         ahead = domain.project(moved + (momentum - 1) / faster * (moved - theta))
         theta, momentum = moved, float(faster)
+    raise NotReached
+
+
+def minimum(
+    rows: Rows, loss: LinearLoss, domain: Domain | None, *, ridge: float = 0.0
+) -> FloatArray:
+    """Return a minimiser over a domain, or over R^p, whether strongly convex or not.
+
+    Parameters
+    ----------
+    rows, loss, domain
+        As in :func:`minimise_on`; None is all of R^p.
+    ridge : float
+        >= 0.
+
+    Returns
+    -------
+    ndarray of shape (p,)
+        Its sum is within ``1e-9`` a row of the least, or its gradient within ``1e-9`` a row of 0.
+
+    Raises
+    ------
+    NotReached
+        If neither is reached, for instance because there is no minimiser in R^p.
+
+    Notes
+    -----
+    In a domain the error is at most the largest ``<gradient, theta - z>`` over z in it, by
+    convexity.
+    """
+    tolerance = 1e-9 * max(1, rows.n_rows)
+    try:
+        free = _newton(rows, loss, ridge=ridge, steepness=tolerance)
+    except (NotReached, linalg.LinAlgError):
+        free = None
+    if free is not None and (domain is None or domain.contains(free, tolerance=0.0)):
+        return free
+    if domain is None:
+        raise NotReached
+    smoothness = loss.curvature_bound() * row_spectrum(rows) + ridge
+    theta, ahead, momentum = domain.centre, domain.centre, 1.0
+    for step in range(_PROJECTED_STEPS):
+        gradient = rows.sum_gradient(loss, ahead) + ridge * ahead
+        moved = domain.project(ahead - gradient / max(smoothness, 1e-300))
+        faster = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
+        if float((ahead - moved) @ (moved - theta)) > 0:
+            faster, momentum = 1.0, 1.0  # restart when the momentum points uphill
+        ahead = domain.project(moved + (momentum - 1) / faster * (moved - theta))
+        theta, momentum = moved, float(faster)
+        if step % 10 == 0:
+            slope = rows.sum_gradient(loss, theta) + ridge * theta
+            if float(slope @ (theta - domain.minimise_linear(slope))) <= tolerance:
+                return np.asarray(theta)
     raise NotReached
 
 

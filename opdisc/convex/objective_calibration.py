@@ -7,6 +7,7 @@ loss, Lambda = ``ridge``.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -68,6 +69,7 @@ def replace_one_delta(
     return min(1.0, 1 - math.exp(left - 0.5 * size**2) + tail + 1e-15)
 
 
+@functools.lru_cache(maxsize=256)
 def gaussian_stddev(
     params: PrivacyParams,
     relation: NeighboringRelation,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.minimise import minimise, minimise_on, row_spectrum
+from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective_plan import (
     ACCURACY_CONDITION,
     RELATIVE_ACCURACY,
@@ -112,6 +113,10 @@ def output_perturbation(
     and each side's distance to its own exact minimiser adds ``accuracy`` (B14 Algorithm 3; C11
     Lemma 8; docs/convex.md, entry "output-perturbation"). Both relations.
     """
+    if public.is_noiseless:
+        return noiseless_minimum(
+            "output-perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+        )
     plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
 
     def compute() -> FloatArray:

@@ -11,6 +11,7 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows, release
 from opdisc.convex.draws import l2_laplace, normals
 from opdisc.convex.minimise import minimise
+from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective_plan import (
     OUTPUT_SHARE,
     RELATIVE_ACCURACY,
@@ -71,6 +72,10 @@ def objective_perturbation(
     **Guarantee.** As on the receipt; proofs in docs/convex.md, entry "objective-perturbation" and
     "approximate-minima". Both neighbouring relations.
     """
+    if public.is_noiseless:
+        return noiseless_minimum(
+            "objective-perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+        )
     plan = plan_objective_perturbation(
         public,
         ridge=ridge,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opdisc.convex.facts import NoPrivacy
 from opdisc.errors import CalibrationError
 from opdisc.privacy import CalibrationStatus, Guarantee, NeighboringRelation, PrivacyParams
 
@@ -82,11 +83,12 @@ class ConvexReceipt:
     conditions: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types; an infinite constant becomes None."""
+        """Return plain JSON types; an infinite constant or epsilon becomes None."""
         record = {field.name: getattr(self, field.name) for field in fields(self)}
         record["noise_scales"] = list(self.noise_scales)
         record["conditions"] = list(self.conditions)
         record["settings"], record["versions"] = dict(self.settings), dict(self.versions)
+        record["epsilon"] = self.epsilon if np.isfinite(self.epsilon) else None
         record["smoothness"] = self.smoothness if np.isfinite(self.smoothness) else None
         return record
 
@@ -110,7 +112,7 @@ class ConvexReceipt:
             values["settings"] = tuple((str(k), _amount(v)) for k, v in record["settings"].items())
             values["versions"] = tuple((str(k), str(v)) for k, v in record["versions"].items())
             values["conditions"] = tuple(str(text) for text in record["conditions"])
-            PrivacyParams(epsilon=record["epsilon"], delta=record["delta"])
+            _promise(values)
             Guarantee(record["guarantee"])
             CalibrationStatus(record["calibration"])
             NeighboringRelation(record["relation"])
@@ -157,6 +159,14 @@ _AMOUNTS = (
 _TEXTS = (
     *("mechanism", "theorem", "privacy_unit", "loss", "domain", "noise_law", "schema_digest"),
 )
+
+
+def _promise(values: dict[str, Any]) -> None:
+    """Check epsilon and delta; without an epsilon nothing is promised."""
+    if values["epsilon"] is None and values["guarantee"] == Guarantee.VOID.value:
+        values["epsilon"] = NoPrivacy(delta=values["delta"]).epsilon
+    else:
+        PrivacyParams(epsilon=values["epsilon"], delta=values["delta"])
 
 
 def _amount(value: Any) -> float:

@@ -15,6 +15,7 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical
 from opdisc.convex.minimise import NotReached
+from opdisc.convex.noiseless import noiseless_minimum, noiseless_plan
 from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
@@ -80,18 +81,9 @@ def plan_simplex_sampling(
     noise: SimplexNoise = "corrected",
 ) -> NoisePlan:
     """Calibrate simplex sampling; arguments as in :func:`simplex_sampling`."""
-    public.require_convex("simplex sampling")
-    public.require_smooth("simplex sampling")
-    public.require_relation(
-        "simplex sampling",
-        NeighboringRelation.REPLACE_ONE,
-        "its loss depends on the number of rows",
-    )
-    if not isinstance(public.domain, Simplex):
-        raise CalibrationError("simplex sampling needs the simplex as its domain; declare it.")
+    _require_simplex(public)
     weight = default_entropy_weight(public) if entropy_weight is None else entropy_weight
-    if not 0 < weight < math.inf:
-        raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
+    _require_weight(weight)
     one, theorem = vertex_epsilon(public, weight), "sampled vertices of an entropic minimiser"
     status = CalibrationStatus.PROVEN
     if noise == "published":
@@ -114,6 +106,24 @@ def plan_simplex_sampling(
         conditions=(_EXACT,),
         distance=count * TAIL,
     )
+
+
+def _require_simplex(public: ConvexPublic) -> None:
+    """Refuse what simplex sampling has no proof for."""
+    public.require_convex("simplex sampling")
+    public.require_smooth("simplex sampling")
+    public.require_relation(
+        "simplex sampling",
+        NeighboringRelation.REPLACE_ONE,
+        "its loss depends on the number of rows",
+    )
+    if not isinstance(public.domain, Simplex):
+        raise CalibrationError("simplex sampling needs the simplex as its domain; declare it.")
+
+
+def _require_weight(weight: float) -> None:
+    if not 0 < weight < math.inf:
+        raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
 
 
 def default_entropy_weight(public: ConvexPublic) -> float:
@@ -164,6 +174,8 @@ def simplex_sampling(
     **Guarantee.** :func:`vertex_epsilon` for each of m vertices; pure, or (epsilon, delta) by
     zCDP. The dimension enters the error only through ``ln p``.
     """
+    if public.is_noiseless:
+        return _noiseless(rows, public, entropy_weight, entropy, ledger)
     plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
 
     def compute() -> FloatArray:
@@ -174,6 +186,29 @@ def simplex_sampling(
 
     if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
         public = replace(public, params=replace(public.params, delta=0.0))
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+
+
+def _noiseless(
+    rows: Rows,
+    public: ConvexPublic,
+    entropy_weight: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    """Return the minimiser over the simplex itself, with an entropic regulariser if given."""
+    _require_simplex(public)
+    if entropy_weight is None:
+        return noiseless_minimum(
+            "simplex-sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
+        )
+    weight = entropy_weight
+    _require_weight(weight)
+    plan = noiseless_plan("simplex-sampling", ("entropy weight", weight))
+
+    def compute() -> FloatArray:
+        return entropic_minimiser(rows, public.loss, weight)
+
     return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
 
 

@@ -23,16 +23,16 @@ def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
     # Seeded: it cannot flake. 400 draws catch half the noise at a false alarm of 1e-3.
     audited = run_audit(audit_cases()["permute_and_flip"], 1.0, 400, 1e-3, SeededEntropy(1))
     assert not audited.calibrated.refuted
-    assert audited.half_noise.refuted
+    assert audited.less_noise.refuted
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", list(audit_cases()))
+@pytest.mark.parametrize("name", [n for n, c in audit_cases().items() if type(c) is AuditCase])
 def test_the_audit_stands_and_has_power(name):
     """False alarm for the calibrated mechanism: 1e-6. The half-noise control is seeded."""
     audited = run_audit(audit_cases()[name], 1.0, 2_000, 1e-6, SeededEntropy(3))
     assert not audited.calibrated.refuted
-    assert audited.half_noise.refuted
+    assert audited.less_noise.refuted
 
 
 def test_the_bound_is_clopper_pearsons():

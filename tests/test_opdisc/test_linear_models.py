@@ -99,6 +99,46 @@ def test_every_mechanism_learns_with_a_large_budget(cls, mechanism):
     assert model.receipt_.guarantee == "VOID" and model.receipt_.n_rows == 600
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "reported"),
+    [
+        ("svrg++", "dp-svrg++"),
+        ("gradient_descent_random", "dp-gd"),
+        ("exponential_sampling", "exponential-sampling"),
+        ("grid_walk", "grid-walk"),
+        ("localization", "localization"),
+    ],
+)
+def test_the_samplers_and_variants_are_reached_by_name(mechanism, reported):
+    X, y = table()
+    model = PrivateLogisticRegression(
+        epsilon=20.0, delta=1e-6, data_norm=1.5, mechanism=mechanism
+    ).fit(X[:, :2], y)
+    assert model.receipt_.mechanism == reported
+    assert model.receipt_.guarantee == "CONDITIONAL"
+    if mechanism != "gradient_descent_random":  # which may stop at its first step
+        assert model.score(X[:, :2], y) >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "relation", "calibration"),
+    [
+        ("objective_perturbation_c11", "replace_one", "published"),
+        ("objective_perturbation_k12", "add_or_remove_one", "published"),
+        ("objective_perturbation_j14", "replace_one", "refuted"),
+        ("output_perturbation_j14", "replace_one", "published"),
+    ],
+)
+def test_published_constants_are_reached_by_name_and_promise_nothing(
+    mechanism, relation, calibration
+):
+    X, y = table()
+    arguments = {"delta": 1e-6, "data_norm": 1.8, "mechanism": mechanism, "rows_guess": 600}
+    model = PrivateLogisticRegression(relation=relation, **arguments).fit(X, y)
+    assert model.receipt_.guarantee == "VOID"
+    assert model.receipt_.conditions == (f"the noise calibration is {calibration}, not proven",)
+
+
 @pytest.mark.parametrize("mechanism", ["auto", "output_perturbation", "noisy_sgd", "svrg"])
 def test_add_or_remove_one_hides_the_number_of_rows(mechanism):
     X, y = table()
