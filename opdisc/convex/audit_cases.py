@@ -70,12 +70,10 @@ def _facts(
     return public
 
 
-def _rows(first: float | None, others: tuple[float, ...], p: int) -> Rows:
-    """Return rows of label 1 with these first coordinates; the loss of x > 0 pulls up."""
+def _rows(first: float | None, others: tuple[float, ...]) -> Rows:
+    """Return rows of one coordinate with label 1; the loss of x > 0 pulls up."""
     values = others if first is None else (first, *others)
-    X = np.zeros((len(values), p))
-    X[:, 0] = values
-    return Rows(X=X, y=np.ones(len(values)))
+    return Rows(X=np.array(values, dtype=np.float64)[:, None], y=np.ones(len(values)))
 
 
 def _case(
@@ -91,7 +89,6 @@ def _case(
     others: tuple[float, ...] = (),
     divisor: float = 2.0,
     louder: Callable[[ConvexPublic, float], ConvexPublic] = understated,
-    p: int = 1,
 ) -> ConvexAuditCase:
     """Return a case whose first table has the row 1 and whose second has ``second`` instead."""
     sign = -1.0 if isinstance(loss, ScoreLoss) else 1.0
@@ -110,10 +107,9 @@ def _case(
             relation=relation,
             loss=loss,
             domain=domain,
-            dimension=p,
         ),
-        first=_rows(1.0, rest, p),
-        second=_rows(second, rest, p),
+        first=_rows(1.0, rest),
+        second=_rows(second, rest),
         release=release,
         divisor=divisor,
         louder=louder,
@@ -160,9 +156,9 @@ def _sampled_cases() -> tuple[ConvexAuditCase, ...]:
         return draw
 
     return (
-        _case("noisy_sgd, poisson", sgd(0.0, "poisson"), relation=ADD, zeros=1, p=16, divisor=8.0),
-        _case("noisy_sgd, poisson, replace", sgd(0.0, "poisson"), zeros=1, p=16, divisor=8.0),
-        _case("noisy_sgd, fixed", sgd(0.0, "fixed"), zeros=0, others=(-1.0,), p=16, divisor=8.0),
+        _case("noisy_sgd, poisson", sgd(0.0, "poisson"), relation=ADD, zeros=1, divisor=3.0),
+        _case("noisy_sgd, poisson, replace", sgd(0.0, "poisson"), zeros=1, divisor=3.0),
+        _case("noisy_sgd, fixed", sgd(0.0, "fixed"), zeros=0, others=(-1.0,)),
         _case("noisy_sgd, ridge, poisson", sgd(100.0, "poisson"), relation=ADD, zeros=1),
         _case("noisy_sgd, ridge, fixed", sgd(100.0, "fixed"), zeros=0, others=(-1.0,)),
         _case("svrg", reduced(False), zeros=1, divisor=16.0),
