@@ -2,6 +2,7 @@
 
     python benchmarks/convex.py census      needs adult.csv (OPDISC_DATA); 10 minutes
     python benchmarks/convex.py rates       log-log slopes in n and epsilon beside the theorems'
+                                            (Markdown; under 10 minutes)
     python benchmarks/convex.py methods     excess risk and gradient evaluations on the same data;
                                             --out results also writes a figure (3 minutes)
     python benchmarks/convex.py dimension   zero columns appended, Gamma against Gaussian noise
@@ -16,12 +17,12 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from convex_cost import compare_cost
-from convex_methods import SETTINGS, Method, Setting, compare, measure
+from convex_methods import compare
+from convex_rates import rates
 from numpy.typing import NDArray
 
 from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
@@ -30,31 +31,6 @@ from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 FloatArray = NDArray[np.float64]
-
-
-def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    return float(np.polyfit(np.log(xs), np.log(np.maximum(ys, 1e-12)), 1)[0])
-
-
-def rates(repeats: int) -> None:
-    print("replace-one, delta 1e-6, p = 3; slopes of log(mean excess), theorem's rate beside\n")
-    for make in SETTINGS[:2]:
-        setting = make()
-        print(f"{setting.name:<34}{'in n':>8}{'in eps':>8}   rate")
-        for method in setting.methods:
-            if method.rate != "-":
-                in_n, in_eps = _slopes(setting, method, repeats)
-                print(f"{method.name:<34}{in_n:>8.2f}{in_eps:>8.2f}   {method.rate}", flush=True)
-        print()
-
-
-def _slopes(setting: Setting, method: Method, repeats: int) -> tuple[float, float]:
-    def mean(n: int, epsilon: float) -> float:
-        return measure(setting, method, n, epsilon, 3, repeats)["mean"]
-
-    sizes, budgets = (1000, 4000, 16000), (0.25, 1.0, 4.0)
-    in_n = slope(sizes, [mean(n, 1.0) for n in sizes])
-    return in_n, slope(budgets, [mean(4000, e) for e in budgets])
 
 
 def dimension(repeats: int) -> None:
@@ -149,15 +125,17 @@ def census(repeats: int) -> None:
 
 
 def main() -> None:
-    tables = {"census": census, "rates": rates, "dimension": dimension}
+    tables = {"census": census, "dimension": dimension}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("table", choices=sorted([*tables, "methods", "cost"]))
+    parser.add_argument("table", choices=sorted([*tables, "methods", "rates", "cost"]))
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--out", type=Path, help="folder for the figure and numbers of 'methods'")
     parser.add_argument("--peer-python", type=Path, help="an interpreter with diffprivlib")
     arguments = parser.parse_args()
     if arguments.table == "methods":
         compare(4000, 3, (0.1, 0.3, 1.0, 3.0), arguments.repeats, arguments.out)
+    elif arguments.table == "rates":
+        rates(arguments.repeats / 10)
     elif arguments.table == "cost":
         compare_cost(*_census_rows(), arguments.peer_python, arguments.repeats)
     else:

@@ -23,7 +23,6 @@ from opdisc.convex import (
     BatchPlan,
     ConvexPublic,
     Rows,
-    SVRGPlan,
     accelerated_mirror_descent,
     approximate_minima,
     exponential_sampling,
@@ -35,6 +34,8 @@ from opdisc.convex import (
     output_perturbation,
     svrg,
 )
+from opdisc.convex.stochastic import gradient_error, plan_batches
+from opdisc.convex.svrg import plan_epochs
 from opdisc.domains import L2Ball
 from opdisc.errors import CalibrationError
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss, RowBounds, SigmoidLoss
@@ -127,17 +128,40 @@ def synthetic(n: int, p: int, seed: int) -> Rows:
     return Rows(X=X, y=np.where(rng.random(n) < chance, 1.0, -1.0))
 
 
-def _batches(n: int) -> BatchPlan:
-    return BatchPlan(batch=max(1, n // 50), steps=150, sampling="fixed")
-
-
 def _single(n: int) -> BatchPlan:
     return BatchPlan(batch=1, steps=2 * n, sampling="fixed")
 
 
-def _epochs(n: int, doubling: bool) -> SVRGPlan:
-    # Steps of 1 / (12 beta) are short, so most of the work goes into large inner batches.
-    return SVRGPlan(epochs=3, inner=20, batch=max(1, n // 4), doubling=doubling, sampling="fixed")
+def _sgd(rows: Rows, public: ConvexPublic, ridge: float = 0.0) -> FloatArray:
+    plan = plan_batches(public, ridge=ridge, sampling="fixed")
+    return noisy_sgd(rows, public, plan, ridge=ridge, entropy=ENTROPY).theta
+
+
+def _svrg(rows: Rows, public: ConvexPublic, ridge: float = 0.0) -> FloatArray:
+    plan = plan_epochs(public, ridge=ridge, sampling="fixed")
+    return svrg(rows, public, plan, ridge=ridge, entropy=ENTROPY).theta
+
+
+def _descent(rows: Rows, public: ConvexPublic) -> FloatArray:
+    """W17 takes T of the order of ln(n) in units of the condition number."""
+    condition = (public.constants.smoothness_l2 + NU) / NU
+    steps = math.ceil(2 * condition * math.log(public.exact_rows))
+    return gradient_descent(rows, public, steps=steps, ridge=NU, entropy=ENTROPY).theta
+
+
+def _accelerated(rows: Rows, public: ConvexPublic) -> FloatArray:
+    """W17 takes T of the order of sqrt(n eps): beta D^2 / T^2 against the noise."""
+    travel = public.constants.smoothness_l2 * public.require_domain("AccMD").diameter_l2
+    steps = math.ceil(math.sqrt(travel / gradient_error(public)))
+    return accelerated_mirror_descent(rows, public, steps=steps, entropy=ENTROPY).theta
+
+
+def _random_iterate(rows: Rows, public: ConvexPublic) -> FloatArray:
+    """W17 takes T of the order of n eps / sqrt(p ln(1/delta))."""
+    budget = public.params
+    ratio = math.sqrt(public.dimension * math.log(1 / budget.delta))
+    steps = math.ceil(0.1 * public.exact_rows * budget.epsilon / ratio)
+    return gradient_descent(rows, public, steps=steps, iterate="random", entropy=ENTROPY).theta
 
 
 def strongly_convex() -> Setting:
@@ -195,7 +219,7 @@ def strongly_convex() -> Setting:
             ),
             Method(
                 "noisy SGD",
-                lambda r, q: noisy_sgd(r, q, _batches(len(r.y)), ridge=NU, entropy=ENTROPY).theta,
+                lambda r, q: _sgd(r, q, NU),
                 "p ln^2(n/d) / (n eps)^2",
                 "B14 Table 1; W17 Table 1",
             ),
@@ -211,13 +235,13 @@ def strongly_convex() -> Setting:
             ),
             Method(
                 "DP-SVRG",
-                lambda r, q: svrg(r, q, _epochs(len(r.y), False), ridge=NU, entropy=ENTROPY).theta,
+                lambda r, q: _svrg(r, q, NU),
                 "p ln(n) ln(1/d) / (n eps)^2",
                 "W17 Table 1",
             ),
             Method(
                 "DP-GD, last iterate (PL)",
-                lambda r, q: gradient_descent(r, q, steps=40, ridge=NU, entropy=ENTROPY).theta,
+                _descent,
                 "p ln(n) ln(1/d) / (n eps)^2",
                 "W17 Table 3",
             ),
@@ -254,7 +278,7 @@ def convex() -> Setting:
             ),
             Method(
                 "noisy SGD",
-                lambda r, q: noisy_sgd(r, q, _batches(len(r.y)), entropy=ENTROPY).theta,
+                _sgd,
                 "sqrt(p) ln^1.5(n/d) / (n eps)",
                 "B14 Table 1; W17 Table 2",
             ),
@@ -268,13 +292,13 @@ def convex() -> Setting:
             ),
             Method(
                 "DP-SVRG++",
-                lambda r, q: svrg(r, q, _epochs(len(r.y), True), entropy=ENTROPY).theta,
+                _svrg,
                 "sqrt(p ln(1/d)) / (n eps)",
                 "W17 Table 2",
             ),
             Method(
                 "DP-AccMD",
-                lambda r, q: accelerated_mirror_descent(r, q, steps=20, entropy=ENTROPY).theta,
+                _accelerated,
                 "sqrt(p ln(1/d)) / (n eps)",
                 "W17 Table 2",
             ),
@@ -286,9 +310,15 @@ def convex() -> Setting:
             ),
             Method(
                 "single-use mirror descent",
-                lambda r, q: mirror_descent(r, q, entropy=ENTROPY).theta,
+                lambda r, q: mirror_descent(r, q, batch=1, entropy=ENTROPY).theta,
                 "1/sqrt(n) + sqrt(p ln(1/d)) / (sqrt(n) eps)",
                 "A20",
+            ),
+            Method(
+                "single-use batches",
+                lambda r, q: mirror_descent(r, q, entropy=ENTROPY).theta,
+                "(p ln(1/d) / (n eps)^2)^(1/3) + 1/sqrt(n)",
+                "ours",
             ),
             Method(
                 "Huberised SVM (its own loss)",
@@ -307,11 +337,6 @@ def convex() -> Setting:
 
 
 def not_convex() -> Setting:
-    def descent(iterate: Any) -> Run:
-        return lambda r, q: (
-            gradient_descent(r, q, steps=60, iterate=iterate, entropy=ENTROPY).theta
-        )
-
     return Setting(
         name="not convex",
         loss=CountedSigmoid(),
@@ -320,14 +345,19 @@ def not_convex() -> Setting:
         methods=(
             Method(
                 "DP-GD, random iterate",
-                descent("random"),
+                _random_iterate,
                 "sqrt(p ln(1/d)) / (n eps)",
                 "W17 Table 3",
             ),
-            Method("DP-GD, last iterate", descent("last"), "-", "-"),
+            Method(
+                "DP-GD, last iterate",
+                lambda r, q: gradient_descent(r, q, steps=60, entropy=ENTROPY).theta,
+                "-",
+                "-",
+            ),
             Method(
                 "noisy SGD",
-                lambda r, q: noisy_sgd(r, q, _batches(len(r.y)), entropy=ENTROPY).theta,
+                _sgd,
                 "-",
                 "-",
             ),

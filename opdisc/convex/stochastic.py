@@ -8,7 +8,7 @@ objective is ``(1/n) sum_i l_i(theta) + (ridge/2)|theta|^2`` with n the public n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
-from opdisc.convex.draws import NormalStream, fixed_sample, poisson_sample
+from opdisc.convex.draws import NormalStream, fixed_sample, integers, poisson_sample
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_multiplier, require_delta, sampled_multiplier
 from opdisc.noise import EntropySource
@@ -28,6 +28,7 @@ FloatArray = NDArray[np.float64]
 Sampling = Literal["poisson", "fixed"]
 SGDNoise = Literal["accountant", "published"]
 TAIL = 2.0**-63
+_CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,18 @@ class BatchPlan:
         if self.sampling == "fixed":
             return fixed_sample(n_rows, int(self.batch), entropy)
         return poisson_sample(n_rows, rate, entropy)
+
+    def draws(
+        self, n_rows: int, rate: float, entropy: EntropySource
+    ) -> Iterator[NDArray[np.int64]]:
+        """Draw the rows of all batches, single rows many at a time."""
+        if self.sampling == "fixed" and self.batch == 1:
+            for start in range(0, self.steps, _CHUNK):
+                chunk = integers(n_rows, min(_CHUNK, self.steps - start), entropy)
+                yield from chunk[:, None]
+        else:
+            for _ in range(self.steps):
+                yield self.draw(n_rows, rate, entropy)
 
 
 def plan_batches(
@@ -254,8 +267,7 @@ def _sgd(
     size = rate * public.step_rows
     steps = _steps(public, rate, ridge, noise)
     total, weight = np.zeros_like(theta), 0.0
-    for t in range(1, batches.steps + 1):
-        drawn = batches.draw(len(rows.y), rate, entropy)
+    for t, drawn in enumerate(batches.draws(len(rows.y), rate, entropy), start=1):
         slope = public.loss.sum_gradient(rows.X.take(drawn, axis=0), rows.y.take(drawn), theta)
         gradient = (slope + noise * normals.take(len(theta))) / size + ridge * theta
         theta = domain.project(theta - steps(t) * gradient)

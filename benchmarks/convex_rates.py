@@ -1,0 +1,272 @@
+"""Log-log slopes of the excess in n and in epsilon, beside those of the papers' formulas.
+
+A formula bounds the worst table. In the strongly convex setting every table shows its rate
+(logistic loss, ridge 0.1). In the convex setting a fixed table does not: there the excess falls
+like 1/(n eps)^2 as soon as the noise is small beside the gradient. So tables are tilted, as in
+B14's lower bound: a linear loss (the straight part of the Huberised hinge) on a ball, with a mean
+gradient of length s in a random direction, s = 1, 1/2, 1/4, ..., and the excess is that of the
+worst tilt (the largest mean over three neighbouring s). The optimum is known exactly, and a method
+whose answer does not depend on the table has slope 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from convex_methods import (
+    DELTA,
+    ENTROPY,
+    NU,
+    SETTINGS,
+    Method,
+    Setting,
+    facts,
+    objective,
+    optimum,
+    quality,
+    synthetic,
+)
+from numpy.typing import NDArray
+
+from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
+from opdisc.domains import L2Ball
+from opdisc.losses import HuberisedHingeLoss, LogisticLoss, RowBounds
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+
+FloatArray = NDArray[np.float64]
+PLAIN = LogisticLoss()
+P, RADIUS = 3, 0.49
+"""Dimension; radius on which the Huberised hinge is straight for rows of length 1."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Where a formula is compared: the formula, its points, the tables."""
+
+    formula: Callable[[float, float], float]
+    why: str = ""
+    ridge: float = NU
+    sizes: tuple[int, ...] = (1000, 4000, 16000)
+    budgets: tuple[float, ...] = (1 / 16, 1 / 4, 1.0)
+    tilts: Sequence[int] = tuple(range(2, 14))
+    repeats: int = 4
+
+
+def _logs(n: float) -> float:
+    return math.log(n / DELTA)
+
+
+def pure(n: float, eps: float) -> float:
+    return P**2 / (n * eps) ** 2
+
+
+def gaussian(n: float, eps: float) -> float:
+    return P * math.log(1 / DELTA) / (n * eps) ** 2
+
+
+def gaussian_log(n: float, eps: float) -> float:
+    return math.log(n) * gaussian(n, eps)
+
+
+def b14(n: float, eps: float) -> float:
+    return P * _logs(n) ** 2 / (n * eps) ** 2
+
+
+def half(formula: Callable[[float, float], float]) -> Callable[[float, float], float]:
+    return lambda n, eps: math.sqrt(formula(n, eps))
+
+
+def b14_convex(n: float, eps: float) -> float:
+    return math.sqrt(P) * _logs(n) ** 1.5 / (n * eps)
+
+
+def a20(n: float, eps: float) -> float:
+    return (1 + math.sqrt(P * math.log(1 / DELTA)) / eps) / math.sqrt(n)
+
+
+SMALL = {"sizes": (48, 96, 192), "budgets": (1.75, 3.5, 7.0), "ridge": 1.0}
+"""T = n^2 steps of one row; B14's noise is stated up to epsilon 7.4, and is large."""
+
+STRONG = {
+    "output perturbation, pure": Regime(pure, repeats=32),
+    "objective perturbation, pure": Regime(pure, repeats=32),
+    "localization": Regime(pure, repeats=16),
+    "objective perturbation, Gaussian": Regime(gaussian, repeats=32),
+    "approximate minima": Regime(gaussian, repeats=32),
+    "noisy SGD": Regime(b14, repeats=16),
+    "noisy SGD, B14's noise (void)": Regime(b14, repeats=8, **SMALL),
+    "DP-SVRG": Regime(gaussian_log, repeats=32),
+    "DP-GD, last iterate (PL)": Regime(gaussian_log, repeats=32),
+}
+CONVEX = {
+    "exponential sampling": Regime(half(pure), tilts=(2, 5, 6, 7, 8, 9, 10), repeats=3),
+    "objective perturbation, pure": Regime(half(pure), repeats=24),
+    "objective perturbation, Gaussian": Regime(half(gaussian), repeats=24),
+    "noisy SGD": Regime(b14_convex, repeats=3),
+    "noisy SGD, B14's noise (void)": Regime(b14_convex, tilts=tuple(range(4)), repeats=2, **SMALL),
+    "DP-SVRG++": Regime(half(gaussian), repeats=3),
+    "DP-AccMD": Regime(half(gaussian), repeats=16),
+    "single-use mirror descent": Regime(
+        a20, tilts=tuple(range(9)), budgets=(2.0, 4.0, 8.0), repeats=3
+    ),
+    "single-use batches": Regime(lambda n, eps: gaussian(n, eps) ** (1 / 3), repeats=8),
+}
+NOT_CONVEX = {"DP-GD, random iterate": Regime(half(gaussian), repeats=64)}
+REGIMES = {"strongly convex": STRONG, "convex": CONVEX, "not convex": NOT_CONVEX}
+
+
+class _Silent:
+    """A stream of zeros in place of normals."""
+
+    def __init__(self, _entropy: object) -> None:
+        pass
+
+    def take(self, size: int) -> FloatArray:
+        return np.zeros(size)
+
+
+@contextlib.contextmanager
+def without_noise() -> Iterator[None]:
+    """Run the iterative methods with the same schedule and samples and no privacy noise."""
+    names = ("stochastic", "svrg", "descent", "single_use")
+    modules = [sys.modules[f"opdisc.convex.{name}"] for name in names]
+    kept = [module.NormalStream for module in modules]
+    for module in modules:
+        module.NormalStream = _Silent  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module, stream in zip(modules, kept, strict=True):
+            module.NormalStream = stream  # type: ignore[attr-defined]
+
+
+def tilted_facts(n: int, epsilon: float) -> ConvexPublic:
+    return ConvexPublic(
+        params=PrivacyParams(epsilon=epsilon, delta=DELTA),
+        relation=NeighboringRelation.REPLACE_ONE,
+        loss=HuberisedHingeLoss(),
+        bounds=RowBounds(l2=1.0),
+        dimension=P,
+        domain=L2Ball(dimension=P, radius=RADIUS),
+        n_rows=n,
+    )
+
+
+def tilted(n: int, tilt: float, seed: int) -> tuple[Rows, FloatArray]:
+    """Return unit rows whose mean is ``tilt`` times a random direction, and the direction."""
+    axes = np.linalg.qr(np.random.default_rng(seed).normal(size=(P, P)))[0].T
+    side = math.sqrt(1 - tilt**2)
+    X = np.array([tilt * axes[0] + sign * side * axis for axis in axes[1:] for sign in (1, -1)])
+    return Rows(X=X, y=np.ones(4), counts=np.full(4, n / 4)), axes[0]
+
+
+@functools.cache
+def _optimum(n: int, seed: int, ridge: float) -> float:
+    return optimum(PLAIN, synthetic(n, P, seed), ridge)
+
+
+def excess(
+    setting: Setting, method: Method, regime: Regime, n: int, epsilon: float, repeats: int
+) -> tuple[float, float]:
+    """Return the mean excess at one point, and its standard error."""
+    if setting.name == "convex":
+        public, cells, errors = tilted_facts(n, epsilon), [], []
+        for k in regime.tilts:
+            found = []
+            for seed in range(repeats):
+                rows, direction = tilted(n, 2.0**-k, seed)
+                theta = method.run(rows, public)
+                found.append(2.0**-k * (RADIUS - float(theta @ direction)))
+            cells.append(np.mean(found))
+            errors.append(np.var(found, ddof=1) / repeats if repeats > 1 else 0.0)
+        windows = np.convolve(cells, np.full(3, 1 / 3), mode="valid")
+        worst = int(np.argmax(windows))
+        return float(windows[worst]), math.sqrt(sum(errors[worst : worst + 3])) / 3
+    public = facts(setting.loss, n, epsilon, P)
+    found = []
+    for seed in range(repeats):
+        rows = synthetic(n, P, seed)
+        theta = method.run(rows, public)
+        if setting.name == "not convex":
+            found.append(quality(setting, method, rows, theta))
+        else:
+            value = objective(PLAIN, rows, theta, regime.ridge)
+            found.append(value - _optimum(n, seed, regime.ridge))
+    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(repeats))
+
+
+def slope(xs: Sequence[float], ys: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the least-squares slope of log means against log x, and its standard error."""
+    logs = np.log(xs) - np.mean(np.log(xs))
+    weights = logs / (logs @ logs)
+    means, errors = np.array([y[0] for y in ys]), np.array([y[1] for y in ys])
+    return float(weights @ np.log(means)), float(np.linalg.norm(weights * errors / means))
+
+
+def _published(setting: Setting, method: Method, regime: Regime) -> Method:
+    """B14's regime: n^2 steps of one row."""
+
+    def run(rows: Rows, public: ConvexPublic) -> FloatArray:
+        plan = BatchPlan(batch=1, steps=public.exact_rows**2, sampling="fixed")
+        ridge = regime.ridge if setting.ridge > 0 else 0.0
+        return noisy_sgd(rows, public, plan, ridge=ridge, noise="published", entropy=ENTROPY).theta
+
+    return replace(method, run=run)
+
+
+def _line(setting: Setting, method: Method, regime: Regime, scale: float) -> str:
+    if "B14's noise" in method.name:
+        method = _published(setting, method, regime)
+    repeats = max(2, round(regime.repeats * scale))
+    points: dict[tuple[int, float], tuple[float, float]] = {}
+    last = (regime.sizes[-1], regime.budgets[-1])
+    ns = [(n, last[1]) for n in regime.sizes]
+    es = [(last[0], e) for e in regime.budgets]
+    for point in dict.fromkeys([*ns, *es]):
+        points[point] = excess(setting, method, regime, *point, repeats)
+    alone = "-"
+    if "perturbation" not in method.name and method.name not in EXACT:
+        with without_noise():
+            alone = f"{excess(setting, method, regime, *last, max(2, repeats // 4))[0]:.1e}"
+    cells, verdicts = [], []
+    for name, xs, line in (("n", regime.sizes, ns), ("eps", regime.budgets, es)):
+        found, error = slope(xs, [points[q] for q in line])
+        stated = slope(xs, [(regime.formula(*q), 0.0) for q in line])[0]
+        cells.append(f"{found:.2f} ± {error:.2f} | {stated:.2f}")
+        off = (found - stated) / error
+        if abs(off) <= 3:
+            verdicts.append("")
+        else:
+            verdicts.append(f"{'flatter' if off > 0 else 'steeper'} in {name}")
+    failed = [verdict for verdict in verdicts if verdict]
+    verdict = "agrees" if not failed else ", ".join(failed) + (regime.why and f": {regime.why}")
+    ends = f"{points[last][0]:.1e} | {alone} | {verdict}"
+    return f"| {method.name} | {method.rate} | {' | '.join(cells)} | {ends} |"
+
+
+EXACT = ("approximate minima", "localization", "exponential sampling")
+
+
+def rates(scale: float) -> None:
+    """Print the table; ``scale`` multiplies the number of runs."""
+    print(
+        "| method | formula | in n | formula's | in eps | formula's | excess | without noise | |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for make in SETTINGS:
+        setting = make()
+        print(f"| **{setting.name}** | | | | | | | | |")
+        for method in setting.methods:
+            regime = REGIMES[setting.name].get(method.name)
+            if regime is not None:
+                begun = time.process_time()
+                print(_line(setting, method, regime, scale), flush=True)
+                spent = time.process_time() - begun
+                print(f"{method.name}: {spent:.0f} s of processor time", file=sys.stderr)
