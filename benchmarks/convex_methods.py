@@ -152,7 +152,7 @@ def _descent(rows: Rows, public: ConvexPublic) -> FloatArray:
 def _accelerated(rows: Rows, public: ConvexPublic) -> FloatArray:
     """W17 takes T of the order of sqrt(n eps): beta D^2 / T^2 against the noise."""
     travel = public.constants.smoothness_l2 * public.require_domain("AccMD").diameter_l2
-    steps = math.ceil(math.sqrt(travel / gradient_error(public)))
+    steps = math.ceil(4 * math.sqrt(travel / gradient_error(public)))
     return accelerated_mirror_descent(rows, public, steps=steps, entropy=ENTROPY).theta
 
 
