@@ -76,7 +76,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):
-    """Permute-and-flip over all scorecards of a grid that can be listed: pure epsilon-DP.
+    """Permute-and-flip over all scorecards of a grid (beyond listing by lazy noise): pure eps-DP.
 
     Parameters
     ----------
