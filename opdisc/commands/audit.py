@@ -40,7 +40,7 @@ def audit(
     """Try to refute the mechanisms' claims on adversarial tables; reads no table of yours.
 
     Each mechanism is run as calibrated, and once more with half the noise or less, which a good
-    audit refutes. Exit status 1 if a claim is refuted.
+    audit refutes. Exit status 1 if a claim is refuted. All of them together take some minutes.
     """
     from opdisc.audit_suite import audit_cases, audit_text, run_audit
 

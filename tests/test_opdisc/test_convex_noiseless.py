@@ -256,6 +256,11 @@ def test_receipts_without_privacy_survive_json():
     record = json.loads(json.dumps(release.receipt.to_dict(), allow_nan=False))
     assert record["epsilon"] is None
     assert ConvexReceipt.from_dict(record) == release.receipt
+    model = PrivateLogisticRegression(epsilon=INFINITE, data_norm=1.8).fit([[0.0], [1.0]], [0, 1])
+    saved = model.to_model()
+    written = json.loads(json.dumps(saved.to_dict(), allow_nan=False))
+    del written["sha256"]  # which the reader of a file checks first
+    assert type(saved).from_dict(written) == saved
     with pytest.raises(ValueError, match="wrong type or range"):
         ConvexReceipt.from_dict({**record, "guarantee": "CONDITIONAL"})
 
