@@ -19,75 +19,6 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _TINY = 1e-300
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
-def sum_block(
-    weights: FloatArray,
-    plan: Plan,
-    factors: FloatArray,
-    tables: FloatArray,
-    messages: FloatArray,
-    peaks: FloatArray,
-) -> float:
-    """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
-    log_scale = 0.0
-    n_cliques = len(plan.own)
-    for c in range(n_cliques):
-        first, last = plan.extensions[c], plan.extensions[c + 1]
-        own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
-        for e in range(first, last):
-            f = plan.factor_at[e]
-            n = own * plan.dim[e] * plan.prefix[e]
-            for i in range(n):
-                factors[f + i] = plan.fixed[f + i]
-            for t in range(plan.terms[e], plan.terms[e + 1]):
-                m = plan.term_map_at[t]
-                for i in range(n):
-                    factors[f + i] *= weights[plan.term_maps[m + i]]
-        for v in range(own):
-            base = at + v * rest
-            tables[base] = 1.0
-            for e in range(first, last):
-                n, p = plan.length[e], plan.prefix[e]
-                f = plan.factor_at[e] + v * plan.dim[e] * p
-                for u in range(plan.dim[e] - 1, -1, -1):
-                    _extend(tables, base, base + u * n, n, factors, f + u * p, p)
-        for k in range(plan.incoming[c], plan.incoming[c + 1]):
-            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
-            if m < 0:
-                message = messages[g : g + rest]
-                for v in range(own):
-                    part = tables[at + v * rest : at + (v + 1) * rest]
-                    for i in range(rest):
-                        part[i] *= message[i]
-            else:
-                for i in range(own * rest):
-                    tables[at + i] *= messages[g + plan.incoming_maps[m + i]]
-        out = messages[plan.message_at[c] : plan.message_at[c] + rest]
-        out[:] = tables[at : at + rest]
-        for v in range(1, own):
-            part = tables[at + v * rest : at + (v + 1) * rest]
-            for i in range(rest):
-                out[i] += part[i]
-        if c == n_cliques - 1:
-            total = 0.0
-            for i in range(rest):
-                total += out[i]
-            return log_scale + np.log(total) if total > 0.0 else -np.inf
-        # Scaling by the mean (not the sum) leaves entries of configurations no smaller.
-        peak = 0.0
-        for i in range(rest):
-            peak += out[i]
-        peak /= rest
-        if not peak > 0.0:
-            return -np.inf
-        inverse = 1.0 / peak
-        for i in range(rest):
-            out[i] *= inverse
-        peaks[c] = peak
-        log_scale += np.log(peak)
-    return log_scale
-
-
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untyped-def]
     """Write the first ``n`` entries, times a factor that repeats every ``p``, to the target."""
@@ -114,6 +45,219 @@ def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untype
             new = tables[target + b : target + b + p]
             for i in range(p):
                 new[i] = old[i] * repeated[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def half_sizes(plan: Plan, c: int) -> tuple[int, int, int]:
+    """Return the entries of a halved clique's first table, of its other axes, and of the shared."""
+    first = plan.extensions[c]
+    cut = plan.half[c]
+    low = plan.length[first + cut + 1]
+    shared = 1
+    for e in range(first + cut + 1, plan.extensions[c + 1]):
+        shared = max(shared, plan.prefix[e])
+    return low, plan.rest[c] // low, shared
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+def _sum_halves(
+    plan: Plan, c: int, tables: FloatArray, factors: FloatArray, out: FloatArray
+) -> None:
+    """Fill a clique's two tables per state, and the sum over the states of their products."""
+    first, middle, last = plan.extensions[c], plan.half[c] + 1, plan.extensions[c + 1]
+    middle += first
+    low, high, shared = half_sizes(plan, c)
+    own = plan.own[c]
+    second = plan.table_at[c] + own * low
+    for v in range(own):
+        base = plan.table_at[c] + v * low
+        tables[base] = 1.0
+        for e in range(first, middle):
+            n, p = plan.length[e], plan.prefix[e]
+            f = plan.factor_at[e] + v * plan.dim[e] * p
+            for u in range(plan.dim[e] - 1, -1, -1):
+                _extend(tables, base, base + u * n, n, factors, f + u * p, p)
+        base = second + v * high * shared
+        tables[base : base + shared] = 1.0
+        for e in range(middle, last):
+            n, p = plan.length[e] // low * shared, plan.prefix[e]
+            f = plan.factor_at[e] + v * plan.dim[e] * p
+            for u in range(plan.dim[e] - 1, -1, -1):
+                _extend(tables, base, base + u * n, n, factors, f + u * p, p)
+    for h in range(high):
+        row = out[h * low : (h + 1) * low]
+        row[:] = 0.0
+        for v in range(0, own, 2):
+            # Two states at a time: the row is read and written half as often.
+            w = min(v + 1, own - 1)
+            one = tables[plan.table_at[c] + v * low : plan.table_at[c] + (v + 1) * low]
+            two = tables[plan.table_at[c] + w * low : plan.table_at[c] + (w + 1) * low]
+            x, y = second + (v * high + h) * shared, second + (w * high + h) * shared
+            kept = 1.0 if w > v else 0.0
+            if shared == 1:
+                z1, z2 = tables[x], kept * tables[y]
+                for i in range(low):
+                    row[i] += one[i] * z1 + two[i] * z2
+            else:
+                first_part, second_part = tables[x : x + shared], tables[y : y + shared]
+                for b in range(0, low, shared):
+                    part = row[b : b + shared]
+                    left, right = one[b : b + shared], two[b : b + shared]
+                    for i in range(shared):
+                        part[i] += left[i] * first_part[i] + kept * right[i] * second_part[i]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+def _take_halves(
+    plan: Plan,
+    c: int,
+    tables: FloatArray,
+    down: FloatArray,
+    factors: FloatArray,
+    beliefs: FloatArray,
+) -> None:
+    """Fill the factors' marginals of a halved clique."""
+    first, middle, last = plan.extensions[c], plan.half[c] + 1, plan.extensions[c + 1]
+    middle += first
+    low, high, shared = half_sizes(plan, c)
+    own = plan.own[c]
+    second = plan.table_at[c] + own * low
+    behind = own * low
+    beliefs[: own * (low + high * shared)] = 0.0
+    for h in range(high):
+        row = down[h * low : (h + 1) * low]
+        for v in range(own):
+            one = tables[plan.table_at[c] + v * low : plan.table_at[c] + (v + 1) * low]
+            left = beliefs[v * low : (v + 1) * low]
+            at = (v * high + h) * shared
+            if shared == 1:
+                z = tables[second + at]
+                s = 0.0
+                for i in range(low):
+                    left[i] += row[i] * z
+                    s += row[i] * one[i]
+                beliefs[behind + at] = s * z
+            else:
+                two = tables[second + at : second + at + shared]
+                into = beliefs[behind + at : behind + at + shared]
+                for b in range(0, low, shared):
+                    part, more = row[b : b + shared], one[b : b + shared]
+                    sums = left[b : b + shared]
+                    for i in range(shared):
+                        sums[i] += part[i] * two[i]
+                        into[i] += part[i] * more[i]
+                for i in range(shared):
+                    into[i] *= two[i]
+    for v in range(own):
+        one = tables[plan.table_at[c] + v * low : plan.table_at[c] + (v + 1) * low]
+        left = beliefs[v * low : (v + 1) * low]
+        for i in range(low):
+            left[i] *= one[i]
+        right = beliefs[behind + v * high * shared : behind + (v + 1) * high * shared]
+        for e in range(last - 1, middle - 1, -1):
+            _collapse(plan, e, v, plan.length[e] // low * shared, right, factors)
+        for e in range(middle - 1, first - 1, -1):
+            _collapse(plan, e, v, plan.length[e], left, factors)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
+def _collapse(plan, e, v, n, belief, factors):  # type: ignore[no-untyped-def]
+    """Sum a belief over all but one axis into the factor's place, then over that axis."""
+    p, dim = plan.prefix[e], plan.dim[e]
+    f = plan.factor_at[e] + v * dim * p
+    if plan.terms[e + 1] > plan.terms[e]:
+        for u in range(dim):
+            part = belief[u * n : (u + 1) * n]
+            if p == 1:
+                s = 0.0
+                for i in range(n):
+                    s += part[i]
+                factors[f + u] = s
+            else:
+                share = factors[f + u * p : f + (u + 1) * p]
+                share[:] = 0.0
+                for b in range(0, n, p):
+                    run = part[b : b + p]
+                    for i in range(p):
+                        share[i] += run[i]
+    head = belief[:n]
+    for u in range(1, dim):
+        part = belief[u * n : (u + 1) * n]
+        for i in range(n):
+            head[i] += part[i]
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+def sum_block(
+    weights: FloatArray,
+    plan: Plan,
+    factors: FloatArray,
+    tables: FloatArray,
+    messages: FloatArray,
+    peaks: FloatArray,
+) -> float:
+    """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
+    log_scale = 0.0
+    n_cliques = len(plan.own)
+    for c in range(n_cliques):
+        first, last = plan.extensions[c], plan.extensions[c + 1]
+        own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
+        for e in range(first, last):
+            f = plan.factor_at[e]
+            n = own * plan.dim[e] * plan.prefix[e]
+            for i in range(n):
+                factors[f + i] = plan.fixed[f + i]
+            for t in range(plan.terms[e], plan.terms[e + 1]):
+                m = plan.term_map_at[t]
+                for i in range(n):
+                    factors[f + i] *= weights[plan.term_maps[m + i]]
+        out = messages[plan.message_at[c] : plan.message_at[c] + rest]
+        halved = plan.half[c] >= 0
+        if halved:
+            _sum_halves(plan, c, tables, factors, out)
+        for v in range(0 if halved else own):
+            base = at + v * rest
+            tables[base] = 1.0
+            for e in range(first, last):
+                n, p = plan.length[e], plan.prefix[e]
+                f = plan.factor_at[e] + v * plan.dim[e] * p
+                for u in range(plan.dim[e] - 1, -1, -1):
+                    _extend(tables, base, base + u * n, n, factors, f + u * p, p)
+        for k in range(plan.incoming[c], plan.incoming[c + 1]):
+            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
+            if m < 0:
+                message = messages[g : g + rest]
+                for v in range(own):
+                    part = tables[at + v * rest : at + (v + 1) * rest]
+                    for i in range(rest):
+                        part[i] *= message[i]
+            else:
+                for i in range(own * rest):
+                    tables[at + i] *= messages[g + plan.incoming_maps[m + i]]
+        if not halved:
+            out[:] = tables[at : at + rest]
+        for v in range(1, 1 if halved else own):
+            part = tables[at + v * rest : at + (v + 1) * rest]
+            for i in range(rest):
+                out[i] += part[i]
+        if c == n_cliques - 1:
+            total = 0.0
+            for i in range(rest):
+                total += out[i]
+            return log_scale + np.log(total) if total > 0.0 else -np.inf
+        # Scaling by the mean (not the sum) leaves entries of configurations no smaller.
+        peak = 0.0
+        for i in range(rest):
+            peak += out[i]
+        peak /= rest
+        if not peak > 0.0:
+            return -np.inf
+        inverse = 1.0 / peak
+        for i in range(rest):
+            out[i] *= inverse
+        peaks[c] = peak
+        log_scale += np.log(peak)
+    return log_scale
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
@@ -148,7 +292,12 @@ def block_marginals(
             inverse = 1.0 / peaks[c]
             for i in range(rest):
                 down[i] = down[i] * inverse / (up[i] + _TINY)
-        for v in range(own):
+        if plan.half[c] >= 0:
+            _take_halves(plan, c, tables, down, factors, beliefs)
+            own_here = 0
+        else:
+            own_here = own
+        for v in range(own_here):
             part = tables[at + v * rest : at + (v + 1) * rest]
             belief = beliefs[v * rest : (v + 1) * rest]
             for i in range(rest):
@@ -164,31 +313,10 @@ def block_marginals(
             else:
                 for i in range(own * rest):
                     downward[g + plan.incoming_maps[m + i]] += beliefs[i]
-        for v in range(own):
+        for v in range(own_here):
+            belief = beliefs[v * rest : (v + 1) * rest]
             for e in range(plan.extensions[c + 1] - 1, plan.extensions[c] - 1, -1):
-                n, p, dim = plan.length[e], plan.prefix[e], plan.dim[e]
-                f = plan.factor_at[e] + v * dim * p
-                needed = plan.terms[e + 1] > plan.terms[e]
-                for u in range(dim):
-                    part = beliefs[v * rest + u * n : v * rest + (u + 1) * n]
-                    if needed:
-                        if p == 1:
-                            s = 0.0
-                            for i in range(n):
-                                s += part[i]
-                            factors[f + u] = s
-                        else:
-                            share = factors[f + u * p : f + (u + 1) * p]
-                            share[:] = 0.0
-                            for b in range(0, n, p):
-                                run = part[b : b + p]
-                                for i in range(p):
-                                    share[i] += run[i]
-                head = beliefs[v * rest : v * rest + n]
-                for u in range(1, dim):
-                    part = beliefs[v * rest + u * n : v * rest + (u + 1) * n]
-                    for i in range(n):
-                        head[i] += part[i]
+                _collapse(plan, e, v, plan.length[e], belief, factors)
         for e in range(plan.extensions[c], plan.extensions[c + 1]):
             f = plan.factor_at[e]
             for t in range(plan.terms[e], plan.terms[e + 1]):

@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 from oracles.problem import IntArray
 
 
+_LEAST_CUT = 8192
+_CUT_SIZE = 0.25
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
     """A context's factor: which variables it depends on, and their scores per state."""
@@ -40,7 +44,9 @@ class Plan(NamedTuple):
 
     Per clique: ``own`` states of the eliminated variable, ``rest`` size of the table over the
     others, offsets of its table and message. The table is built one axis at a time (*extension*):
-    ``dim`` states, ``length`` entries so far, a factor that repeats every ``prefix`` entries.
+    ``dim`` states, ``length`` entries so far, a factor that repeats every ``prefix`` entries: the
+    product of the first ``prefix_axes`` axes. ``half`` is -1, or the number of axes of the first
+    of two tables whose product, entry by entry, is the clique's table, see :func:`halves`.
     """
 
     own: IntArray
@@ -51,6 +57,7 @@ class Plan(NamedTuple):
     dim: IntArray
     length: IntArray
     prefix: IntArray
+    prefix_axes: IntArray
     factor_at: IntArray
     terms: IntArray
     term_map_at: IntArray
@@ -64,6 +71,37 @@ class Plan(NamedTuple):
     axis_variable: IntArray
     axis_stride: IntArray
     variable: IntArray
+    half: IntArray
+
+
+def halves(plan: Plan) -> IntArray:
+    """Return where to cut each clique's axes in two, -1 where that saves nothing.
+
+    Given the eliminated variable, a clique without messages is a product of factors, each over
+    one axis and the first ``prefix_axes`` ones. The factors of the axes before the cut make up
+    one small table, those behind it another one, which repeats over the shared axes.
+    """
+    cuts = np.full(len(plan.own), -1, dtype=np.int64)
+    for c in range(len(plan.own)):
+        own, rest, first = int(plan.own[c]), int(plan.rest[c]), int(plan.extensions[c])
+        n_axes = int(plan.extensions[c + 1]) - first - 1
+        if own == 1 or rest < _LEAST_CUT or plan.incoming[c] < plan.incoming[c + 1]:
+            continue
+        least = rest * _CUT_SIZE
+        for cut in range(1, n_axes):
+            shared = int(plan.prefix_axes[first + cut + 1 : first + n_axes + 1].max())
+            if shared > cut:
+                continue
+            low = int(plan.length[first + cut + 1])
+            size = low + rest // low * _shared_size(plan, c, cut)
+            if size < least:
+                least, cuts[c] = size, cut
+    return cuts
+
+
+def _shared_size(plan: Plan, c: int, cut: int) -> int:
+    first, last = int(plan.extensions[c]) + cut + 1, int(plan.extensions[c + 1])
+    return int(plan.prefix[first:last].max())
 
 
 @dataclass(slots=True)
@@ -189,7 +227,8 @@ class PlanBuilder:
                 arrays[name] = joined.astype(pooled[name])
             else:
                 arrays[name] = np.asarray(parts, dtype=np.int64)
-        return Plan(**arrays)
+        plan = Plan(**arrays)
+        return plan._replace(half=halves(plan))
 
     def _own(self, clique: _Clique) -> int:
         return 1 if clique.own is None else self._sizes[clique.own]
@@ -253,6 +292,7 @@ class PlanBuilder:
         lists["dim"].append(dim)
         lists["length"].append(math.prod(self._sizes[v] for v in clique.axes[: max(0, axis - 1)]))
         lists["prefix"].append(prefix)
+        lists["prefix_axes"].append(prefix_axes)
         lists["factor_at"].append(pools["factor"])
         pools["factor"] += entries
         constant = np.ones(entries)

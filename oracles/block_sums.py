@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from oracles.column_groups import ColumnGroup
 from oracles.draw_kernels import add_scores, draw_states, fill_ladder
 from oracles.entropy import RandomBits
 from oracles.log_kernels import sum_block_logs
+from oracles.plan_kernels import to_full_states
+from oracles.plan_restriction import PlanRestriction
 from oracles.problem import IntArray
 
 
@@ -118,16 +121,38 @@ class BlockSum:
         self._offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self._scores, self._gains = _contributions(self.variables, terms, self._offsets)
         self._steps = _weighted_steps(self.variables)
+        self._restriction = PlanRestriction(
+            self.plan, self._offsets, self._scores, lowest=lowest, n_scores=n_scores
+        )
+        self._current = self._restriction.full
+        self._empty = False
+
+    def restrict(self, low: IntArray, high: IntArray) -> None:
+        """Leave out states that rows' index intervals rule out; weights there must be 0."""
+        found = self._restriction.find(low, high)
+        self._empty = found is None
+        self._current = found or self._restriction.full
+        self.plan = self._current.plan
+
+    @property
+    def current_entries(self) -> int:
+        """Table entries of the sum as it is restricted now."""
+        return self._current.n_entries
 
     def sum(self) -> float:
         """Return the log of the sum over the block of the product of the weights.
 
         ``-inf`` if and only if no assignment of the block has a positive product.
         """
+        if self._empty:
+            return -math.inf
+        self.plan = self._current.plan
         buffers = (self.plan, self._factors, self._tables, self._messages, self._peaks)
         total = float(sum_block(self._weights, *buffers))
         if total < self._least_log:
-            total = float(sum_block_logs(self._logs, *buffers))
+            # Logarithms fill whole tables, for marginals and draws as well.
+            self.plan = self.plan._replace(half=np.full_like(self.plan.half, -1))
+            total = float(sum_block_logs(self._logs, self.plan, *buffers[1:]))
         return total
 
     def take_marginals(self) -> None:
@@ -172,6 +197,7 @@ class BlockSum:
             log_chances,
         )
         if used >= 0:
+            to_full_states(draws.states, self._current.kept, self._current.starts)
             add_scores(
                 draws.states,
                 self._offsets,

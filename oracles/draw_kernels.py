@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray
+from oracles.block_kernels import FloatArray, half_sizes
 from oracles.block_plan import Plan
 from oracles.compilation import njit
 from oracles.problem import IntArray
@@ -56,6 +56,18 @@ def fill_ladder(plan: Plan, messages: FloatArray, ladder: NDArray[np.uint64]) ->
         ladder[i] = whole
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _entry(plan, c, tables, v, place):  # type: ignore[no-untyped-def]
+    """Return a table entry of a clique, whether it is kept as two tables or one."""
+    if plan.half[c] < 0:
+        return tables[plan.table_at[c] + v * plan.rest[c] + place]
+    low, high, shared = half_sizes(plan, c)
+    i, h = place % low, place // low
+    second = plan.table_at[c] + plan.own[c] * low
+    first = tables[plan.table_at[c] + v * low + i]
+    return first * tables[second + (v * high + h) * shared + i % shared]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_states(
     plan: Plan,
@@ -98,24 +110,24 @@ def draw_states(
                     states[r, plan.axis_variable[a]] = place // plan.axis_stride[a]
                     place %= plan.axis_stride[a]
             else:
-                place = plan.table_at[c]
+                place = 0
                 for a in range(first, last):
                     place += plan.axis_stride[a] * states[r, plan.axis_variable[a]]
-                own, rest = plan.own[c], plan.rest[c]
+                own = plan.own[c]
                 total = 0.0
                 for v in range(own):
-                    total += tables[place + v * rest]
+                    total += _entry(plan, c, tables, v, place)
                 scale = _DRAW_SCALE / total if total > 0.0 else 0.0
                 whole = np.uint64(0)
                 for v in range(own):
-                    whole += np.uint64(min(tables[place + v * rest] * scale, _DRAW_SCALE))
+                    whole += np.uint64(min(_entry(plan, c, tables, v, place) * scale, _DRAW_SCALE))
                     whole += np.uint64(1)
                 ticket, used = _ticket(whole, words, used)
                 if used < 0:
                     return -1
                 w = np.uint64(0)
                 for v in range(own):
-                    w = np.uint64(min(tables[place + v * rest] * scale, _DRAW_SCALE))
+                    w = np.uint64(min(_entry(plan, c, tables, v, place) * scale, _DRAW_SCALE))
                     w += np.uint64(1)
                     if ticket < w:
                         states[r, plan.variable[c]] = v

@@ -120,6 +120,8 @@ class Envelope:
             for b in range(len(blocks))
         )
 
+        self._region: Region | None = None
+
     @property
     def n_points(self) -> int:
         """Number of points whose labels do not cancel."""
@@ -146,6 +148,10 @@ class Envelope:
 
         The block sums are then ready for :meth:`take_laws` and for draws.
         """
+        if region is not self._region:
+            for block, first, last in zip(self.sums, self.starts, self.starts[1:], strict=False):
+                block.restrict(region.low[first:last], region.high[first:last])
+            self._region = region
         least = boltzmann(bound.costs, self.beta, region.low, region.high, self.weights, self.logs)
         total = 0.0
         for block in self.sums:

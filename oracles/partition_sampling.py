@@ -23,7 +23,7 @@ from oracles.cell_draws import Candidate, CellDraws
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
 from oracles.entropy import EntropySource, RandomBits
 from oracles.envelope import Envelope
-from oracles.envelope_numbers import rounding_slack, work_estimates
+from oracles.envelope_numbers import draw_work, rounding_slack, step_work, visit_work
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.log_weights import LogWeights, check_summable, checked_weights
 from oracles.loss_levels import checked_beta
@@ -34,6 +34,8 @@ from oracles.tightening import Tightener
 
 _FIRST_BATCH = 16
 _REFINEMENT = 2.0
+_IDLE_REFINEMENT = 20.0
+_HOPE = 0.01
 _GOOD = 0.5
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
@@ -109,7 +111,7 @@ class PartitionSampler:
         self._whole = self._envelope.whole()
         self._cells = CellMasses()
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
-        self._step_work, self._visit_work, self._draw_work = work_estimates(self._envelope)
+        self._draw_work = draw_work(self._envelope)
         self._refined = self._drawn = self._recent = 0.0
         self._queue: list[tuple[float, int, Cell]] = []
         self._good: list[Cell] = []
@@ -193,7 +195,7 @@ class PartitionSampler:
         )
         self._cells.add(root)
         self._enqueue(root)
-        self._refined = self._tightener.steps_done * self._step_work
+        self._refined = self._tightener.work_done
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.
@@ -239,7 +241,7 @@ class PartitionSampler:
             drawn = count  # an empty cell has no pieces
         cell.trials += drawn
         self._trials += drawn
-        self._drawn += drawn * self._draw_work + self._visit_work
+        self._drawn += drawn * self._draw_work + visit_work(self._envelope)
         return found
 
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
@@ -252,7 +254,9 @@ class PartitionSampler:
         """
         if self._recent > _GOOD:
             return
-        while self._queue and self._refined < _REFINEMENT * self._drawn:
+        # As long as no draw had a chance worth the name, draws are not what is missing.
+        ratio = _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
+        while self._queue and self._refined < ratio * self._drawn:
             _, _, cell = heapq.heappop(self._queue)
             if cell.mixtures is None or cell.mass == 0:
                 continue
@@ -278,11 +282,11 @@ class PartitionSampler:
         cell.tightened = True
         assert cell.mixtures is not None
         n_steps = max(10, 40 // cell.depth)
-        before = self._tightener.steps_done
+        before = self._tightener.work_done
         found = self._tightener.run(
             cell.mixtures, cell.region(self._whole), step=cell.step, n_steps=n_steps
         )
-        self._refined += (self._tightener.steps_done - before) * self._step_work
+        self._refined += self._tightener.work_done - before
         if found.log_sum == -math.inf:
             self._cells.shrink(cell, 0)  # no hypothesis meets the conditions
             return
@@ -298,7 +302,7 @@ class PartitionSampler:
         region = cell.region(self._whole)
         self._envelope.log_sum(cell.bound, region)
         self._envelope.take_laws()
-        self._refined += 2 * self._step_work
+        self._refined += 2 * step_work(self._envelope)
         shares = self._tightener.shares(cell.mixtures, region)
         row = best_split(self._envelope.shortfalls(shares), region)
         if row is None:  # every score is settled, the bound is the loss

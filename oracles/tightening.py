@@ -9,6 +9,7 @@ import numpy as np
 
 from oracles.block_kernels import FloatArray
 from oracles.envelope import Bound, Envelope, Mixtures, Region
+from oracles.envelope_numbers import step_work
 
 _STALE = 0.03
 
@@ -47,6 +48,7 @@ class Tightener:
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
         self.steps_done = 0
+        self.work_done = 0.0
         self._logs = np.zeros(envelope.shape)
         self._shares = np.zeros(envelope.shape)
         self._best_logs = np.zeros(envelope.shape)
@@ -70,6 +72,7 @@ class Tightener:
             self.steps_done += 1
             bound = envelope.bound(logs, region, self._shares)
             log_sum = envelope.log_sum(bound, region)
+            self.work_done += step_work(envelope)
             if best is None or log_sum < value:
                 stale = stale + 1 if i and value - log_sum < _STALE else 0
                 best, value = bound, log_sum
