@@ -49,7 +49,7 @@ def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def half_sizes(plan: Plan, c: int) -> tuple[int, int, int]:
-    """Return the entries of a halved clique's first table, of its other axes, and of the shared."""
+    """Return the sizes of a halved clique: first table, other axes, axes shared."""
     first = plan.extensions[c]
     cut = plan.half[c]
     low = plan.length[first + cut + 1]

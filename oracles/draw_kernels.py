@@ -56,18 +56,6 @@ def fill_ladder(plan: Plan, messages: FloatArray, ladder: NDArray[np.uint64]) ->
         ladder[i] = whole
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _entry(plan, c, tables, v, place):  # type: ignore[no-untyped-def]
-    """Return a table entry of a clique, whether it is kept as two tables or one."""
-    if plan.half[c] < 0:
-        return tables[plan.table_at[c] + v * plan.rest[c] + place]
-    low, high, shared = half_sizes(plan, c)
-    i, h = place % low, place // low
-    second = plan.table_at[c] + plan.own[c] * low
-    first = tables[plan.table_at[c] + v * low + i]
-    return first * tables[second + (v * high + h) * shared + i % shared]
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_states(
     plan: Plan,
@@ -114,20 +102,34 @@ def draw_states(
                 for a in range(first, last):
                     place += plan.axis_stride[a] * states[r, plan.axis_variable[a]]
                 own = plan.own[c]
+                at, hop = plan.table_at[c] + place, plan.rest[c]
+                other, skip = 0, 0
+                halved = plan.half[c] >= 0
+                if halved:  # entries are products of one of either table
+                    low, high, shared = half_sizes(plan, c)
+                    i = place % low
+                    at, hop = plan.table_at[c] + i, low
+                    other = plan.table_at[c] + own * low + place // low * shared + i % shared
+                    skip = high * shared
                 total = 0.0
                 for v in range(own):
-                    total += _entry(plan, c, tables, v, place)
+                    z = tables[at + v * hop]
+                    total += z * tables[other + v * skip] if halved else z
                 scale = _DRAW_SCALE / total if total > 0.0 else 0.0
                 whole = np.uint64(0)
                 for v in range(own):
-                    whole += np.uint64(min(_entry(plan, c, tables, v, place) * scale, _DRAW_SCALE))
+                    z = tables[at + v * hop]
+                    z = z * tables[other + v * skip] if halved else z
+                    whole += np.uint64(min(z * scale, _DRAW_SCALE))
                     whole += np.uint64(1)
                 ticket, used = _ticket(whole, words, used)
                 if used < 0:
                     return -1
                 w = np.uint64(0)
                 for v in range(own):
-                    w = np.uint64(min(_entry(plan, c, tables, v, place) * scale, _DRAW_SCALE))
+                    z = tables[at + v * hop]
+                    z = z * tables[other + v * skip] if halved else z
+                    w = np.uint64(min(z * scale, _DRAW_SCALE))
                     w += np.uint64(1)
                     if ticket < w:
                         states[r, plan.variable[c]] = v

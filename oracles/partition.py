@@ -196,14 +196,14 @@ def best_split(lost: NDArray[np.float64], region: Region) -> int | None:
 def split_cell(
     cell: Cell, row: int, region: Region, law: NDArray[np.float64], slack: float
 ) -> list[Cell]:
-    """Return one child per value of a row, none left out however light.
+    """Return two children, the values of a row up to where half of the mass lies and the rest.
 
     Parameters
     ----------
     cell : Cell
         The parent, whose bound the children inherit.
     row : int
-        The row to fix.
+        The row to split on, not fixed yet.
     region : Region
         The parent's region.
     law : ndarray of shape (w,), float64
@@ -211,15 +211,17 @@ def split_cell(
     slack : float
         Added to the log of every child's mass, to outweigh rounding.
     """
-    total = float(law.sum())
+    first, last = int(region.low[row]), int(region.high[row])
+    reached = np.cumsum(law[first : last + 1])
+    cut = first + int(np.argmin(np.abs(reached[:-1] - reached[-1] / 2)))
     children = []
-    for value in range(int(region.low[row]), int(region.high[row]) + 1):
-        share = float(law[value]) / total
+    for low, high in ((first, cut), (cut + 1, last)):
+        share = float(law[low : high + 1].sum()) / float(law.sum())
         log_mass = cell.log_mass + math.log(share) + slack if share > 0 else -math.inf
         log_mass = max(log_mass, LEAST_LOG_MASS)
         child = Cell(
             parent=cell,
-            condition=(row, value, value),
+            condition=(row, low, high),
             depth=cell.depth + 1,
             mass=integer_mass(log_mass),
             log_mass=log_mass,

@@ -34,7 +34,7 @@ from oracles.tightening import Tightener
 
 _FIRST_BATCH = 16
 _REFINEMENT = 2.0
-_IDLE_REFINEMENT = 20.0
+_IDLE_REFINEMENT = 5.0
 _HOPE = 0.01
 _GOOD = 0.5
 _LARGEST_GRID_BITS = 300

@@ -201,11 +201,11 @@ def fill_restricted(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _stride_in(plan, strides, clique, variable):  # type: ignore[no-untyped-def]
+def _stride_in(plan: Plan, strides: IntArray, clique: int, variable: int) -> int:
     """Return the stride of a variable in a clique's message, 0 if it is not there."""
     for a in range(plan.axes[clique], plan.axes[clique + 1]):
         if plan.axis_variable[a] == variable:
-            return strides[a]
+            return int(strides[a])
     return 0
 
 

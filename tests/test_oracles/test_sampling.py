@@ -282,10 +282,9 @@ class AbandonsWorseBounds(Shallow):
 
 
 def drops_tiny_children(cell, row, region, law, slack):  # type: ignore[no-untyped-def]
-    """Mistake: leaves out children of small mass."""
+    """Mistake: leaves out the lighter child."""
     children = split_cell(cell, row, region, law, slack)
-    total = sum(child.mass for child in children)
-    return [child for child in children if 5 * child.mass > total]
+    return [max(children, key=lambda child: child.mass)]
 
 
 def truncated_marginals(cell, row, region, law, slack):  # type: ignore[no-untyped-def]

@@ -1,0 +1,94 @@
+"""Sums over parts of a block's weights: against enumeration, and whole tables against halved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import oracles.block_plan as block_plan
+from oracles.column_groups import ColumnGroup, choose_blocks, complete_structure
+from oracles.enumeration import all_losses, grid_assignments
+from oracles.envelope import Envelope, Region
+from oracles.problem import IntArray, WeightGrid, ZeroOneProblem
+
+GROUPS = [
+    ColumnGroup(columns=(1, 2, 3), kind="exclusive"),
+    ColumnGroup(columns=(4, 5), kind="exclusive"),
+    ColumnGroup(columns=(6,)),
+    ColumnGroup(columns=(7,)),
+]
+
+
+def one_hot_problem(seed: int) -> ZeroOneProblem:
+    """Two one-hot attributes, two plain columns and an intercept; 3^8 hypotheses."""
+    rng = np.random.default_rng(seed)
+    parts = [np.ones((20, 1), dtype=int)]
+    parts += [(rng.integers(0, c + 1, 20)[:, None] == np.arange(1, c + 1)) for c in (3, 2)]
+    points = np.hstack([*parts, rng.integers(0, 2, (20, 2))]).astype(int)
+    return ZeroOneProblem(
+        points=points,
+        positives=rng.integers(0, 6, 20),
+        negatives=rng.integers(0, 6, 20),
+        grid=WeightGrid.box(8, 1),
+    )
+
+
+def envelope_of(problem: ZeroOneProblem) -> Envelope:
+    groups = complete_structure(GROUPS, problem.n_features)
+    return Envelope(problem, 0.3, choose_blocks(groups, problem.grid, 2))
+
+
+def some_region(envelope: Envelope, indices: IntArray, rng: np.random.Generator) -> Region:
+    """A region with a few conditions, mostly around one of the hypotheses."""
+    whole = envelope.whole()
+    low, high = whole.low.copy(), whole.high.copy()
+    for row in rng.integers(0, len(low), int(rng.integers(1, 5))):
+        place = int(rng.choice(indices[:, row]))
+        low[row], high[row] = max(low[row], place - 1), min(high[row], place)
+    return Region(low=low, high=np.maximum(low, high))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_and_laws_of_regions_match_enumeration(
+    seed: int, cut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if cut:  # every table that can be kept as two is
+        monkeypatch.setattr(block_plan, "_LEAST_CUT", 2)
+        monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
+    problem, rng = one_hot_problem(seed), np.random.default_rng(seed)
+    envelope, losses = envelope_of(problem), all_losses(problem)
+    indices = np.array(
+        [
+            envelope.score_indices([weights[columns] for columns in envelope.columns])
+            for weights in grid_assignments(problem.grid.values)
+        ]
+    )
+    rows = np.arange(indices.shape[1])
+    for _ in range(6):
+        region = some_region(envelope, indices, rng)
+        bound = envelope.bound(np.zeros(envelope.shape), region, np.zeros(envelope.shape))
+        log_sum = envelope.log_sum(bound, region)
+        inside = ((indices >= region.low) & (indices <= region.high)).all(axis=1)
+        certified = bound.constant + bound.costs[rows, indices[inside]].sum(axis=1)
+        assert (certified <= losses[inside] + 1e-9).all()
+        if not inside.any():
+            assert log_sum == -math.inf
+            continue
+        expected = float(np.logaddexp.reduce(-envelope.beta * certified))
+        assert log_sum == pytest.approx(expected, abs=1e-9)
+        envelope.take_laws()
+        law = np.zeros_like(envelope.law)
+        chances = np.exp(-envelope.beta * certified - log_sum)
+        for found, chance in zip(indices[inside], chances, strict=True):
+            law[rows, found] += chance
+        np.testing.assert_allclose(envelope.law, law, atol=1e-10)
+
+
+def test_the_cut_tables_above_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_plan, "_LEAST_CUT", 2)
+    monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
+    cuts = [block.plan.half for s in range(6) for block in envelope_of(one_hot_problem(s)).sums]
+    assert (np.concatenate(cuts) >= 0).any()
