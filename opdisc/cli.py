@@ -40,7 +40,7 @@ _PREDICTION = "prediction"
 _WEIGHT_BOUND = click.option(
     "--weight-bound",
     type=WeightBound(),
-    default=1,
+    default="auto",
     show_default=True,
     help="Largest points, or auto: as large as costs little in predicted errors.",
 )

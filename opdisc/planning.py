@@ -56,7 +56,7 @@ def plan_fit(
     epsilon: float,
     n_rows: int | None,
     delta: float = 0.0,
-    weight_bound: int | Literal["auto"] = 1,
+    weight_bound: int | Literal["auto"] = "auto",
     relation: str = "replace_one",
     norm_budget: int | None = None,
     max_nonzero: int | None = None,

@@ -44,9 +44,9 @@ class PrivateScorecardClassifier(ScorecardPredictor):
     schema : Schema, mapping, path, name of a shipped schema, or None
         Public facts about the table. None declares every column numeric on the range [0, 1] with
         one threshold in the middle; values outside are clipped.
-    weight_bound : int or "auto", default 1
-        Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" takes larger points
-        where the number of rows is public and they cost little (docs/utility.md).
+    weight_bound : int or "auto", default "auto"
+        Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
+        to 5, where the number of rows is public and larger points cost little (docs/utility.md).
     mechanism : str, default "auto"
         "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
         "rspm". "auto" takes the one with the smallest predicted error among those that end soon;
@@ -129,7 +129,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         epsilon: float = 1.0,
         delta: float = 0.0,
         schema: SchemaLike | None = None,
-        weight_bound: int | Literal["auto"] = 1,
+        weight_bound: int | Literal["auto"] = "auto",
         mechanism: str = "auto",
         relation: str = "replace_one",
         oracle: str | Oracle = "auto",

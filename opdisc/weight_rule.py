@@ -11,7 +11,7 @@ from opdisc.mechanisms.choice import BeyondReach
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.reach import draw_is_short
-from opdisc.mechanisms.selection import ExponentialMechanism
+from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.privacy import PrivacyParams, PublicInputs
 from opdisc.utility import predict_error
 from oracles import UnsupportedProblem, WeightGrid
@@ -79,7 +79,7 @@ def settle_fit(
     **Guarantee.** A function of public facts. **Rule.** The largest of ``-1..1`` to ``-5..5``
     whose predicted mean error exceeds that of ``-1..1`` by at most ``AFFORDABLE_GROWTH`` of the
     rows (docs/utility.md gives the measurements behind it). Where the number of rows is not
-    public, ``-1..1``.
+    public, or an oracle has to search, ``-1..1``.
     """
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
@@ -89,6 +89,8 @@ def settle_fit(
         return least.explained(
             "weights -1..1, because larger ones need a public number of rows to be judged by"
         )
+    if not isinstance(least.mechanism, PermuteAndFlipMechanism | ExponentialMechanism):
+        return least.explained("weights -1..1, because larger ones make the exact search harder")
     chosen, grown = least, 0.0
     base = mean_error(least.mechanism, least.public)
     for candidate in range(2, LARGEST_AUTOMATIC_BOUND + 1):
