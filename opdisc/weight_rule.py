@@ -10,7 +10,7 @@ from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.choice import BeyondReach
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
-from opdisc.mechanisms.reach import draw_is_short
+from opdisc.mechanisms.reach import can_flip_lazily, can_list, draw_is_short
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.privacy import PrivacyParams, PublicInputs
 from opdisc.utility import predict_error
@@ -20,6 +20,8 @@ from oracles.sparse_levels import is_sparse
 LARGEST_AUTOMATIC_BOUND = 5
 AFFORDABLE_GROWTH = 0.02
 """Share of the rows by which larger points may raise the predicted mean error over -1..1."""
+
+_DRAWN = (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism, ExponentialMechanism)
 
 Builder = Callable[[PublicInputs], tuple[Mechanism, str]]
 
@@ -79,17 +81,18 @@ def settle_fit(
     **Guarantee.** A function of public facts. **Rule.** The largest of ``-1..1`` to ``-5..5``
     whose predicted mean error exceeds that of ``-1..1`` by at most ``AFFORDABLE_GROWTH`` of the
     rows (docs/utility.md gives the measurements behind it). Where the number of rows is not
-    public, or an oracle has to search, ``-1..1``.
+    public, or an oracle has to search, ``-1..1``; larger ones only where all combinations are
+    listed, or few enough for permute-and-flip by lazy noise.
     """
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
         return least
     rows = least.public.n_rows
-    if rows is None:
+    if not rows:
         return least.explained(
             "weights -1..1, because larger ones need a public number of rows to be judged by"
         )
-    if not isinstance(least.mechanism, PermuteAndFlipMechanism | ExponentialMechanism):
+    if not isinstance(least.mechanism, _DRAWN):
         return least.explained("weights -1..1, because larger ones make the exact search harder")
     chosen, grown = least, 0.0
     base = mean_error(least.mechanism, least.public)
@@ -99,7 +102,7 @@ def settle_fit(
             growth = mean_error(larger.mechanism, larger.public) - base
         except (CalibrationError, UnsupportedProblem):
             continue
-        if growth <= AFFORDABLE_GROWTH * rows and is_short(larger):
+        if growth <= AFFORDABLE_GROWTH * rows and _is_surely_short(larger):
             chosen, grown = larger, growth
     largest = LARGEST_AUTOMATIC_BOUND
     return chosen.explained(
@@ -107,6 +110,13 @@ def settle_fit(
         f"raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} of the "
         f"rows (by {grown / rows:.1%})"
     )
+
+
+def _is_surely_short(settled: SettledFit) -> bool:
+    """Return whether the time hardly depends on the rows: nobody asked for larger points."""
+    grid = settled.public.grid
+    lazily = isinstance(settled.mechanism, LazyPermuteAndFlipMechanism) and can_flip_lazily(grid)
+    return isinstance(settled.mechanism, _DRAWN) and (can_list(grid) or lazily)
 
 
 def is_short(settled: SettledFit) -> bool:

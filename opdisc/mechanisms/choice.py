@@ -19,7 +19,13 @@ from opdisc.mechanisms.objective_perturbation import (
     SphereNoise,
     one_hot_mechanism,
 )
-from opdisc.mechanisms.reach import SAMPLING_LIMITS, can_list, can_sample, draw_is_short
+from opdisc.mechanisms.reach import (
+    SAMPLING_LIMITS,
+    can_flip_lazily,
+    can_list,
+    can_sample,
+    draw_is_short,
+)
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy import PublicInputs
@@ -189,6 +195,13 @@ def choose_mechanism(
             "block_one_hot",
             f"the grid's {size} weight combinations are too many to list, and an oracle was "
             "named, which the exponential mechanism would not ask",
+        )
+    if can_flip_lazily(grid) and measure.is_uniform:
+        return (
+            "permute_and_flip",
+            f"the grid's {size} weight combinations are few enough for a search that draws the "
+            "noise where it goes, and one block errs least"
+            + _predicted(LazyPermuteAndFlipMechanism(), public),
         )
     if can_list(grid):
         return (

@@ -13,7 +13,7 @@ from opdisc.planning import plan_fit
 
 
 def test_the_automatic_choice_comes_first_and_every_mechanism_is_answered():
-    planned = plan_fit("adult-small", epsilon=0.1, n_rows=15_682)
+    planned = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, weight_bound=1)
     assert planned[0].mechanism == "permute_and_flip" and planned[0].automatic
     assert {item.mechanism for item in planned} == set(MECHANISMS) - {"auto"}
     assert all(item.prediction is not None for item in planned)

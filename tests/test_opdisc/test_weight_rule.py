@@ -90,10 +90,24 @@ def test_without_a_public_number_of_rows_points_stay_small():
     assert fit.bound == 1 and "public number of rows" in fit.reason
 
 
-@pytest.mark.parametrize("name", ["one_hot", "opdisc", "rspm", "permute_and_flip"])
-def test_the_rule_applies_to_a_named_mechanism_too(name):
+@pytest.mark.parametrize("name", ["exponential", "permute_and_flip"])
+def test_the_rule_applies_to_a_named_draw_too(name):
     assert settled(4, 0.01, 100, name=name).bound == 1
     assert settled(4, 10.0, 1_000_000, name=name).bound == 5
+
+
+@pytest.mark.parametrize("name", ["one_hot", "opdisc", "rspm", "block_one_hot"])
+def test_where_an_oracle_searches_points_stay_small(name):
+    fit = settled(4, 10.0, 1_000_000, name=name)
+    assert fit.bound == 1 and "make the exact search harder" in fit.reason
+
+
+def test_larger_points_only_where_the_time_hardly_depends_on_the_rows():
+    assert settled(8, 10.0, 1_000_000).bound == 5  # 11^8: by lazy noise
+    assert settled(8, 10.0, 1_000_000).mechanism.name == "permute_and_flip"
+    assert settled(8, 10.0, 1_000_000, name="exponential").bound == 3  # 7^8 can be listed
+    assert settled(11, 10.0, 1_000_000).bound == 2  # 7^11 is too many
+    assert settled(14, 10.0, 1_000_000).bound == 1
 
 
 # --- the frontier --------------------------------------------------------------------------------
