@@ -256,8 +256,16 @@ def lowered_bound(
     gap : float
         The absolute gap it was allowed, in rows: nodes this close to an incumbent may have been
         dropped, whatever the bound says.
+
+    Notes
+    -----
+    Solvers see that objectives are whole steps and round their bounds up to one. A bound that is a
+    little too high in floating point then becomes a whole step too high, so an open search's
+    bound gives up a step.
     """
     if math.isnan(bound) or bound == math.inf:
         return -math.inf
-    steps = bound * problem.steps_per_row
-    return min(steps, objective - gap * problem.steps_per_row)
+    steps, closed = bound * problem.steps_per_row, objective - gap * problem.steps_per_row
+    if problem.is_exact and steps < closed:
+        return steps - 1
+    return min(steps, closed)
