@@ -252,7 +252,9 @@ def test_the_command_line_fits_and_plans_with_a_measure(folder, capsys):
     receipt = json.loads(out)["receipt"]
     assert (status, err, receipt["mechanism"]) == (0, "", "exponential")
     assert "exp(-2)" in receipt["noise_law"]
-    status, out, _ = run(capsys, "plan", "--base-measure", "sparse:2", "--json")
+    status, out, _ = run(
+        capsys, "plan", "--base-measure", "sparse:2", "--weight-bound", "1", "--json"
+    )
     plan = json.loads(out)
     # ln(1 / mu) of a scorecard without a 0: 3 coordinates, beta = 1.
     worst = 3 * (2 + math.log(1 + 2 * math.exp(-2)))

@@ -65,7 +65,7 @@ def test_other_signs_are_refused(sign):
 def test_every_mechanism_stays_within_the_constraints(mechanism, limit):
     rows, labels = table()
     model = PrivateScorecardClassifier(
-        epsilon=3.0, schema=schema(), mechanism=mechanism, **limit
+        epsilon=3.0, schema=schema(), weight_bound=1, mechanism=mechanism, **limit
     ).fit(rows, labels)
     weights = model.scorecard_.hypothesis
     assert all(w in allowed for w, allowed in zip(weights, model.receipt_.weights, strict=True))
