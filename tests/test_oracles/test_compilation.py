@@ -85,6 +85,6 @@ def test_a_first_solve_compiles_says_so_and_leaves_no_process(tmp_path, helper):
         )
         for _ in range(2)
     ]
-    assert [run.stdout.split("\n") for run in runs] == [["1.0", "no child", ""]] * 2
+    assert [run.stdout.split("\n") for run in runs] == [["1", "no child", ""]] * 2
     assert "compiling the search, once per machine" in runs[0].stderr
     assert len(list(tmp_path.rglob("*.bound_node-*.nbc"))) == 1
