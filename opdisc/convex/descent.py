@@ -93,8 +93,8 @@ def gradient_descent(
     -----
     **Guarantee.** As on the receipt; both relations. W17 leaves its constant open.
     """
-    public.require_smooth("DP-GD")
     check_ridge(ridge)
+    public.require_curvature("DP-GD", ridge)
     if iterate not in ("last", "random"):
         raise CalibrationError(f"iterate must be last or random, got {iterate!r}.")
     plan = plan_full_gradients(public, steps, "dp-gd", ridge=ridge)
@@ -142,7 +142,7 @@ def accelerated_mirror_descent(
     **Guarantee.** One noisy gradient a step; as on the receipt, both relations.
     """
     public.require_convex("DP-AccMD")
-    public.require_smooth("DP-AccMD")
+    public.require_curvature("DP-AccMD")
     mirror = mirror_map(public.require_domain("DP-AccMD"), geometry)
     plan = plan_full_gradients(public, steps, "dp-accmd")
     n, smoothness = public.step_rows, mirror.smoothness(public.constants)

@@ -158,6 +158,15 @@ class ConvexPublic:
                 "one such as 'huberised hinge'."
             )
 
+    def require_curvature(self, what: str, ridge: float = 0.0) -> None:
+        """Refuse a loss without curvature where steps are ``1 / (beta + ridge)``."""
+        self.require_smooth(what)
+        if not self.loss.curvature_bound() + ridge > 0:
+            raise CalibrationError(
+                f"{what} steps by 1 / smoothness, the {self.loss.name} loss has none; "
+                "use noisy SGD."
+            )
+
     def require_one_row(self, what: str) -> None:
         """Refuse more than one row per privacy unit where that has no proof."""
         if self.rows_per_unit != 1:

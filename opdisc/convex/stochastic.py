@@ -291,7 +291,8 @@ def _steps(
             return lambda t: 1 / (ridge * t)
         return lambda t: domain.diameter_l2 / (spread * math.sqrt(t))
     # A smooth loss: only the spread around the mean gradient shortens steps of 1/smoothness.
-    longest = 1 / (constants.smoothness_l2 + ridge)
+    curvature = constants.smoothness_l2 + ridge
+    longest = 1 / curvature if curvature > 0 else math.inf
     if ridge > 0:
         return lambda t: 2 / (2 / longest + ridge * (t - 1))
     spread = math.sqrt(constants.lipschitz_l2**2 * (1 - rate) / size + private)

@@ -64,7 +64,7 @@ class SVRGPlan:
 
 def plan_svrg(public: ConvexPublic, epochs: SVRGPlan, *, ridge: float = 0.0) -> NoisePlan:
     """Calibrate DP-SVRG and DP-SVRG++; arguments as in :func:`svrg`."""
-    public.require_smooth("DP-SVRG")
+    public.require_curvature("DP-SVRG")
     public.require_one_row("sampling of rows")
     rate = epochs.batches.rate(public)
     # An inner step sums differences of two gradients: twice the sensitivity of one.
@@ -193,7 +193,7 @@ def plan_epochs(
     most 10 epochs. The rate q gives the least ``(E + q^2 T) (1 + 4 / (q^2 T_last))``: the
     noise of E anchors and T inner steps, T_last of them in the last epoch.
     """
-    public.require_smooth("DP-SVRG")
+    public.require_curvature("DP-SVRG")
     domain = public.require_domain("DP-SVRG")
     beta, noise = public.constants.smoothness_l2, gradient_error(public)
     if ridge > 0:

@@ -371,7 +371,10 @@ def test_monte_carlo_audit_of_noisy_sgd():
         tables = [Rows(X=np.ones((n, 1)) * y[:, None], y=y) for y in labels]
         return [
             np.array(
-                [noisy_sgd(table, public, plan, entropy=entropy).theta[0] for _ in range(draws)]
+                [
+                    noisy_sgd(table, public, plan, ridge=0.1, entropy=entropy).theta[0]
+                    for _ in range(draws)
+                ]
             )
             for table in tables
         ]
@@ -388,6 +391,13 @@ def test_monte_carlo_audit_of_noisy_sgd():
 
     assert worst(samples(1.0)) <= 1.0
     assert worst(samples(8.0)) > 1.0
+
+
+def test_noisy_sgd_takes_a_loss_without_curvature():
+    public, y = facts(loss=ScoreLoss()), np.array([1.0, -1.0] * 200)
+    rows = Rows(X=y[:, None] * np.array([[0.5, -0.5, 0.0]]), y=y)
+    release = noisy_sgd(rows, public, BatchPlan(batch=40, steps=50), entropy=SeededEntropy(7))
+    assert np.linalg.norm(release.theta) <= BALL.radius + 1e-6
 
 
 # --- draws ---------------------------------------------------------------------------------------
