@@ -1,4 +1,4 @@
-"""Compiled loops over a block's cliques: sums, marginals and draws.
+"""Compiled loops over a block's cliques: the sum.
 
 All tables hold non-negative doubles. Contexts' factors are at most 1, so an entry that underflows
 stands for configurations of relative weight below ``2**-1022``.
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.block_plan import Plan
+from oracles.bundle_kernels import multiply_bundle, scale_halves
 from oracles.compilation import njit
 
 FloatArray = NDArray[np.float64]
 
 # Sums may be reordered, but infinities and NaNs keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_TINY = 1e-300
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
@@ -60,10 +60,8 @@ def half_sizes(plan: Plan, c: int) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
-def _sum_halves(
-    plan: Plan, c: int, tables: FloatArray, factors: FloatArray, out: FloatArray
-) -> None:
-    """Fill a clique's two tables per state, and the sum over the states of their products."""
+def _fill_halves(plan: Plan, c: int, tables: FloatArray, factors: FloatArray) -> None:
+    """Fill a clique's two tables per state."""
     first, middle, last = plan.extensions[c], plan.half[c] + 1, plan.extensions[c + 1]
     middle += first
     low, high, shared = half_sizes(plan, c)
@@ -84,6 +82,14 @@ def _sum_halves(
             f = plan.factor_at[e] + v * plan.dim[e] * p
             for u in range(plan.dim[e] - 1, -1, -1):
                 _extend(tables, base, base + u * n, n, factors, f + u * p, p)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
+def _sum_halves(plan: Plan, c: int, tables: FloatArray, out: FloatArray) -> None:
+    """Sum the products of a clique's two tables over the states."""
+    low, high, shared = half_sizes(plan, c)
+    own = plan.own[c]
+    second = plan.table_at[c] + own * low
     for h in range(high):
         row = out[h * low : (h + 1) * low]
         row[:] = 0.0
@@ -108,86 +114,6 @@ def _sum_halves(
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
-def _take_halves(
-    plan: Plan,
-    c: int,
-    tables: FloatArray,
-    down: FloatArray,
-    factors: FloatArray,
-    beliefs: FloatArray,
-) -> None:
-    """Fill the factors' marginals of a halved clique."""
-    first, middle, last = plan.extensions[c], plan.half[c] + 1, plan.extensions[c + 1]
-    middle += first
-    low, high, shared = half_sizes(plan, c)
-    own = plan.own[c]
-    second = plan.table_at[c] + own * low
-    behind = own * low
-    beliefs[: own * (low + high * shared)] = 0.0
-    for h in range(high):
-        row = down[h * low : (h + 1) * low]
-        for v in range(own):
-            one = tables[plan.table_at[c] + v * low : plan.table_at[c] + (v + 1) * low]
-            left = beliefs[v * low : (v + 1) * low]
-            at = (v * high + h) * shared
-            if shared == 1:
-                z = tables[second + at]
-                s = 0.0
-                for i in range(low):
-                    left[i] += row[i] * z
-                    s += row[i] * one[i]
-                beliefs[behind + at] = s * z
-            else:
-                two = tables[second + at : second + at + shared]
-                into = beliefs[behind + at : behind + at + shared]
-                for b in range(0, low, shared):
-                    part, more = row[b : b + shared], one[b : b + shared]
-                    sums = left[b : b + shared]
-                    for i in range(shared):
-                        sums[i] += part[i] * two[i]
-                        into[i] += part[i] * more[i]
-                for i in range(shared):
-                    into[i] *= two[i]
-    for v in range(own):
-        one = tables[plan.table_at[c] + v * low : plan.table_at[c] + (v + 1) * low]
-        left = beliefs[v * low : (v + 1) * low]
-        for i in range(low):
-            left[i] *= one[i]
-        right = beliefs[behind + v * high * shared : behind + (v + 1) * high * shared]
-        for e in range(last - 1, middle - 1, -1):
-            _collapse(plan, e, v, plan.length[e] // low * shared, right, factors)
-        for e in range(middle - 1, first - 1, -1):
-            _collapse(plan, e, v, plan.length[e], left, factors)
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
-def _collapse(plan, e, v, n, belief, factors):  # type: ignore[no-untyped-def]
-    """Sum a belief over all but one axis into the factor's place, then over that axis."""
-    p, dim = plan.prefix[e], plan.dim[e]
-    f = plan.factor_at[e] + v * dim * p
-    if plan.terms[e + 1] > plan.terms[e]:
-        for u in range(dim):
-            part = belief[u * n : (u + 1) * n]
-            if p == 1:
-                s = 0.0
-                for i in range(n):
-                    s += part[i]
-                factors[f + u] = s
-            else:
-                share = factors[f + u * p : f + (u + 1) * p]
-                share[:] = 0.0
-                for b in range(0, n, p):
-                    run = part[b : b + p]
-                    for i in range(p):
-                        share[i] += run[i]
-    head = belief[:n]
-    for u in range(1, dim):
-        part = belief[u * n : (u + 1) * n]
-        for i in range(n):
-            head[i] += part[i]
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def sum_block(
     weights: FloatArray,
     plan: Plan,
@@ -195,10 +121,12 @@ def sum_block(
     tables: FloatArray,
     messages: FloatArray,
     peaks: FloatArray,
+    scratch: FloatArray,
 ) -> float:
     """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
     log_scale = 0.0
     n_cliques = len(plan.own)
+    row = 0
     for c in range(n_cliques):
         first, last = plan.extensions[c], plan.extensions[c + 1]
         own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
@@ -214,7 +142,16 @@ def sum_block(
         out = messages[plan.message_at[c] : plan.message_at[c] + rest]
         halved = plan.half[c] >= 0
         if halved:
-            _sum_halves(plan, c, tables, factors, out)
+            _fill_halves(plan, c, tables, factors)
+            low, high, _ = half_sizes(plan, c)
+            if plan.bundled[c]:
+                row = low
+                mean = scale_halves(tables, at, own, low, high)
+                if not mean > 0.0:
+                    return -np.inf
+                log_scale += np.log(mean)
+                continue
+            _sum_halves(plan, c, tables, out)
         for v in range(0 if halved else own):
             base = at + v * rest
             tables[base] = 1.0
@@ -224,7 +161,10 @@ def sum_block(
                 for u in range(plan.dim[e] - 1, -1, -1):
                     _extend(tables, base, base + u * n, n, factors, f + u * p, p)
         for k in range(plan.incoming[c], plan.incoming[c + 1]):
-            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
+            child = plan.incoming_clique[k]
+            m, g = plan.incoming_map_at[k], plan.message_at[child]
+            if plan.bundled[child]:
+                continue
             if m < 0:
                 message = messages[g : g + rest]
                 for v in range(own):
@@ -232,8 +172,11 @@ def sum_block(
                     for i in range(rest):
                         part[i] *= message[i]
             else:
+                places, message = plan.incoming_maps[m : m + own * rest], messages[g:]
                 for i in range(own * rest):
-                    tables[at + i] *= messages[g + plan.incoming_maps[m + i]]
+                    tables[at + i] *= message[places[i]]
+        if c == n_cliques - 1 and row > 0:
+            multiply_bundle(plan, row, tables, scratch)
         if not halved:
             out[:] = tables[at : at + rest]
         for v in range(1, 1 if halved else own):
@@ -258,68 +201,3 @@ def sum_block(
         peaks[c] = peak
         log_scale += np.log(peak)
     return log_scale
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
-def block_marginals(
-    law: FloatArray,
-    plan: Plan,
-    factors: FloatArray,
-    tables: FloatArray,
-    messages: FloatArray,
-    peaks: FloatArray,
-    downward: FloatArray,
-    beliefs: FloatArray,
-) -> None:
-    """Fill ``law`` with the probability of every context's score, after :func:`sum_block`.
-
-    ``factors`` is overwritten; rows of ``law`` sum to 1 up to rounding.
-    """
-    law[:] = 0.0
-    downward[:] = 0.0
-    n_cliques = len(plan.own)
-    total = 0.0
-    root = plan.message_at[n_cliques - 1]
-    for i in range(plan.rest[n_cliques - 1]):
-        total += messages[root + i]
-    for c in range(n_cliques - 1, -1, -1):
-        own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]
-        down = downward[plan.message_at[c] : plan.message_at[c] + rest]
-        up = messages[plan.message_at[c] : plan.message_at[c] + rest]
-        if c == n_cliques - 1:
-            down[:] = 1.0 / total
-        else:
-            inverse = 1.0 / peaks[c]
-            for i in range(rest):
-                down[i] = down[i] * inverse / (up[i] + _TINY)
-        if plan.half[c] >= 0:
-            _take_halves(plan, c, tables, down, factors, beliefs)
-            own_here = 0
-        else:
-            own_here = own
-        for v in range(own_here):
-            part = tables[at + v * rest : at + (v + 1) * rest]
-            belief = beliefs[v * rest : (v + 1) * rest]
-            for i in range(rest):
-                belief[i] = part[i] * down[i]
-        for k in range(plan.incoming[c], plan.incoming[c + 1]):
-            m, g = plan.incoming_map_at[k], plan.message_at[plan.incoming_clique[k]]
-            if m < 0:
-                child = downward[g : g + rest]
-                for v in range(own):
-                    belief = beliefs[v * rest : (v + 1) * rest]
-                    for i in range(rest):
-                        child[i] += belief[i]
-            else:
-                for i in range(own * rest):
-                    downward[g + plan.incoming_maps[m + i]] += beliefs[i]
-        for v in range(own_here):
-            belief = beliefs[v * rest : (v + 1) * rest]
-            for e in range(plan.extensions[c + 1] - 1, plan.extensions[c] - 1, -1):
-                _collapse(plan, e, v, plan.length[e], belief, factors)
-        for e in range(plan.extensions[c], plan.extensions[c + 1]):
-            f = plan.factor_at[e]
-            for t in range(plan.terms[e], plan.terms[e + 1]):
-                m = plan.term_map_at[t]
-                for i in range(own * plan.dim[e] * plan.prefix[e]):
-                    law[plan.term_maps[m + i]] += factors[f + i]

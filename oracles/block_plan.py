@@ -45,7 +45,8 @@ class Plan(NamedTuple):
     others, offsets of its table and message. The table is built one axis at a time (*extension*):
     ``dim`` states, ``length`` entries so far, a factor that repeats every ``prefix`` entries: the
     product of the first ``prefix_axes`` axes. ``half`` is -1, or the number of axes of the first
-    of two tables whose product, entry by entry, is the clique's table, see :func:`halves`.
+    of two tables whose product, entry by entry, is the clique's table, see :func:`halves`;
+    ``bundled`` is 1 where the message of such a clique is never written, see :func:`bundle`.
     """
 
     own: IntArray
@@ -71,6 +72,7 @@ class Plan(NamedTuple):
     axis_stride: IntArray
     variable: IntArray
     half: IntArray
+    bundled: IntArray
 
 
 def halves(plan: Plan) -> IntArray:
@@ -96,6 +98,43 @@ def halves(plan: Plan) -> IntArray:
             if size < least:
                 least, cuts[c] = size, cut
     return cuts
+
+
+def bundle(plan: Plan) -> IntArray:
+    """Return 1 for every halved clique of a bundle, see :mod:`oracles.bundle_kernels`.
+
+    Its second tables do not depend on the first axes, its message goes to the last clique entry
+    by entry, and all of the bundle are cut at the same axis.
+    """
+    found, last, cut = np.zeros(len(plan.own), dtype=np.int64), len(plan.own) - 1, -1
+    for k in range(int(plan.incoming[last]), int(plan.incoming[last + 1])):
+        c = int(plan.incoming_clique[k])
+        half = int(plan.half[c])
+        if plan.incoming_map_at[k] >= 0 or half < 0 or _shared_size(plan, c, half) > 1:
+            continue
+        if cut in (-1, half):
+            found[c], cut = 1, half
+    return found
+
+
+def bundle_sizes(plan: Plan) -> tuple[int, int]:
+    """Return the length of a bundle's rows, and of all its marginals together; 0 without one."""
+    row = marginals = 0
+    for c in np.flatnonzero(plan.bundled):
+        row = int(plan.length[plan.extensions[c] + plan.half[c] + 1])
+        marginals += int(plan.own[c]) * (row + int(plan.rest[c]) // row)
+    return row, marginals
+
+
+def with_halves(plan: Plan) -> Plan:
+    """Return the plan with its cuts and its bundle."""
+    plan = plan._replace(half=halves(plan))
+    return plan._replace(bundled=bundle(plan))
+
+
+def without_halves(plan: Plan) -> Plan:
+    """Return the plan with whole tables only."""
+    return plan._replace(half=np.full_like(plan.half, -1), bundled=np.zeros_like(plan.bundled))
 
 
 def _shared_size(plan: Plan, c: int, cut: int) -> int:
@@ -227,7 +266,7 @@ class PlanBuilder:
             else:
                 arrays[name] = np.asarray(parts, dtype=np.int64)
         plan = Plan(**arrays)
-        return plan._replace(half=halves(plan))
+        return with_halves(plan)
 
     def _own(self, clique: _Clique) -> int:
         return 1 if clique.own is None else self._sizes[clique.own]

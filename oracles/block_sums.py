@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import (
-    FloatArray,
-    block_marginals,
-    sum_block,
-)
-from oracles.block_plan import PlanBuilder, Term
+from oracles.block_kernels import FloatArray, sum_block
+from oracles.block_plan import PlanBuilder, Term, bundle_sizes, without_halves
 from oracles.block_variables import LevelVariable, Variable, cheapest_variables
+from oracles.bundle_kernels import ROWS
 from oracles.column_groups import ColumnGroup
 from oracles.draw_kernels import add_scores, draw_states, fill_ladder
 from oracles.entropy import RandomBits
 from oracles.log_kernels import sum_block_logs
+from oracles.marginal_kernels import block_marginals
 from oracles.plan_kernels import to_full_states
 from oracles.plan_restriction import PlanRestriction
 from oracles.problem import IntArray
@@ -115,6 +113,8 @@ class BlockSum:
         self._messages = np.zeros(int(self.plan.rest.sum()))
         self._peaks = np.ones(len(self.plan.own))
         self._downward = np.zeros_like(self._messages)
+        self._scratch, self._sides = np.zeros(0), np.zeros(0)
+        self._make_room()
         self._beliefs = np.zeros(int((self.plan.own * self.plan.rest).max()))
         self._ladder = np.zeros(int(self.plan.rest[-1]), dtype=np.uint64)
         self._lowest, self._n_scores = lowest, n_scores
@@ -133,6 +133,14 @@ class BlockSum:
         self._empty = found is None
         self._current = found or self._restriction.full
         self.plan = self._current.plan
+        self._make_room()
+
+    def _make_room(self) -> None:
+        row, marginals = bundle_sizes(self.plan)
+        if ROWS * row > len(self._scratch):
+            self._scratch = np.zeros(ROWS * row)
+        if marginals > len(self._sides):
+            self._sides = np.zeros(marginals)
 
     @property
     def current_entries(self) -> int:
@@ -148,10 +156,10 @@ class BlockSum:
             return -math.inf
         self.plan = self._current.plan
         buffers = (self.plan, self._factors, self._tables, self._messages, self._peaks)
-        total = float(sum_block(self._weights, *buffers))
+        total = float(sum_block(self._weights, *buffers, self._scratch))
         if total < self._least_log:
             # Logarithms fill whole tables, for marginals and draws as well.
-            self.plan = self.plan._replace(half=np.full_like(self.plan.half, -1))
+            self.plan = without_halves(self.plan)
             total = float(sum_block_logs(self._logs, self.plan, *buffers[1:]))
         return total
 
@@ -166,6 +174,8 @@ class BlockSum:
             self._peaks,
             self._downward,
             self._beliefs,
+            self._scratch,
+            self._sides,
         )
 
     def prepare(self) -> None:

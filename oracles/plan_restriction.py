@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_plan import Plan, halves
+from oracles.block_plan import Plan, with_halves
 from oracles.plan_kernels import feasible_states, fill_restricted, restricted_shape
 from oracles.problem import IntArray
 
@@ -140,7 +140,7 @@ class PlanRestriction:
             incoming_maps=incoming_maps,
             axis_stride=strides,
         )
-        restricted = restricted._replace(half=halves(restricted))
+        restricted = with_halves(restricted)
         return RestrictedPlan(
             plan=restricted,
             kept=kept,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracles.block_plan as block_plan
-from oracles.column_groups import ColumnGroup, choose_blocks, complete_structure
+from oracles.column_groups import ColumnBlock, ColumnGroup, choose_blocks, complete_structure
 from oracles.enumeration import all_losses, grid_assignments
 from oracles.envelope import Envelope, Region
 from oracles.problem import IntArray, WeightGrid, ZeroOneProblem
@@ -50,16 +50,15 @@ def some_region(envelope: Envelope, indices: IntArray, rng: np.random.Generator)
     return Region(low=low, high=np.maximum(low, high))
 
 
-@pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_sums_and_laws_of_regions_match_enumeration(
-    seed: int, cut: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if cut:  # every table that can be kept as two is
-        monkeypatch.setattr(block_plan, "_LEAST_CUT", 2)
-        monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
-    problem, rng = one_hot_problem(seed), np.random.default_rng(seed)
-    envelope, losses = envelope_of(problem), all_losses(problem)
+@pytest.fixture
+def cut_whenever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_plan, "_LEAST_CUT", 2)
+    monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
+
+
+def check_regions(problem: ZeroOneProblem, envelope: Envelope, seed: int) -> None:
+    """Compare sums and laws of some regions with enumeration."""
+    losses, rng = all_losses(problem), np.random.default_rng(seed)
     indices = np.array(
         [
             envelope.score_indices([weights[columns] for columns in envelope.columns])
@@ -87,8 +86,51 @@ def test_sums_and_laws_of_regions_match_enumeration(
         np.testing.assert_allclose(envelope.law, law, atol=1e-10)
 
 
-def test_the_cut_tables_above_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_plan, "_LEAST_CUT", 2)
-    monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_and_laws_of_regions_match_enumeration(seed: int) -> None:
+    problem = one_hot_problem(seed)
+    check_regions(problem, envelope_of(problem), seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("cut_whenever_possible")
+def test_sums_and_laws_of_cut_tables_match_enumeration(seed: int) -> None:
+    problem = one_hot_problem(seed)
+    check_regions(problem, envelope_of(problem), seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sizes", [(2, 5, 3), (8, 4, 1), (7, 6, 2)])
+@pytest.mark.usefixtures("cut_whenever_possible")
+def test_sums_and_laws_of_bundles_match_enumeration(seed: int, sizes: tuple[int, ...]) -> None:
+    """One block of two one-hot attributes; the weights of one have so many values each."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, 4, 40), rng.integers(0, 4, 40)
+    points = np.hstack(
+        [first[:, None] == np.arange(1, 4), second[:, None] == np.arange(1, 4), np.ones((40, 1))]
+    ).astype(int)
+    values = [(-1, 0, 1), (-1, 0, 2), (0, 1)] + [tuple(range(-1, n - 1)) for n in sizes] + [(0,)]
+    problem = ZeroOneProblem(
+        points=points,
+        positives=rng.integers(0, 6, 40),
+        negatives=rng.integers(0, 6, 40),
+        grid=WeightGrid(values=tuple(values)),
+    )
+    blocks = [
+        ColumnBlock(
+            groups=(
+                ColumnGroup(columns=(0, 1, 2), kind="exclusive"),
+                ColumnGroup(columns=(3, 4, 5), kind="exclusive"),
+            )
+        ),
+        ColumnBlock(groups=(ColumnGroup(columns=(6,)),)),
+    ]
+    envelope = Envelope(problem, 0.3, blocks)
+    assert envelope.sums[0].plan.bundled.sum() >= 2
+    check_regions(problem, envelope, seed)
+
+
+@pytest.mark.usefixtures("cut_whenever_possible")
+def test_the_cut_tables_above_are_cut() -> None:
     cuts = [block.plan.half for s in range(6) for block in envelope_of(one_hot_problem(s)).sums]
     assert (np.concatenate(cuts) >= 0).any()
