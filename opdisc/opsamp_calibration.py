@@ -81,9 +81,10 @@ def proven_stability(
     return best
 
 
-def _shifts(dimension: int, difference: float) -> list[float]:
+@functools.lru_cache(maxsize=256)
+def _shifts(dimension: int, difference: float) -> tuple[float, ...]:
     """Return the shifts c that are tried, k G' / 2 to 256 k G', each with 20 significant bits."""
-    return [_few_bits(factor * dimension * difference) for factor in _SHIFT_FACTORS]
+    return tuple(_few_bits(factor * dimension * difference) for factor in _SHIFT_FACTORS)
 
 
 def _few_bits(value: float) -> float:

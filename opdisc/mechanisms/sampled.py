@@ -134,10 +134,11 @@ class SampledMechanism:
             If the loss is not Lipschitz, delta is 0, or no tilt rate needs few enough draws.
         """
         found: SampledSpec | None = None
+        constants = self.constants()
         for space in self._spaces():
             choices = product(self._rates(space, public), self._inflations(), self._laws())
             for rate, inflation, tilts in choices:
-                spec = self._spec(space, rate, inflation, tilts, public)
+                spec = self._spec(space, rate, inflation, tilts, public, constants)
                 fits = spec.draws <= self.most_draws
                 if fits and (found is None or spec.expected_error < found.expected_error):
                     found = spec
@@ -185,8 +186,9 @@ class SampledMechanism:
         inflation: float,
         tilts: TiltLaw,
         public: SampledPublic,
+        constants: LossConstants,
     ) -> SampledSpec:
-        constants, params = self.constants(), public.params
+        params = public.params
         lipschitz = space.stretch * constants.lipschitz_l1
         difference = public.sensitivity * lipschitz
         allowance = self.allowance
