@@ -59,11 +59,11 @@ def test_the_closed_form_agrees_with_the_mechanism():
     spec = mechanism.calibrate(public(positive.grid, 1.0))
     entropy = SeededEntropy(2)
     wins = sum(
-        solve(mechanism.perturb(positive, spec, entropy)).hypothesis == (1,) for _ in range(4000)
+        solve(mechanism.perturb(positive, spec, entropy)).hypothesis == (1,) for _ in range(2000)
     )
     chance = chance_of_one(spec.rates[0], 1024)
     # Exact binomial test; the source is seeded, so this cannot flake.
-    assert stats.binomtest(wins, 4000, chance).pvalue > 1e-6
+    assert stats.binomtest(wins, 2000, chance).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 5.0])

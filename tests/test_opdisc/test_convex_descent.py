@@ -32,6 +32,7 @@ from opdisc.convex.draws import (
     poisson_sample,
     uniforms,
 )
+from opdisc.convex.facts import convex_params
 from opdisc.convex.single_use import plan_mirror_descent, published_a20, single_use_batch
 from opdisc.convex.stochastic import (
     gradient_error,
@@ -53,7 +54,7 @@ BALL = L2Ball(dimension=3, radius=2.0)
 
 def facts(epsilon=1.0, delta=1e-6, relation=REPLACE, loss=None, n=400, domain=BALL):
     return ConvexPublic(
-        params=PrivacyParams(epsilon=epsilon, delta=delta),
+        params=convex_params(epsilon, delta),
         relation=relation,
         loss=loss or LogisticLoss(),
         bounds=RowBounds(l2=1.0),
@@ -105,7 +106,7 @@ def test_full_gradient_methods_without_noise_reach_the_optimum(ridge):
 @pytest.mark.parametrize("sampling", ["poisson", "fixed"])
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()])
 def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
-    public = facts(loss=loss, epsilon=200.0, delta=1e-3)
+    public = facts(loss=loss, epsilon=math.inf)
     data = rows(public)
     for ridge, slack in ((0.0, 0.03), (0.1, 0.03)):
         value, _ = best(data, loss, ridge)
@@ -116,7 +117,7 @@ def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
 
 @pytest.mark.parametrize("doubling", [False, True])
 def test_svrg_without_noise_approaches_the_optimum(doubling):
-    public = facts(epsilon=300.0, delta=1e-3)
+    public = facts(epsilon=math.inf)
     data = rows(public)
     value, _ = best(data, public.loss, 0.05)
     plan = SVRGPlan(epochs=5, inner=40, batch=100, doubling=doubling)

@@ -78,17 +78,17 @@ def test_receipts_do_not_depend_on_the_table(mechanism):
 
 
 def test_the_exponential_mechanism_has_its_law_on_fractional_losses():
-    # Chi-square, 4,000 seeded draws (deterministic); losses in quarters of a row.
+    # Chi-square, 1,500 seeded draws (deterministic); losses in quarters of a row.
     grid = WeightGrid(values=((0, 1, 2, 3),))
     problem = TabularProblem(losses=[0, 3, 5, 12], grid=grid, unit=0.25)
     entropy = SeededEntropy(5)
     draws = [
         run_on_table(ExponentialMechanism(), problem, public(grid), entropy=entropy).hypothesis[0]
-        for _ in range(4000)
+        for _ in range(1500)
     ]
     weights = np.exp(-0.5 * np.array([0, 0.75, 1.25, 3.0]))
     observed = np.bincount(draws, minlength=4)
-    assert stats.chisquare(observed, 4000 * weights / weights.sum()).pvalue > 1e-6
+    assert stats.chisquare(observed, 1500 * weights / weights.sum()).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])

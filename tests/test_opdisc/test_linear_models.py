@@ -88,8 +88,21 @@ def test_without_noise_the_fit_is_the_regularised_logistic_regression():
     np.testing.assert_allclose(model.intercept_, reference.coef_[0, :1], atol=1e-4)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize(
+    ("cls", "mechanism"),
+    [
+        # Finding the noise of sampled steps takes seconds: once for each mechanism.
+        pytest.param(
+            cls,
+            mechanism,
+            marks=[pytest.mark.slow]
+            if cls is PrivateLinearSVC and mechanism in ("noisy_sgd", "svrg")
+            else [],
+        )
+        for cls in CLASSES
+        for mechanism in MECHANISMS
+    ],
+)
 def test_every_mechanism_learns_with_a_large_budget(cls, mechanism):
     X, y = table()
     model = cls(epsilon=50.0, delta=1e-6, data_norm=1.8, mechanism=mechanism, random_state=0).fit(

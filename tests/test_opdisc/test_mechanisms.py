@@ -302,7 +302,7 @@ def test_separator_tables_count_the_thresholds_passed():
 
 
 def test_the_exponential_mechanism_has_its_law():
-    # Chi-square over 27 hypotheses, 4,000 draws from a seeded source (deterministic).
+    # Chi-square over 27 hypotheses, 2,000 draws from a seeded source (deterministic).
     from scipy import stats
 
     grid = WeightGrid.box(3, 1)
@@ -310,10 +310,10 @@ def test_the_exponential_mechanism_has_its_law():
     entropy = SeededEntropy(11)
     mechanism = ExponentialMechanism()
     spec = mechanism.calibrate(inputs)
-    draws = [mechanism.draw(problem, spec, entropy) for _ in range(4000)]
+    draws = [mechanism.draw(problem, spec, entropy) for _ in range(2000)]
     losses = all_losses(problem)
     weights = np.exp(-0.1 * (losses - losses.min()))
-    expected = 4000 * weights / weights.sum()
+    expected = 2000 * weights / weights.sum()
     order = {w: i for i, w in enumerate(itertools.product((-1, 0, 1), repeat=3))}
     observed = np.bincount([order[w] for w in draws], minlength=27)
     rare = expected < 5

@@ -166,19 +166,21 @@ def _measured_ratio(rng, tilts=64):
     return float(distance / spec.stability), capped
 
 
-def test_neighbours_minimisers_are_closer_than_proven_on_300_random_instances(capsys):
+@pytest.mark.parametrize("instances", [50, pytest.param(300, marks=pytest.mark.slow)])
+def test_neighbours_minimisers_are_closer_than_proven_on_random_instances(instances, capsys):
     rng = np.random.default_rng(5)
-    found = [_measured_ratio(rng) for _ in range(300)]
+    found = [_measured_ratio(rng) for _ in range(instances)]
     ratios = np.array([ratio for ratio, _ in found])
     below = np.array([ratio for ratio, capped in found if not capped])
     with capsys.disabled():
         print(
-            f"\n[OPSamp] measured / proven stability, 300 instances: largest {ratios.max():.3f}, "
-            f"mean {ratios.mean():.3f}; {len(below)} of them with a bound below the diameter: "
+            f"\n[OPSamp] measured / proven stability, {instances} instances: "
+            f"largest {ratios.max():.3f}, mean {ratios.mean():.3f}; "
+            f"{len(below)} of them with a bound below the diameter: "
             f"largest {below.max():.3f}, mean {below.mean():.3f}"
         )
     assert ratios.max() <= 1.0
-    assert len(below) > 200
+    assert len(below) > instances * 2 / 3
     assert below.max() > 0.1  # the instances do move: the test is not vacuous
 
 
