@@ -11,7 +11,7 @@ import numpy as np
 
 from oracles.acceptance import accept
 from oracles.block_sums import BlockDraws
-from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_PER_DRAW, first_look
+from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_TO_SPARE, first_look
 from oracles.entropy import RandomBits
 from oracles.envelope import Envelope, Region
 from oracles.errors import InconsistentSolution
@@ -112,8 +112,9 @@ class CellDraws:
         indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
         log_chances = np.zeros(n)
         for block, drawn, start in zip(envelope.sums, draws, envelope.starts, strict=False):
-            # A choice takes 2 words on average; running out has probability below 2**-400.
-            words = bits.words(4 * n * len(block.plan.own) + WORDS_PER_DRAW)
+            # A choice takes a word, and with probability below 2**-11 another one.
+            choices = n * len(block.plan.own)
+            words = bits.words(choices + choices // 64 + WORDS_TO_SPARE)
             if block.draw(words, 0, drawn, start, indices, log_chances) < 0:
                 raise InconsistentSolution("the random words of a draw ran out.")
         tickets = bits.words(n)

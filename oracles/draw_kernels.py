@@ -14,8 +14,8 @@ from oracles.block_plan import Plan
 from oracles.compilation import njit
 from oracles.problem import IntArray
 
-WORDS_PER_DRAW = 1024
-"""Words to spare: with them a draw runs out of words with probability below 2**-400."""
+WORDS_TO_SPARE = 1024
+"""On top of 65 words for 64 choices: they run out with probability below 2**-400."""
 
 REJECTED, CANDIDATE, BROKEN = 0, 1, 2
 DOUBT = 1e-6
@@ -30,14 +30,12 @@ _STRIDE = 32
 @njit(cache=True, nogil=True, error_model="numpy")
 def _ticket(whole, words, used):  # type: ignore[no-untyped-def]
     """Return a uniform integer below ``whole``, and the words used so far (-1: ran out)."""
-    mask = whole - np.uint64(1)
-    for shift in (1, 2, 4, 8, 16, 32):
-        mask |= mask >> np.uint64(shift)
     while used < len(words):
-        ticket = words[used] & mask
+        word = words[used]
         used += 1
-        if ticket < whole:
-            return ticket, used
+        # Words below 2^64 mod whole are left out; all others are multiples and a remainder.
+        if word >= whole or word >= (np.uint64(0) - whole) % whole:
+            return word % whole, used
     return np.uint64(0), -1
 
 

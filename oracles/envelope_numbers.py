@@ -26,7 +26,7 @@ def step_work(envelope: Envelope) -> float:
 
     Only the order of things depends on it. Counts of operations, so that a seed repeats a run.
     """
-    return 3.0 * sum(block.current_entries for block in envelope.sums) + other_work(envelope)
+    return 1.5 * sum(block.current_entries for block in envelope.sums) + other_work(envelope)
 
 
 def other_work(envelope: Envelope) -> float:
@@ -37,10 +37,10 @@ def other_work(envelope: Envelope) -> float:
 
 def visit_work(envelope: Envelope) -> float:
     """Estimate a visit to a cell in nanoseconds, after its sum."""
-    return 1.5 * sum(block.current_entries for block in envelope.sums) + 20_000.0
+    return 0.7 * sum(block.current_entries for block in envelope.sums) + 100_000.0
 
 
 def draw_work(envelope: Envelope) -> float:
     """Estimate a draw in nanoseconds."""
     cliques = sum(len(block.plan.own) for block in envelope.sums)
-    return 2.0 * envelope.n_points + 60.0 * cliques + 500.0
+    return 2.0 * envelope.n_points + 100.0 * cliques + 1000.0

@@ -11,11 +11,11 @@ steered by their own draw: cells change between batches only.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -23,20 +23,19 @@ from oracles.cell_draws import Candidate, CellDraws
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
 from oracles.entropy import EntropySource, RandomBits
 from oracles.envelope import Envelope
-from oracles.envelope_numbers import draw_work, rounding_slack, step_work, visit_work
+from oracles.envelope_numbers import draw_work, rounding_slack, visit_work
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.log_weights import LogWeights, check_summable, checked_weights
 from oracles.loss_levels import checked_beta
-from oracles.partition import MASS_BITS, Cell, CellMasses, best_split, integer_mass, split_cell
+from oracles.partition import MASS_BITS, Cell
+from oracles.partition_refinement import GOOD, Refinement
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
-from oracles.tightening import Tightener
 
 _FIRST_BATCH = 16
 _REFINEMENT = 2.0
 _IDLE_REFINEMENT = 5.0
 _HOPE = 0.01
-_GOOD = 0.5
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
 _SMALLEST_DOUBLE_BITS = 1022
@@ -98,27 +97,32 @@ class PartitionSampler:
         groups = complete_structure(structure, problem.n_features)
         check_structure(groups, problem.points)
         blocks = choose_blocks(groups, problem.grid, self._options.n_blocks)
-        self._started = time.perf_counter()
-        least_log = -self._depth_bits * math.log(2.0)
+        self._started = self._reported = time.perf_counter()
         penalties = None
         if weights is not None:
             penalties = [[float(v) for v in table] for table in weights.penalties]
-        self._envelope = Envelope(
-            problem, float(self._beta), blocks, least_log=least_log, penalties=penalties
+        new_envelope = partial(
+            Envelope,
+            problem,
+            float(self._beta),
+            blocks,
+            least_log=-self._depth_bits * math.log(2.0),
+            penalties=penalties,
         )
-        self._slack = rounding_slack(self._envelope)
-        self._tightener = Tightener(self._envelope)
-        self._whole = self._envelope.whole()
-        self._cells = CellMasses()
+        self._envelope = new_envelope()
+        self._refinement = Refinement(
+            self._envelope,
+            rounding_slack(self._envelope),
+            self._options.n_threads,
+            new_envelope,
+        )
+        self._cells = self._refinement.cells
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
         self._draw_work = draw_work(self._envelope)
-        self._refined = self._drawn = self._recent = 0.0
-        self._queue: list[tuple[float, int, Cell]] = []
-        self._good: list[Cell] = []
-        self._serial = 0
-        self._reported = self._started
-        self._plant()
-        self._cell_draws = CellDraws(problem, self._envelope, self._beta, self._reference, weights)
+        self._drawn = self._recent = 0.0
+        self._cell_draws = CellDraws(
+            problem, self._envelope, self._beta, self._refinement.reference, weights
+        )
 
     @property
     def diagnostics(self) -> SamplingDiagnostics:
@@ -127,8 +131,10 @@ class PartitionSampler:
             rounds=self._rounds,
             acceptance=self._accepted / max(1, self._trials),
             cells=len(self._cells),
-            steps=self._tightener.steps_done,
-            log_total=self._reference + math.log(self._cells.total) - MASS_BITS * math.log(2.0),
+            steps=self._refinement.steps,
+            log_total=self._refinement.reference
+            + math.log(self._cells.total)
+            - MASS_BITS * math.log(2.0),
             seconds=time.perf_counter() - self._started,
         )
 
@@ -160,8 +166,7 @@ class PartitionSampler:
         batch = 1 if self._recent > 0.1 else _FIRST_BATCH
         while cap is None or rounds < cap:
             self._refine()
-            # Batches catch up with the work that refinement took.
-            room = int((self._refined - self._drawn) / self._draw_work)
+            room = int((2 * self._refinement.work / self._ratio - self._drawn) / self._draw_work)
             batch = min(batch, max(room, _FIRST_BATCH))
             if cap is not None:
                 batch = min(batch, cap - rounds)
@@ -178,24 +183,12 @@ class PartitionSampler:
             "smaller grid."
         )
 
-    def _plant(self) -> None:
-        found = self._tightener.run(None, self._whole, step=2.0, n_steps=80)
-        self._reference = math.floor(found.log_sum)
-        log_mass = found.log_sum - self._reference + self._slack
-        root = Cell(
-            parent=None,
-            condition=(),
-            depth=0,
-            mass=integer_mass(log_mass),
-            log_mass=log_mass,
-            bound=found.bound,
-            mixtures=found.mixtures,
-            step=found.step,
-            tightened=True,
-        )
-        self._cells.add(root)
-        self._enqueue(root)
-        self._refined = self._tightener.work_done
+    @property
+    def _ratio(self) -> float:
+        """How many times the work of the draws refinement takes, before they catch up."""
+        # As long as no draw had a chance worth the name, draws are not what is missing.
+        ratio = _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
+        return ratio * self._refinement.n_threads
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.
@@ -228,7 +221,7 @@ class PartitionSampler:
 
         Later draws of the same cell cannot win any more and are left out.
         """
-        region = cell.region(self._whole)
+        region = cell.region(self._refinement.whole)
         drawn, found = 0, None
         for size, chance, candidates in self._cell_draws.visit(cell, region, count, bits):
             drawn += size
@@ -248,70 +241,12 @@ class PartitionSampler:
         return self._cell_draws.accepts(cell, candidate, bits)
 
     def _refine(self) -> None:
-        """Refine the heaviest cells until that took as much work as the draws so far.
+        """Refine until that took so many times the work of the draws so far.
 
         Only rounds that are over count: a pending draw must not be favoured or shunned.
         """
-        if self._recent > _GOOD:
-            return
-        # As long as no draw had a chance worth the name, draws are not what is missing.
-        ratio = _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
-        while self._queue and self._refined < ratio * self._drawn:
-            _, _, cell = heapq.heappop(self._queue)
-            if cell.mixtures is None or cell.mass == 0:
-                continue
-            if not cell.tightened:
-                self._tighten(cell)
-                self._enqueue(cell)
-            elif cell.accepted >= _GOOD * max(cell.trials, 4):
-                self._good.append(cell)
-            else:
-                self._split(cell)
-            self._report()
-        if not self._queue and self._good:
-            for cell in self._good:
-                self._enqueue(cell)
-            self._good.clear()
-
-    def _enqueue(self, cell: Cell) -> None:
-        self._serial += 1
-        heapq.heappush(self._queue, (-cell.log_mass, self._serial, cell))
-
-    def _tighten(self, cell: Cell) -> None:
-        """Look for a cell's own bound; the smaller of the old and the new mass holds."""
-        cell.tightened = True
-        assert cell.mixtures is not None
-        n_steps = max(10, 40 // cell.depth)
-        before = self._tightener.work_done
-        found = self._tightener.run(
-            cell.mixtures, cell.region(self._whole), step=cell.step, n_steps=n_steps
-        )
-        self._refined += self._tightener.work_done - before
-        if found.log_sum == -math.inf:
-            self._cells.shrink(cell, 0)  # no hypothesis meets the conditions
-            return
-        log_mass = found.log_sum - self._reference + self._slack
-        # A worse fresh bound never replaces the parent's.
-        if log_mass < cell.log_mass:
-            cell.log_mass, cell.bound = log_mass, found.bound
-            cell.mixtures, cell.step = found.mixtures, found.step
-            self._cells.shrink(cell, integer_mass(log_mass))
-
-    def _split(self, cell: Cell) -> None:
-        assert cell.mixtures is not None
-        region = cell.region(self._whole)
-        self._envelope.log_sum(cell.bound, region)
-        self._envelope.take_laws()
-        self._refined += 2 * step_work(self._envelope)
-        shares = self._tightener.shares(cell.mixtures, region)
-        row = best_split(self._envelope.shortfalls(shares), region)
-        if row is None:  # every score is settled, the bound is the loss
-            return
-        children = split_cell(cell, row, region, self._envelope.law[row], self._slack)
-        cell.mixtures = None
-        self._cells.replace(cell, children)
-        for child in children:
-            self._enqueue(child)
+        if self._recent <= GOOD:
+            self._refinement.run(self._ratio * self._drawn, self._report)
 
     def _report(self) -> None:
         now = time.perf_counter()

@@ -47,10 +47,14 @@ class SamplingOptions:
         Public cap on the rounds of one draw; reaching it raises and yields nothing.
     n_blocks : int or None
         Blocks of columns; None: chosen from the structure.
+    n_threads : int
+        Threads that refine the partition; the second begins after about 50 ms of work. Draws with
+        the same entropy differ between numbers of threads, and their law does not.
     progress : callable or None
         Called after rounds with :class:`SamplingDiagnostics`, at most once a second.
     """
 
     max_rounds: int | None = None
     n_blocks: int | None = None
+    n_threads: int = 2
     progress: SamplingProgress | None = None

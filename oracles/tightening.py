@@ -46,7 +46,7 @@ class Tightener:
     """
 
     def __init__(self, envelope: Envelope) -> None:
-        self._envelope = envelope
+        self.envelope = envelope
         self.steps_done = 0
         self.work_done = 0.0
         self._logs = np.zeros(envelope.shape)
@@ -62,7 +62,7 @@ class Tightener:
 
         Log sums are convex in the shares; steps that do not lower them are taken back.
         """
-        envelope, logs = self._envelope, self._logs
+        envelope, logs = self.envelope, self._logs
         logs[:] = 0.0 if start is None else start
         self._previous[:, -1] = 2.0
         paces = np.ones(len(logs))
@@ -100,7 +100,7 @@ class Tightener:
     def shares(self, mixtures: Mixtures, region: Region) -> FloatArray:
         """Return the shares of stored mixtures in a region."""
         self._logs[:] = mixtures
-        self._envelope.bound(self._logs, region, self._shares)
+        self.envelope.bound(self._logs, region, self._shares)
         return self._shares
 
     def _keep(self) -> None:
