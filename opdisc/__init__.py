@@ -15,7 +15,7 @@ _PUBLIC = {
     "OPSampRegressor": "opdisc.sampled_estimators",
     "PrivateLinearSVC": "opdisc.linear_models",
     "PrivateLogisticRegression": "opdisc.linear_models",
-    "PrivateSimplexRegressor": "opdisc.linear_models",
+    "PrivateSimplexRegressor": "opdisc.simplex_regressor",
     "Ledger": "opdisc.accounting",
     "NeighboringRelation": "opdisc.privacy",
     "PrivacyParams": "opdisc.privacy",

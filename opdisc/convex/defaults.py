@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
-from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent
+from opdisc.convex.descent import (
+    accelerated_mirror_descent,
+    gradient_descent,
+    plan_accelerated_steps,
+    plan_descent_steps,
+)
 from opdisc.convex.exponential import exponential_sampling
 from opdisc.convex.grid_walk import grid_walk_sampling
 from opdisc.convex.localization import localization
@@ -100,8 +105,9 @@ def _descent(
     ledger: Ledger | None,
 ) -> ConvexRelease:
     mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    steps = plan_descent_steps(public, ridge=mean_ridge)
     return gradient_descent(
-        rows, public, steps=60, ridge=mean_ridge, entropy=entropy, ledger=ledger
+        rows, public, steps=steps, ridge=mean_ridge, entropy=entropy, ledger=ledger
     )
 
 
@@ -113,10 +119,11 @@ def _random_iterate(
     ledger: Ledger | None,
 ) -> ConvexRelease:
     mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
+    steps = plan_descent_steps(public, ridge=mean_ridge, iterate="random")
     return gradient_descent(
         rows,
         public,
-        steps=60,
+        steps=steps,
         ridge=mean_ridge,
         iterate="random",
         entropy=entropy,
@@ -132,7 +139,8 @@ def _accelerated(
     ledger: Ledger | None,
 ) -> ConvexRelease:
     _refuse_ridge("accelerated_mirror_descent", ridge)
-    return accelerated_mirror_descent(rows, public, steps=20, entropy=entropy, ledger=ledger)
+    steps = plan_accelerated_steps(public)
+    return accelerated_mirror_descent(rows, public, steps=steps, entropy=entropy, ledger=ledger)
 
 
 def _mirror(

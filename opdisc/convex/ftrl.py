@@ -54,7 +54,7 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
         return noiseless_plan("private-ftrl", ("entropy weight", 0.0), ("rounds", rounds))
     if noise == "published":
         scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon
-        status, theorem = CalibrationStatus.PUBLISHED, "J14 section 5.2"
+        status, theorem = CalibrationStatus.REFUTED, "J14 section 5.2"
     elif noise == "zcdp":
         scale = math.sqrt(2 * rounds / zcdp_budget(public.params)) * (1 + 1e-12)
         scale *= public.rows_per_unit
@@ -97,7 +97,8 @@ def private_ftrl(
     entropy : EntropySource
         Random bits.
     noise : str
-        "zcdp" (proven) or "published" (``lambda = R sqrt(8 T ln(1/delta)) / epsilon``).
+        "zcdp" (proven) or "published" (``lambda = R sqrt(8 T ln(1/delta)) / epsilon``, refuted at
+        epsilon 8).
     ledger : Ledger or None
         Where the budget is recorded first.
 

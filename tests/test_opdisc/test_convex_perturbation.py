@@ -204,6 +204,20 @@ def test_j14_objective_gauss_fails_under_its_own_relation():
     assert (release.receipt.guarantee, release.receipt.calibration) == ("VOID", "refuted")
 
 
+def test_k12_is_safe_for_linear_models_and_larger():
+    """K12 Theorem 1 against the exact curve of linear models, at its own ridge."""
+    for epsilon in (0.05, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0):
+        for delta in (1e-8, 1e-6, 1e-3, 0.05):
+            params = PrivacyParams(epsilon=epsilon, delta=delta)
+            ridge, sigma = calibration.published_k12(params, lipschitz=1.0, smoothness=0.25)
+            found = calibration.add_remove_delta(sigma, 1.0, 0.25, ridge, epsilon)
+            assert found < delta / 100
+            ours = calibration.gaussian_stddev(
+                params, ADD, lipschitz=1.0, smoothness=0.25, ridge=ridge
+            )
+            assert ours < sigma
+
+
 def test_c11_has_a_cliff_and_the_default_has_none():
     epsilons = np.linspace(0.5, 1.5, 401)
     published = np.array([calibration.published_c11(e, 0.25, 0.6)[1] for e in epsilons])

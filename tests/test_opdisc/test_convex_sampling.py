@@ -327,8 +327,40 @@ def test_ftrl_keeps_its_zcdp_budget_exactly():
     assert 100 * (4 / weight) ** 2 / 8 <= zcdp_budget(public.params)
     rho = zcdp_budget(public.params)
     assert rho + 2 * math.sqrt(rho * math.log(1e6)) <= 1.0
-    published = plan_ftrl(public, noise="published")
-    assert published.status.value == "published"
+
+
+def exact_ftrl_delta(weight, rounds, epsilon):
+    """Delta of two tables: the first of T vectors is (1, -1) or (-1, 1), the others are zero.
+
+    Later rounds play the first of two vertices with log odds -2/lambda or 2/lambda, independently:
+    T - 1 randomised responses, whose privacy loss is a binomial count.
+    """
+    count = np.arange(rounds)
+    loss = (2 * count - (rounds - 1)) * 2 / weight
+    chances = stats.binom.pmf(count, rounds - 1, special.expit(2 / weight))
+    over = loss > epsilon
+    return float(chances[over] @ -np.expm1(epsilon - loss[over]))
+
+
+def test_the_published_ftrl_weight_fails_at_large_epsilon():
+    """J14's lambda: 2.0 times the claimed delta at (8, 0.01), 2.3 times at (10, 1e-6)."""
+
+    def share(epsilon, delta, rounds, noise):
+        two = Simplex(dimension=2)
+        public = facts(ScoreLoss(), two, epsilon=epsilon, delta=delta, n=rounds, l2=2.0)
+        plan = plan_ftrl(public, noise=noise)
+        # The weight is in units of the largest coordinate.
+        weight = plan.setting("entropy weight") / public.bounds.largest_coordinate
+        return plan.status.value, exact_ftrl_delta(weight, rounds, epsilon) / delta
+
+    assert share(8.0, 1e-2, 100, "published") == ("refuted", pytest.approx(2.02, abs=0.01))
+    assert share(10.0, 1e-6, 2000, "published") == ("refuted", pytest.approx(2.31, abs=0.01))
+    for epsilon in (0.5, 1.0, 4.0, 8.0, 10.0, 16.0):
+        for delta in (1e-6, 1e-2):
+            for rounds in (10, 100, 2000):
+                assert share(epsilon, delta, rounds, "zcdp")[1] <= 1
+                if epsilon <= 4:
+                    assert share(epsilon, delta, rounds, "published")[1] <= 1
 
 
 def test_ftrl_refusals():
