@@ -4,9 +4,10 @@ import numpy as np
 from scipy import optimize
 
 from opdisc.convex import ConvexPublic, Rows
+from opdisc.convex.facts import convex_params
 from opdisc.domains import L2Ball
 from opdisc.losses import LogisticLoss, RowBounds
-from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 BALL = L2Ball(dimension=3, radius=2.0)
@@ -14,7 +15,7 @@ BALL = L2Ball(dimension=3, radius=2.0)
 
 def facts(epsilon=1.0, delta=1e-6, relation=REPLACE, loss=None, n=400, domain=BALL):
     return ConvexPublic(
-        params=PrivacyParams(epsilon=epsilon, delta=delta),
+        params=convex_params(epsilon, delta),
         relation=relation,
         loss=loss or LogisticLoss(),
         bounds=RowBounds(l2=1.0),

@@ -52,7 +52,7 @@ def test_full_gradient_methods_without_noise_reach_the_optimum(ridge):
 @pytest.mark.parametrize("sampling", ["poisson", "fixed"])
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()])
 def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
-    public = facts(loss=loss, epsilon=200.0, delta=1e-3)
+    public = facts(loss=loss, epsilon=math.inf)
     data = rows(public)
     for ridge, slack in ((0.0, 0.03), (0.1, 0.03)):
         value, _ = best(data, loss, ridge)
@@ -63,7 +63,7 @@ def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
 
 @pytest.mark.parametrize("doubling", [False, True])
 def test_svrg_without_noise_approaches_the_optimum(doubling):
-    public = facts(epsilon=300.0, delta=1e-3)
+    public = facts(epsilon=math.inf)
     data = rows(public)
     value, _ = best(data, public.loss, 0.05)
     plan = SVRGPlan(epochs=5, inner=40, batch=100, doubling=doubling)
