@@ -8,34 +8,20 @@ theirs: the row of results says how they document it, and on which conditions.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import shutil
-import subprocess
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.comparison import peer_worker
 from opdisc.comparison.methods import BoolArray, ComparisonError, Fitted, FloatArray, Method, Task
+from opdisc.comparison.peer_processes import Lease, find_interpreter
 from opdisc.convex.features import LinearFeatures
 from opdisc.encoding import encode_features, encode_labels
 from opdisc.schema import Schema
-
-VARIABLE = "OPDISC_PEERS"
-"""Environment variable that names the interpreter where ``--peers`` does not."""
-
-RECIPE = (
-    "python -m venv peers && peers/bin/pip install diffprivlib interpret-core 'scikit-learn<1.8'"
-)
-"""How to make the environment; its interpreter is then peers/bin/python."""
 
 Form = Literal["unit rows", "columns", "levels"]
 
@@ -142,34 +128,6 @@ PEERS = (
 )
 
 
-def find_interpreter(given: str | None) -> str:
-    """Return the path of the peers' interpreter.
-
-    Parameters
-    ----------
-    given : str or None
-        What ``--peers`` named; None looks at the environment variable ``OPDISC_PEERS``.
-
-    Raises
-    ------
-    ComparisonError
-        If neither names an executable; the message says how to make the environment.
-    """
-    named = given or os.environ.get(VARIABLE)
-    if not named:
-        raise ComparisonError(
-            "external peers need a Python environment of their own, and none is named; make one "
-            f"by {RECIPE}, then give --peers peers/bin/python or set {VARIABLE}."
-        )
-    found = shutil.which(str(Path(named).expanduser()))
-    if found is None:
-        raise ComparisonError(
-            f"the peers' interpreter must be an executable file, '{named}' is not; make one by "
-            f"{RECIPE}."
-        )
-    return found
-
-
 def public_rows(table: pd.DataFrame, schema: Schema, form: Form) -> NDArray[Any]:
     """Return rows in the form a peer is given; a map of one row and public facts.
 
@@ -215,101 +173,6 @@ def feature_types(schema: Schema) -> list[Any]:
     return types
 
 
-class PeerProcess:
-    """A child of the peers' interpreter that holds one fitted model at a time.
-
-    Parameters
-    ----------
-    interpreter : str
-        Path of the Python that has the peers.
-
-    Notes
-    -----
-    The child ends with this object, and with this process.
-    """
-
-    def __init__(self, interpreter: str) -> None:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        # -I: nothing of this environment, the directory of the script included, is importable.
-        self._child = subprocess.Popen(
-            [interpreter, "-I", peer_worker.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        self.close = weakref.finalize(self, _end, self._child)
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the child is still there."""
-        return self._child.poll() is None
-
-    def ask(self, header: dict[str, Any], **arrays: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Send one message and return the reply.
-
-        Parameters
-        ----------
-        header : dict
-            JSON types.
-        **arrays : ndarray
-            Numbers or fixed-width text.
-
-        Raises
-        ------
-        ComparisonError
-            If the child ended, or reports a failure.
-        """
-        assert self._child.stdin is not None and self._child.stdout is not None
-        try:
-            peer_worker.write_message(self._child.stdin, header, **arrays)
-            reply = peer_worker.read_message(self._child.stdout)
-        except OSError:
-            reply = None
-        if reply is None:
-            raise ComparisonError(
-                "the peers' interpreter ended without an answer; try it by hand, or make a new "
-                f"environment by {RECIPE}."
-            )
-        if "error" in reply[0]:
-            raise ComparisonError(_explained(str(reply[0]["error"])))
-        return reply
-
-
-def _explained(error: str) -> str:
-    if error.startswith(("ModuleNotFoundError", "ImportError", "PackageNotFoundError")):
-        return (
-            f"the peers' environment lacks a package ({error}); make a new one by {RECIPE} and "
-            "give its interpreter."
-        )
-    return f"the peer failed: {error}"
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    for stream in (child.stdin, child.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    child.wait()
-
-
-class _Lease:
-    """The use of a process by one fitted model; without the model it is free for another fit."""
-
-    def __init__(self, interpreter: str) -> None:
-        idle = _idle.setdefault(interpreter, [])
-        idle[:] = [process for process in idle if process.is_alive]
-        self.process = idle.pop() if idle else PeerProcess(interpreter)
-
-    def keep_afterwards(self, interpreter: str) -> None:
-        """Let the process outlive the model: starting one costs more than most fits."""
-        weakref.finalize(self, _idle[interpreter].append, self.process)
-
-
-_idle: dict[str, list[PeerProcess]] = {}
-
-
 def fit_peer(peer: Peer, task: Task) -> Fitted:
     """Fit one peer in a process that no other fitted model uses.
 
@@ -345,7 +208,7 @@ def fit_peer(peer: Peer, task: Task) -> Fitted:
         "settings": settings,
         "feature_types": feature_types(task.schema),
     }
-    lease = _Lease(interpreter)
+    lease = Lease(interpreter)
     rows = public_rows(task.table, task.schema, peer.form)
     reply, _ = lease.process.ask(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
     lease.keep_afterwards(interpreter)

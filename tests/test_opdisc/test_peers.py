@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.comparison import peer_worker, peers
+from opdisc.comparison import peer_processes, peer_worker, peers
 from opdisc.comparison.methods import ComparisonError, Task, registry
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.runs import execute, setting_of
@@ -108,14 +108,14 @@ def test_messages_survive_the_stream_and_a_torn_one_is_none():
 
 
 def test_an_environment_that_is_not_named_says_how_to_make_it(monkeypatch):
-    monkeypatch.delenv(peers.VARIABLE, raising=False)
+    monkeypatch.delenv(peer_processes.VARIABLE, raising=False)
     with pytest.raises(ComparisonError, match="pip install diffprivlib interpret-core") as caught:
-        peers.find_interpreter(None)
+        peer_processes.find_interpreter(None)
     assert "\n" not in str(caught.value) and "OPDISC_PEERS" in str(caught.value)
     with pytest.raises(ComparisonError, match="must be an executable file, '/nowhere/python'"):
-        peers.find_interpreter("/nowhere/python")
-    monkeypatch.setenv(peers.VARIABLE, sys.executable)
-    assert peers.find_interpreter(None) == sys.executable
+        peer_processes.find_interpreter("/nowhere/python")
+    monkeypatch.setenv(peer_processes.VARIABLE, sys.executable)
+    assert peer_processes.find_interpreter(None) == sys.executable
     assert registry()["dp-ebm"].requires == "peers"
 
 
@@ -203,7 +203,7 @@ def test_a_fitted_peer_predicts_any_rows(stand_in):
 
 def _process_of(fitted):
     cells = [cell.cell_contents for cell in fitted.scores.__closure__]
-    return next(held.process for held in cells if isinstance(held, peers._Lease))
+    return next(held.process for held in cells if isinstance(held, peer_processes.Lease))
 
 
 def test_a_process_serves_one_fitted_peer_at_a_time(stand_in):
@@ -252,7 +252,8 @@ def test_a_peers_row_has_its_own_seconds_versions_and_conditions(stand_in):
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not os.environ.get(peers.VARIABLE), reason="OPDISC_PEERS names no environment with the peers"
+    not os.environ.get(peer_processes.VARIABLE),
+    reason="OPDISC_PEERS names no environment with the peers",
 )
 @pytest.mark.parametrize("peer", peers.PEERS, ids=lambda peer: peer.name)
 def test_the_real_peers_learn_the_column_that_decides(peer):
