@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from opdisc.comparison.methods import ComparisonError
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.running import Backend, run_all
-from opdisc.comparison.runs import Row, package_versions, setting_of
+from opdisc.comparison.runs import Row, setting_of
 from opdisc.comparison.source import Source, check_split
 from opdisc.comparison.store import open_store
+from opdisc.comparison.versions import package_versions
 from opdisc.errors import OPDiscError
 
 Reporter: TypeAlias = Callable[[Path], Path]

@@ -295,8 +295,3 @@ def _check_list(what: str, values: tuple[Any, ...]) -> None:
         raise ComparisonError(f"{what} must name at least one, got none.")
     if len(set(values)) < len(values):
         raise ComparisonError(f"{what} must be distinct, but one is given twice.")
-
-
-def training_rows(n_rows: int, test_fraction: float) -> int:
-    """Return how many of the labelled rows a split keeps for training."""
-    return n_rows - math.ceil(n_rows * test_fraction)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -19,8 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Task
-from opdisc.comparison.plan import Plan, Run, parse_method, training_rows
-from opdisc.comparison.source import Source, split_rows
+from opdisc.comparison.plan import Plan, Run, parse_method
+from opdisc.comparison.source import Source, split_rows, training_rows
+from opdisc.comparison.versions import package_versions
 from opdisc.encoding import encode_labels
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
@@ -31,8 +29,6 @@ IntArray = npt.NDArray[np.int64]
 
 _FEW_ROWS = 10
 _HARDLY_ANY_NOISE = 1e6
-
-_PACKAGES = ("opdisc", "numpy", "scipy", "pandas", "scikit-learn", "numba", "highspy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,18 +274,6 @@ def _auc(truth: BoolArray, scores: FloatArray) -> float:
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(truth, scores))
-
-
-@cache
-def package_versions() -> dict[str, str]:
-    """Return the versions that took part in a run."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _plain(value: object) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import pickle
 import zlib
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from opdisc.comparison.methods import ComparisonError
-from opdisc.comparison.plan import training_rows
 from opdisc.datasets import DATASETS, load_comparison_dataset, load_dataset
 from opdisc.encoding import encode_features, encode_labels, require_both_classes
 from opdisc.schema import Schema
@@ -147,3 +147,8 @@ def check_split(source: Source, test_fraction: float) -> None:
             "a split needs rows of both classes in both parts, this table has too few; use "
             "--test-fraction 0 or more rows."
         )
+
+
+def training_rows(n_rows: int, test_fraction: float) -> int:
+    """Return how many of the labelled rows a split keeps for training."""
+    return n_rows - math.ceil(n_rows * test_fraction)
