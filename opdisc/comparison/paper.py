@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from opdisc.comparison.references import fit_best_scorecard
 
 REPEATS = 15
 EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -92,40 +90,8 @@ def paper_arguments(part: PaperPart) -> dict[str, Any]:
 
 
 def _fit_optimum_in_ball(task: Task) -> Fitted:
-    from opdisc.encoding import encode, encode_features
-    from opdisc.scorecard import Scorecard
-    from oracles import WeightGrid, ZeroOneProblem, solve
-
-    assert task.weight_bound != "auto"
-    encoded = encode(task.table, task.schema)
     size = task.schema.n_columns + 1
-    problem = ZeroOneProblem(
-        points=encoded.points.astype(np.int64),
-        positives=encoded.positives,
-        negatives=encoded.negatives,
-        grid=WeightGrid.box(size, task.weight_bound, norm_budget=size),
-    )
-    solution = solve(problem, task.oracle)
-    card = Scorecard(
-        target=task.schema.target.column,
-        classes=task.schema.classes,
-        columns=task.schema.column_names,
-        points=solution.hypothesis[1:],
-        start=solution.hypothesis[0],
-    )
-
-    def scores(table: pd.DataFrame) -> FloatArray:
-        return np.asarray(card.scores(encode_features(table, task.schema)), dtype=np.float64)
-
-    def predict(table: pd.DataFrame) -> BoolArray:
-        return np.asarray(scores(table) >= 1)
-
-    return Fitted(
-        predict=predict,
-        scores=scores,
-        scorecard=str(card),
-        parameters={"norm_budget": size, "certified_gap": float(solution.certificate.gap_in_rows)},
-    )
+    return fit_best_scorecard(task, norm_budget=size, parameters={"norm_budget": size})
 
 
 METHODS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,23 @@ import pandas as pd
 from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
 
 
-def _fit_optimum(task: Task) -> Fitted:
+def fit_best_scorecard(
+    task: Task,
+    *,
+    norm_budget: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Fitted:
+    """Return the scorecard of fewest training errors, by an exact search.
+
+    Parameters
+    ----------
+    task : Task
+        What to fit; its weight bound must be a number.
+    norm_budget : int or None
+        Largest squared norm of the scorecards.
+    parameters : mapping or None
+        What the row tells of the fit besides the certified gap.
+    """
     from opdisc.encoding import encode, encode_features
     from opdisc.scorecard import Scorecard
     from oracles import WeightGrid, ZeroOneProblem, solve
@@ -21,7 +38,7 @@ def _fit_optimum(task: Task) -> Fitted:
         points=encoded.points.astype(np.int64),
         positives=encoded.positives,
         negatives=encoded.negatives,
-        grid=WeightGrid.box(task.schema.n_columns + 1, task.weight_bound),
+        grid=WeightGrid.box(task.schema.n_columns + 1, task.weight_bound, norm_budget),
     )
     solution = solve(problem, task.oracle)
     card = Scorecard(
@@ -42,7 +59,10 @@ def _fit_optimum(task: Task) -> Fitted:
         predict=predict,
         scores=scores,
         scorecard=str(card),
-        parameters={"certified_gap": float(solution.certificate.gap_in_rows)},
+        parameters={
+            **(parameters or {}),
+            "certified_gap": float(solution.certificate.gap_in_rows),
+        },
     )
 
 
@@ -98,7 +118,7 @@ METHODS = (
     _reference(
         "optimum",
         "best scorecard (not private)",
-        _fit_optimum,
+        fit_best_scorecard,
         "The scorecard of fewest training errors on the same grid, by an exact search.",
         grid=True,
     ),
