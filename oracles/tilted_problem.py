@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracles.errors import InvalidProblem
-from oracles.point_losses import PointLoss, get_loss
+from oracles.point_loss import PointLoss
+from oracles.point_losses import get_loss
 from oracles.regions import Region
 
 FloatArray: TypeAlias = NDArray[np.float64]
