@@ -153,8 +153,7 @@ class _Kit:
         )
         before = _fingerprint(problem)
         claim = self.oracle.solve(problem, watched)
-        unchanged = _fingerprint(problem) == before
-        _require(unchanged, self.oracle, "must not modify the problem", name)
+        _require(_fingerprint(problem) == before, self.oracle, "must not modify the problem", name)
         slack = _slack(problem, optimum, self.oracle)
         self._require_valid(name, problem, claim, optimum, slack)
         _require(
@@ -264,9 +263,8 @@ class _ProgressWatch:
         self.lowest_incumbent, self.highest_bound = math.inf, -math.inf
 
     def __call__(self, incumbent: float | None, bound: float, seconds: float) -> None:
-        self.lowest_incumbent = min(
-            self.lowest_incumbent, math.inf if incumbent is None else incumbent
-        )
+        if incumbent is not None:
+            self.lowest_incumbent = min(self.lowest_incumbent, incumbent)
         self.highest_bound = max(self.highest_bound, bound)
 
     def is_valid(self, optimum: float, slack: float) -> bool:
@@ -296,7 +294,6 @@ def _fingerprint(problem: ZeroOneProblem) -> tuple[bytes, ...]:
 def _random_problems(n_random: int, seed: int) -> Iterator[tuple[str, ZeroOneProblem]]:
     rng = np.random.default_rng(seed)
     for index in range(n_random):
-        kind = KINDS[index % len(KINDS)]
-        negative = (index // len(KINDS)) % 2 == 1
+        kind, negative = KINDS[index % len(KINDS)], (index // len(KINDS)) % 2 == 1
         problem = random_problem(rng, kind, negative_counts=negative)
         yield f"random {index} of seed {seed}, {kind}", problem
