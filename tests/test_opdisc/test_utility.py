@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from opdisc.errors import CalibrationError
+from opdisc.excess_laws import quantile_limit, simulated_excess
 from opdisc.mechanisms import (
     BlockOneHotMechanism,
     ExponentialMechanism,
@@ -25,13 +26,7 @@ from opdisc.published_bounds import (
     opsamp_error_bound,
     opsamp_published_scale,
 )
-from opdisc.utility import (
-    epsilon_for,
-    plan_errors,
-    predict_error,
-    quantile_limit,
-    simulated_excess,
-)
+from opdisc.utility import epsilon_for, plan_errors, predict_error
 from oracles import WeightGrid
 from oracles.tabular import TabularProblem
 
