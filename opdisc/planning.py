@@ -7,15 +7,11 @@ from os import PathLike
 from typing import Literal
 
 from opdisc.arguments import parse_automatic_bound, parse_relation
+from opdisc.column_structure import column_structure
 from opdisc.errors import CalibrationError
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms.base_measure import BaseMeasure
-from opdisc.mechanisms.choice import (
-    MECHANISMS,
-    MechanismSettings,
-    build_mechanism,
-    column_structure,
-)
+from opdisc.mechanisms.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.shipped_schemas import load_schema
 from opdisc.utility import ErrorPrediction, predict_error

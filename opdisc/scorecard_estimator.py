@@ -20,10 +20,11 @@ from opdisc.arguments import (
     parse_relation,
     parse_time_limit,
 )
+from opdisc.column_structure import column_structure
 from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
-from opdisc.mechanisms.choice import MechanismSettings, build_mechanism, column_structure
+from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.progress import draw_progress, search_progress
 from opdisc.schema import Schema

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from opdisc.errors import CalibrationError
-from opdisc.exclusive import exclusive_positions
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
@@ -29,7 +27,6 @@ from opdisc.mechanisms.reach import (
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy import PublicInputs
-from opdisc.schema import Schema
 from oracles import WeightGrid
 from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
@@ -57,7 +54,8 @@ class MechanismSettings:
     Parameters
     ----------
     structure : tuple of ColumnGroup
-        Facts about the columns, for ``"exponential"``; see :func:`column_structure`.
+        Facts about the columns, for ``"exponential"``; see
+        :func:`opdisc.column_structure.column_structure`.
     noise : str
         Noise of the sphere, for ``"opdisc"``.
     allowance : float
@@ -284,21 +282,3 @@ def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMe
         time_limit=settings.time_limit,
         progress=settings.progress,
     )
-
-
-def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
-    """Return what a schema says about encoded columns: exclusive, nested, or nothing."""
-    kinds: dict[str, Literal["exclusive", "nested", "free"]] = {
-        "categories": "exclusive",
-        "thresholds": "nested",
-        "binary": "free",
-    }
-    declared = exclusive_positions(schema.exclusive, schema.features)
-    named = {position for group in declared for position in group}
-    singles = (
-        ColumnGroup(columns=attribute.indices, kind=kinds[attribute.kind])
-        for attribute in schema.attributes
-        if not named.intersection(attribute.indices)
-    )
-    groups = (ColumnGroup(columns=group, kind="exclusive") for group in declared)
-    return tuple(sorted((*singles, *groups), key=lambda group: group.columns))

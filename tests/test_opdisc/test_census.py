@@ -10,10 +10,10 @@ import pytest
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
 from opdisc.cli import cli
+from opdisc.column_structure import column_structure
 from opdisc.console import run_command_line
 from opdisc.encoding import encode
 from opdisc.grids import scorecard_grid
-from opdisc.mechanisms.choice import column_structure
 from opdisc.noise import SystemEntropy
 from opdisc.planning import plan_fit
 from oracles import ZeroOneProblem, solve

@@ -116,8 +116,8 @@ def exclusive_schema(groups):
 
 
 def test_exclusive_columns_become_one_group_and_rows_obey_it():
+    from opdisc.column_structure import column_structure
     from opdisc.encoding import encode_features
-    from opdisc.mechanisms.choice import column_structure
 
     declared = exclusive_schema([["c", "a"], ["b", "d"]])
     assert column_structure(declared) == (
