@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from opdisc.errors import CalibrationError
+from opdisc.receipt_text import receipt_lines
 from oracles import WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
@@ -253,54 +254,3 @@ class PrivacyReceipt:
     def __str__(self) -> str:
         """Return the receipt as lines that a reviewer can check one by one."""
         return "\n".join(f"{name + ':':<20}{text}" for name, text in receipt_lines(self))
-
-
-def receipt_lines(receipt: PrivacyReceipt) -> list[tuple[str, str]]:
-    """Return (name, text) pairs, the promise first."""
-    relation = receipt.relation.replace("_", "-")
-    rows = (
-        "not public" if receipt.n_rows is None else f"{receipt.n_rows:,} (public under {relation})"
-    )
-    lines = [
-        ("guarantee", receipt.guarantee),
-        *(("  condition", condition) for condition in receipt.conditions),
-        ("epsilon", f"{receipt.epsilon:g}"),
-        ("delta", f"{receipt.delta:g} (+ {receipt.delta_numerical:.1e} numerical)"),
-        ("neighbours", f"{relation}, privacy unit: {receipt.privacy_unit}"),
-        ("mechanism", receipt.mechanism),
-        ("theorem", f"{receipt.theorem} [{receipt.calibration}]"),
-        (
-            "sensitivity",
-            f"{receipt.sensitivity} rows, certified gap allowed: {receipt.allowance:g}",
-        ),
-        ("noise", f"{receipt.noise_law}; scale {_scales(receipt.noise_scales)}"),
-        ("lattice", _lattice_text(receipt.spacing)),
-        ("hypotheses", _grid_text(receipt)),
-        ("rows", rows),
-        ("schema", f"sha256 {receipt.schema_digest[:16]}"),
-        ("oracle", f"{receipt.oracle} ({', '.join(f'{k} {v}' for k, v in receipt.versions)})"),
-    ]
-    if receipt.choice:
-        lines.append(("chosen because", receipt.choice))
-    lines.append(("not covered", "running time; anything published besides this model"))
-    return lines
-
-
-def _scales(scales: tuple[float, ...]) -> str:
-    distinct = sorted(set(scales))
-    return ", ".join(f"{scale:.6g}" for scale in distinct)
-
-
-def _lattice_text(spacing: float) -> str:
-    return f"multiples of 2^{math.log2(spacing):g} rows" if spacing > 0 else "none: exact draw"
-
-
-def _grid_text(receipt: PrivacyReceipt) -> str:
-    lows, highs = {v[0] for v in receipt.weights}, {v[-1] for v in receipt.weights}
-    budget = "" if receipt.norm_budget is None else f", |w|^2 <= {receipt.norm_budget}"
-    signs = (
-        ("never negative", sum(v[0] >= 0 for v in receipt.weights)),
-        ("never positive", sum(v[-1] <= 0 for v in receipt.weights)),
-    )
-    restricted = "".join(f", {count} of them {what}" for what, count in signs if count)
-    return f"{len(receipt.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
