@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.errors import CalibrationError
+from opdisc.noise_search import smallest_noise
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 FloatArray = NDArray[np.float64]
 
 _ROUND_UP = 1 + 1e-9
-_LARGEST_MULTIPLIER = 1e9
 _MASS_TRUNCATION = -60.0
 """Log of the privacy-loss mass that the accountant may treat as infinite loss, per step."""
 _FINEST_LOSS_STEP, _COARSEST_LOSS_STEP = 1e-7, 1e-3
@@ -91,46 +90,6 @@ def gaussian_multiplier(params: PrivacyParams, *, steps: int = 1) -> float:
         return gaussian_delta(multiplier / root, params.epsilon)
 
     return smallest_noise(delta, params.delta, tolerance=1e-10)
-
-
-def smallest_noise(
-    delta: Callable[[float], float], target: float, *, tolerance: float, start: float = 1.0
-) -> float:
-    """Return a noise level with ``delta(level) <= target``, by bisection on a falling function.
-
-    Parameters
-    ----------
-    delta : callable
-        Upper bound on delta at a noise level.
-    target : float
-        Largest acceptable delta, > 0.
-    tolerance : float
-        Relative width at which bisection stops; the upper end is returned.
-    start : float
-        First guess.
-
-    Raises
-    ------
-    CalibrationError
-        If no level up to 1e9 meets the target.
-    """
-    high = start
-    while delta(high) > target:
-        high *= 2
-        if high > _LARGEST_MULTIPLIER * start:
-            raise CalibrationError(
-                "no finite noise meets this epsilon and delta; use a larger epsilon or delta."
-            )
-    low = high / 2
-    while delta(low) <= target:
-        high, low = low, low / 2
-        if low < 1e-9 * start:
-            return high
-    while high > low * (1 + tolerance):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if delta(middle) <= target else (middle, high)
-    rounded = high * _ROUND_UP
-    return rounded if delta(rounded) <= target else high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from scipy import special
 
 from opdisc.errors import CalibrationError
-from opdisc.gaussian import gaussian_delta, require_delta, smallest_noise
+from opdisc.gaussian import gaussian_delta, require_delta
+from opdisc.noise_search import smallest_noise
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 _ROUND_UP = 1 + 1e-9
