@@ -14,7 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc.domains import Box
 from opdisc.errors import CalibrationError
-from opdisc.sampled_estimators import OPSampClassifier, OPSampRegressor, private_median
+from opdisc.sampled_classifier import OPSampClassifier
+from opdisc.sampled_regressor import OPSampRegressor, private_median
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
 
