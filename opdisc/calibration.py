@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy import stats
 
 from opdisc.errors import CalibrationError
 from oracles import WeightGrid
@@ -225,6 +224,9 @@ def gaussian_failure(stddev: float, shift: float, epsilon: float, dimension: int
     chooses, and ``sup_u <eta, u> = |eta|``: the failure probability is that of
     ``|eta| / sigma > epsilon sigma / c - c / (2 sigma)``, a chi tail with ``dimension`` degrees.
     """
+    # Imported where it is needed: it takes longer to load than all else that a command loads.
+    from scipy import stats
+
     radius = epsilon * stddev / shift - shift / (2 * stddev)
     return 1.0 if radius <= 0 else float(stats.chi.sf(radius, dimension))
 
@@ -250,6 +252,8 @@ def gaussian_stddev(shift: float, epsilon: float, delta: float, dimension: int) 
     -----
     **Guarantee.** :func:`gaussian_failure` of the returned value is at most ``delta``.
     """
+    from scipy import stats
+
     if not delta > 0:
         raise CalibrationError(
             f"Gaussian noise needs delta > 0, got delta={delta}; give a delta or use l2-laplace."

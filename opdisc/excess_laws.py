@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
@@ -42,6 +41,8 @@ def quantile_limit(draws: FloatArray, quantile: float, confidence: float) -> flo
     The k-th smallest draw is below the true quantile only if at least k draws are, which has
     probability at most ``P[Binomial(N, quantile) >= k]``.
     """
+    from scipy import stats
+
     count = len(draws)
     rank = int(stats.binom.ppf(confidence, count, quantile)) + 1
     while stats.binom.cdf(rank - 1, count, quantile) < confidence:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-from scipy import stats
-
 from opdisc.errors import CalibrationError
 from oracles import WeightGrid
 
@@ -57,6 +55,8 @@ def separator_quantile(n_separators: int, n_hypotheses: int, delta: float) -> fl
     The supremum over w is essential: the noise chooses the output. See docs/theory.md,
     entry "published-gaussian".
     """
+    from scipy import stats
+
     log_size = math.log(n_hypotheses)
     mean = min(math.sqrt(n_separators), math.sqrt(2 * log_size))
     concentration = mean + math.sqrt(2 * math.log(1 / delta))

@@ -36,6 +36,10 @@ def test_importing_opdisc_loads_no_solver():
     assert loaded("opdisc", SOLVERS) == []
 
 
+def test_a_command_starts_without_what_takes_longest_to_load():
+    assert loaded("opdisc.cli", ("scipy", "sklearn", "matplotlib", "numba", *SOLVERS)) == []
+
+
 def test_the_detector_can_fire():
     assert loaded("highspy, opdisc", ("opdisc", *SOLVERS)) == ["highspy", "opdisc"]
 
