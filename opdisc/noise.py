@@ -55,7 +55,8 @@ class SystemEntropy:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` independent uniform 64-bit words."""
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        # Writable, as those of a seeded source are: compiled code is then compiled once for both.
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 
 class SeededEntropy:
