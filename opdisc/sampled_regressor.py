@@ -53,8 +53,9 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.tile(np.arange(11.0), 500)[:, None]
-    >>> model = OPSampRegressor(feature_range=(0, 10), target_range=(0, 30), epsilon=20.0)
+    >>> X = np.tile(np.arange(11.0), 2000)[:, None]
+    >>> model = OPSampRegressor(
+    ...     feature_range=(0, 10), target_range=(0, 30), epsilon=20.0, most_draws=500)
     >>> abs(float(model.fit(X, 3 * X[:, 0]).predict([[5.0]])[0]) - 15) < 10
     True
     """
