@@ -126,6 +126,12 @@ def bundle_sizes(plan: Plan) -> tuple[int, int]:
     return row, marginals
 
 
+def plan_work(plan: Plan) -> float:
+    """Estimate a sum over the plan and its marginals, in nanoseconds."""
+    entries = plan.own * plan.rest
+    return float(entries @ np.where(plan.half >= 0, 1.2, 4.0))
+
+
 def with_halves(plan: Plan) -> Plan:
     """Return the plan with its cuts and its bundle."""
     plan = plan._replace(half=halves(plan))

@@ -143,9 +143,9 @@ class BlockSum:
             self._sides = np.zeros(marginals)
 
     @property
-    def current_entries(self) -> int:
-        """Table entries of the sum as it is restricted now."""
-        return self._current.n_entries
+    def work(self) -> float:
+        """Estimate of a sum and its marginals as it is restricted now, in nanoseconds."""
+        return self._current.work
 
     def sum(self) -> float:
         """Return the log of the sum over the block of the product of the weights.

@@ -26,18 +26,18 @@ def step_work(envelope: Envelope) -> float:
 
     Only the order of things depends on it. Counts of operations, so that a seed repeats a run.
     """
-    return 1.5 * sum(block.current_entries for block in envelope.sums) + other_work(envelope)
+    return sum(block.work for block in envelope.sums) + other_work(envelope)
 
 
 def other_work(envelope: Envelope) -> float:
     """Estimate what a step takes besides the sums, in nanoseconds."""
     points, width = envelope.shape
-    return 12.0 * points * width + 20_000.0
+    return 18.0 * points * width + 50_000.0
 
 
 def visit_work(envelope: Envelope) -> float:
     """Estimate a visit to a cell in nanoseconds, after its sum."""
-    return 0.7 * sum(block.current_entries for block in envelope.sums) + 100_000.0
+    return 0.4 * sum(block.work for block in envelope.sums) + 100_000.0
 
 
 def draw_work(envelope: Envelope) -> float:

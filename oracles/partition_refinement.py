@@ -23,14 +23,24 @@ from oracles.tightening import Tightened, Tightener
 GOOD = 0.5
 """Cells that accept this share of their draws are left alone."""
 
-_WORTH_A_THREAD = 5e7
+_WORTH_A_THREAD = 3e8
 _JOBS_PER_THREAD = 2
 _DEEP = 500.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Split:
-    """Where to split a cell: a row, None if all are settled, and its law there."""
+class Split:
+    """Where to split a cell.
+
+    Parameters
+    ----------
+    row : int or None
+        Whose score tells the children apart; None if all scores are settled.
+    region : Region
+        The cell's.
+    law : ndarray of shape (w,), float64
+        Full marginal of the row under the cell's bound.
+    """
 
     row: int | None
     region: Region
@@ -105,7 +115,7 @@ class Refinement:
             for tightener in self._tighteners:
                 free.put(tightener)
 
-            def look(cell: Cell) -> Tightened | _Split:
+            def look(cell: Cell) -> Tightened | Split:
                 tightener = free.get()
                 try:
                     return self._look(tightener, cell)
@@ -169,7 +179,7 @@ class Refinement:
                 cells.append(cell)
         return cells
 
-    def _look(self, tightener: Tightener, cell: Cell) -> Tightened | _Split:
+    def _look(self, tightener: Tightener, cell: Cell) -> Tightened | Split:
         """Compute what a cell needs next; changes nothing but the tightener's buffers."""
         region = cell.region(self.whole)
         assert cell.mixtures is not None
@@ -183,9 +193,9 @@ class Refinement:
         lost = envelope.shortfalls(tightener.shares(cell.mixtures, region))
         row = best_split(lost, region)
         law = envelope.law[0 if row is None else row].copy()
-        return _Split(row=row, region=region, law=law)
+        return Split(row=row, region=region, law=law)
 
-    def _advance(self, cells: Sequence[Cell], looks: Sequence[Tightened | _Split]) -> None:
+    def _advance(self, cells: Sequence[Cell], looks: Sequence[Tightened | Split]) -> None:
         for cell, look in zip(cells, looks, strict=True):
             if isinstance(look, Tightened):
                 self._tighten(cell, look)
@@ -207,7 +217,7 @@ class Refinement:
             self.cells.shrink(cell, integer_mass(log_mass))
         self._enqueue(cell)
 
-    def _split(self, cell: Cell, found: _Split) -> None:
+    def _split(self, cell: Cell, found: Split) -> None:
         if found.row is None:  # every score is settled, the bound is the loss
             return
         children = split_cell(cell, found.row, found.region, found.law, self._slack)

@@ -33,8 +33,8 @@ from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
 
 _FIRST_BATCH = 16
-_REFINEMENT = 2.0
-_IDLE_REFINEMENT = 5.0
+_REFINEMENT = 1.0
+_IDLE_REFINEMENT = 2.5
 _HOPE = 0.01
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150

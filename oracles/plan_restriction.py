@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_plan import Plan, with_halves
+from oracles.block_plan import Plan, plan_work, with_halves
 from oracles.plan_kernels import feasible_states, fill_restricted, restricted_shape
 from oracles.problem import IntArray
 
@@ -29,14 +29,14 @@ class RestrictedPlan:
         The kept states, variable by variable.
     starts : ndarray of shape (variables + 1,), int64
         Where each variable's kept states begin.
-    n_entries : int
-        Entries of its tables.
+    work : float
+        Estimate of a sum and its marginals, nanoseconds.
     """
 
     plan: Plan
     kept: IntArray
     starts: IntArray
-    n_entries: int
+    work: float
 
 
 class PlanRestriction:
@@ -68,8 +68,7 @@ class PlanRestriction:
         kept = np.concatenate(
             [np.arange(size) for size in np.diff(offsets)] or [np.zeros(0)]
         ).astype(np.int64)
-        n_entries = int(plan.own @ plan.rest)
-        self.full = RestrictedPlan(plan=plan, kept=kept, starts=offsets, n_entries=n_entries)
+        self.full = RestrictedPlan(plan=plan, kept=kept, starts=offsets, work=plan_work(plan))
         self._cache: OrderedDict[bytes, RestrictedPlan] = OrderedDict()
         self._bytes = 0
 
@@ -145,7 +144,7 @@ class PlanRestriction:
             plan=restricted,
             kept=kept,
             starts=starts,
-            n_entries=int(cliques[0] @ cliques[1]),
+            work=plan_work(restricted),
         )
 
 

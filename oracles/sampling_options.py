@@ -48,7 +48,7 @@ class SamplingOptions:
     n_blocks : int or None
         Blocks of columns; None: chosen from the structure.
     n_threads : int
-        Threads that refine the partition; the second begins after about 50 ms of work. Draws with
+        Threads that refine the partition; the second begins after .3 s of work. Draws with
         the same entropy differ between numbers of threads, and their law does not.
     progress : callable or None
         Called after rounds with :class:`SamplingDiagnostics`, at most once a second.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-import oracles.partition_sampling as partition_sampling
+import oracles.partition_refinement as partition_refinement
 from oracles.block_variables import cheapest_variables
 from oracles.cell_draws import Candidate
 from oracles.column_groups import (
@@ -29,13 +30,14 @@ from oracles.errors import (
     UnsupportedProblem,
 )
 from oracles.partition import MASS_BITS, Cell, integer_mass, split_cell
+from oracles.partition_refinement import Refinement, Split
 from oracles.partition_sampling import PartitionSampler
 from oracles.problem import WeightGrid, ZeroOneProblem
 from oracles.sampling import SamplingOptions, sample_hypotheses
 from oracles.tightening import Tightened, Tightener
 
 FALSE_ALARM = 1e-6
-CAPPED = SamplingOptions(max_rounds=3000)
+CAPPED = SamplingOptions(max_rounds=3000, n_threads=1)
 
 
 def random_problem(seed: int) -> tuple[ZeroOneProblem, list[ColumnGroup], float]:
@@ -167,6 +169,36 @@ def test_the_law_is_exact_on_adversarial_problems(name: str, n_blocks: int) -> N
     assert p_value(sampler, problem, beta, 1500) > FALSE_ALARM
 
 
+@pytest.fixture
+def threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_refinement, "_WORTH_A_THREAD", 0.0)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("n_threads", [2, 3])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("threads_at_once")
+def test_the_law_is_exact_with_threads(name: str, n_threads: int) -> None:
+    """Chi-square against enumeration; false alarm at most 1e-6 per case."""
+    problem, structure, beta = named_problem(name)
+    options = SamplingOptions(n_threads=n_threads)
+    sampler = PartitionSampler(problem, beta, structure, options)
+    assert p_value(sampler, problem, beta, 1500) > FALSE_ALARM
+    assert sampler._refinement.n_threads > 1 or len(sampler._cells) == 1
+
+
+@pytest.mark.usefixtures("threads_at_once")
+def test_threads_repeat_themselves() -> None:
+    """Which thread looks at a cell, and when, changes nothing."""
+    problem, structure, beta = named_problem("scattered")
+    runs = []
+    for _ in range(3):
+        sampler, entropy = PartitionSampler(problem, beta, structure), SeededEntropy(4)
+        runs.append([sampler.draw(entropy) for _ in range(50)])
+        assert sampler._refinement.n_threads == 2
+    assert runs[0] == runs[1] == runs[2]
+
+
 class Fresh:
     """Draws from a new sampler every time, so that refinement never settles."""
 
@@ -232,7 +264,7 @@ class PoorTightener(Tightener):
 def poor_sampler(kind: type[PartitionSampler], name: str) -> PartitionSampler:
     problem, structure, beta = named_problem(name)
     sampler = kind(problem, beta, structure, CAPPED)
-    sampler._tightener.__class__ = PoorTightener
+    sampler._refinement.tightener.__class__ = PoorTightener
     return sampler
 
 
@@ -244,12 +276,28 @@ def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
     assert p_value(poor_sampler(PartitionSampler, name), problem, beta, 1500) > FALSE_ALARM
 
 
+class ShallowRefinement(Refinement):
+    """Splits the whole only, and remembers whose fresh bound was no better than the parent's."""
+
+    worse: tuple[Cell, ...] = ()
+
+    def _split(self, cell: Cell, found: Split) -> None:
+        if cell.depth < 1:
+            super()._split(cell, found)
+
+    def _tighten(self, cell: Cell, found: Tightened) -> None:
+        before = cell.log_mass
+        super()._tighten(cell, found)
+        if cell.log_mass == before:
+            self.worse = (*self.worse, cell)
+
+
 class Shallow(PartitionSampler):
     """Not a mistake: stops refining early, so that cells keep accepting little."""
 
-    def _split(self, cell: Cell) -> None:
-        if cell.depth < 1:
-            super()._split(cell)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._refinement.__class__ = ShallowRefinement
 
 
 class RefinesOnPendingDraw(Shallow):
@@ -270,14 +318,9 @@ class AbandonsSlowCells(Shallow):
 class AbandonsWorseBounds(Shallow):
     """Mistake: gives a round up if its cell's fresh bound was worse than the parent's."""
 
-    def _tighten(self, cell: Cell) -> None:
-        before = cell.log_mass
-        super()._tighten(cell)
-        if cell.log_mass == before:
-            self.__dict__.setdefault("worse", []).append(cell)
-
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
-        worse = any(cell is other for other in self.__dict__.get("worse", ()))
+        assert isinstance(self._refinement, ShallowRefinement)
+        worse = any(cell is other for other in self._refinement.worse)
         return not worse and super()._accepts(cell, candidate, bits)
 
 
@@ -319,14 +362,14 @@ def test_abandoned_rounds_are_caught() -> None:
 @pytest.mark.statistical
 def test_dropped_children_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chi-square rejects a partition that leaves hypotheses out."""
-    monkeypatch.setattr(partition_sampling, "split_cell", drops_tiny_children)
+    monkeypatch.setattr(partition_refinement, "split_cell", drops_tiny_children)
     problem, structure, beta = named_problem("scattered")
     sampler = PartitionSampler(problem, beta, structure, CAPPED)
     assert p_value(sampler, problem, beta, 2000) <= FALSE_ALARM
 
 
 def test_truncated_marginals_break_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition_sampling, "split_cell", truncated_marginals)
+    monkeypatch.setattr(partition_refinement, "split_cell", truncated_marginals)
     problem, structure, beta = named_problem("scattered")
     sampler = PartitionSampler(problem, beta, structure)
     entropy = SeededEntropy(0)
@@ -356,7 +399,7 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
     """No choice has probability 0; here draws leave their cell half of the time."""
     problem, structure, _ = named_problem("scattered")
     sampler = PartitionSampler(problem, 0.001, structure)
-    envelope, whole, root = sampler._envelope, sampler._whole, sampler._cells[0]
+    envelope, whole, root = sampler._envelope, sampler._refinement.whole, sampler._cells[0]
     original, bits = envelope.log_sum, RandomBits(SeededEntropy(1))
     monkeypatch.setattr(envelope, "log_sum", lambda bound, _: original(bound, whole))
     low = whole.low.copy()
