@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from queue import SimpleQueue
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracles.acceptance import accept
+from oracles.block_kernels import FloatArray
 from oracles.block_sums import BlockDraws
 from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_TO_SPARE, first_look
 from oracles.entropy import RandomBits
@@ -19,7 +24,7 @@ from oracles.log_weights import LogWeights
 from oracles.partition import MASS_BITS, Cell
 from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
 
-_CHUNK = 1024
+_AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +34,7 @@ class Candidate:
     Parameters
     ----------
     place : int
-        Which of the cell's draws it is.
+        Which round of the batch it belongs to.
     hypothesis : tuple of int
         The weights.
     chances : tuple of (int, int)
@@ -45,6 +50,56 @@ class Candidate:
     chances: tuple[tuple[int, int], ...]
     ticket: int
     chance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Draws to make from one cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+    region : Region
+        Its region.
+    places : ndarray of shape (n,), int64
+        The rounds of the batch that drew the cell, ascending: one draw each.
+    words : list of uint64 arrays
+        Random words of each block's draws.
+    tickets : uint64 array, shape (n,)
+        First random bits of each accept test.
+    """
+
+    cell: Cell
+    region: Region
+    places: IntArray
+    words: list[NDArray[np.uint64]]
+    tickets: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What a first look left of a job's draws.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    chance : float
+        Sum of the draws' acceptance probabilities.
+    kept : ndarray of shape (k,), int64
+        Which draws may be accepted.
+    chances : float64 array, shape (k,)
+        Their probabilities.
+    draws : list of BlockDraws
+        Their states, per block.
+    """
+
+    job: Job
+    chance: float
+    kept: IntArray
+    chances: FloatArray
+    draws: list[BlockDraws]
 
 
 class CellDraws:
@@ -77,100 +132,114 @@ class CellDraws:
         order = np.argsort(-np.abs(envelope.counts), kind="stable")
         self._rows = np.ascontiguousarray(envelope.rows[order], dtype=np.int32)
         self._counts = envelope.counts[order]
-        self._draws: list[BlockDraws] = []
+        self._ready: Cell | None = None
+        self._empty = False
 
-    def visit(
-        self, cell: Cell, region: Region, count: int, bits: RandomBits
-    ) -> Iterator[tuple[int, float, Iterator[Candidate]]]:
-        """Draw so often, in pieces: yield their sizes, sums of chances, and candidates in order.
+    def with_envelope(self, envelope: Envelope) -> CellDraws:
+        """Return the same for another envelope that is equal to this one's."""
+        return CellDraws(self._problem, envelope, self._beta, self._reference, self._log_weights)
 
-        Candidates must be taken before the next piece; those not taken cost nothing.
+    def job(self, cell: Cell, region: Region, places: IntArray, bits: RandomBits) -> Job:
+        """Return the task of drawing once for each of some places, with all its random words."""
+        n, words = len(places), []
+        for block in self._envelope.sums:
+            # A choice takes a word, and with probability below 2**-11 another one.
+            choices = n * len(block.plan.own)
+            words.append(bits.words(choices + choices // 64 + WORDS_TO_SPARE))
+        return Job(cell=cell, region=region, places=places, words=words, tickets=bits.words(n))
+
+    def look(self, job: Job) -> Looked:
+        """Draw, and sort out what is far from being accepted.
+
+        Jobs that follow each other on one cell share its sums; between batches of jobs,
+        :meth:`forget` them.
 
         Raises
         ------
         InconsistentSolution
             If an invariant was found violated.
         """
-        envelope = self._envelope
-        log_sum = envelope.log_sum(cell.bound, region)
-        if not log_sum - self._reference <= cell.log_mass:
-            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
-        if log_sum == -math.inf:  # no hypothesis meets the cell's conditions
-            return
-        for block in envelope.sums:
-            block.prepare()
-        log_height = MASS_BITS * math.log(2.0) - self._reference - math.log(cell.mass)
-        for first in range(0, count, _CHUNK):
-            n = min(_CHUNK, count - first)
-            yield self._piece(cell, region, n, first, log_height, bits)
-
-    def _piece(
-        self, cell: Cell, region: Region, n: int, first: int, log_height: float, bits: RandomBits
-    ) -> tuple[int, float, Iterator[Candidate]]:
-        envelope = self._envelope
+        cell, envelope, n = job.cell, self._envelope, len(job.places)
+        if self._ready is not cell:
+            self._prepare(cell, job.region)
         draws = [block.new_draws(n) for block in envelope.sums]
-        indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
-        log_chances = np.zeros(n)
-        for block, drawn, start in zip(envelope.sums, draws, envelope.starts, strict=False):
-            # A choice takes a word, and with probability below 2**-11 another one.
-            choices = n * len(block.plan.own)
-            words = bits.words(choices + choices // 64 + WORDS_TO_SPARE)
-            if block.draw(words, 0, drawn, start, indices, log_chances) < 0:
-                raise InconsistentSolution("the random words of a draw ran out.")
-        tickets = bits.words(n)
         chances, status = np.zeros(n), np.zeros(n, dtype=np.int8)
-        first_look(
-            indices,
-            log_chances,
-            tickets,
-            self._rows,
-            self._counts,
-            envelope.base,
-            envelope.target,
-            region.low,
-            region.high,
-            cell.bound.costs,
-            cell.bound.constant,
-            envelope.beta,
-            log_height,
-            chances,
-            status,
-        )
+        if not self._empty:  # no hypothesis meets the conditions of an empty cell
+            self._draw(job, draws, chances, status)
         if (status == BROKEN).any():
             raise InconsistentSolution(
                 "a loss must not be below its certified bound, nor an acceptance probability "
                 "exceed 1."
             )
-        candidates = (
-            self._candidate(draws, int(i), first, int(tickets[i]), float(chances[i]), bits)
-            for i in np.flatnonzero(status == CANDIDATE)
+        kept = np.flatnonzero(status == CANDIDATE)
+        return Looked(
+            job=job,
+            chance=float(chances.sum()),
+            kept=kept,
+            chances=chances[kept],
+            draws=[BlockDraws(states=d.states[kept], weights=d.weights[kept]) for d in draws],
         )
-        return n, float(chances.sum()), candidates
 
-    def _candidate(
-        self,
-        draws: list[BlockDraws],
-        i: int,
-        first: int,
-        ticket: int,
-        chance: float,
-        bits: RandomBits,
-    ) -> Candidate:
-        weights: IntArray = np.zeros(self._problem.n_features, dtype=np.int64)
-        pairs: list[tuple[int, int]] = []
-        for block, drawn, columns in zip(
-            self._envelope.sums, draws, self._envelope.columns, strict=True
+    def forget(self) -> None:
+        """Forget which cell the envelope is ready for."""
+        self._ready = None
+
+    def _prepare(self, cell: Cell, region: Region) -> None:
+        log_sum = self._envelope.log_sum(cell.bound, region)
+        if not log_sum - self._reference <= cell.log_mass:
+            raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
+        self._ready, self._empty = cell, log_sum == -math.inf
+        if not self._empty:
+            for block in self._envelope.sums:
+                block.prepare()
+
+    def _draw(
+        self, job: Job, draws: list[BlockDraws], chances: FloatArray, status: NDArray[np.int8]
+    ) -> None:
+        envelope, cell, n = self._envelope, job.cell, len(job.places)
+        indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
+        log_chances = np.zeros(n)
+        for block, drawn, words, start in zip(
+            envelope.sums, draws, job.words, envelope.starts, strict=False
         ):
-            chosen = block.chosen(drawn, i, bits)
-            weights[columns] = chosen.weights
-            pairs += chosen.chances
-        return Candidate(
-            place=first + i,
-            hypothesis=tuple(weights.tolist()),
-            chances=tuple(pairs),
-            ticket=ticket,
-            chance=chance,
+            if block.draw(words, 0, drawn, start, indices, log_chances) < 0:
+                raise InconsistentSolution("the random words of a draw ran out.")
+        first_look(
+            indices,
+            log_chances,
+            job.tickets,
+            self._rows,
+            self._counts,
+            envelope.base,
+            envelope.target,
+            job.region.low,
+            job.region.high,
+            cell.bound.costs,
+            cell.bound.constant,
+            envelope.beta,
+            MASS_BITS * math.log(2.0) - self._reference - math.log(cell.mass),
+            chances,
+            status,
         )
+
+    def candidates(self, looked: Looked, bits: RandomBits) -> Iterator[Candidate]:
+        """Yield the candidates in order; those not taken cost nothing."""
+        for i, place in enumerate(looked.kept):
+            weights: IntArray = np.zeros(self._problem.n_features, dtype=np.int64)
+            pairs: list[tuple[int, int]] = []
+            for block, drawn, columns in zip(
+                self._envelope.sums, looked.draws, self._envelope.columns, strict=True
+            ):
+                chosen = block.chosen(drawn, i, bits)
+                weights[columns] = chosen.weights
+                pairs += chosen.chances
+            yield Candidate(
+                place=int(looked.job.places[place]),
+                hypothesis=tuple(weights.tolist()),
+                chances=tuple(pairs),
+                ticket=int(looked.job.tickets[place]),
+                chance=float(looked.chances[i]),
+            )
 
     def accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
         """Decide exactly; a hypothesis beyond the norm budget is never accepted."""
@@ -181,3 +250,34 @@ class CellDraws:
         if self._log_weights is not None:
             exponent += self._log_weights.penalty(self._problem.grid, candidate.hypothesis)
         return accept(exponent, cell.mass, candidate.chances, candidate.ticket, bits)
+
+
+def look_at_all(crew: Sequence[CellDraws], jobs: Iterator[Job]) -> Iterator[Looked]:
+    """Look at jobs on as many threads as there are members, and yield results in order.
+
+    Jobs are taken a few ahead, always as many, so that random words are drawn in the same order
+    whichever thread is the faster.
+    """
+    if len(crew) == 1:
+        for job in jobs:
+            yield crew[0].look(job)
+        return
+    free: SimpleQueue[CellDraws] = SimpleQueue()
+    for member in crew:
+        free.put(member)
+
+    def look(job: Job) -> Looked:
+        member = free.get()
+        try:
+            return member.look(job)
+        finally:
+            free.put(member)
+
+    with ThreadPoolExecutor(len(crew)) as pool:
+        pending: deque[Future[Looked]] = deque()
+        for job in jobs:
+            pending.append(pool.submit(look, job))
+            if len(pending) > _AHEAD * len(crew):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

@@ -102,6 +102,11 @@ class Refinement:
         """Threads at work."""
         return len(self._tighteners)
 
+    @property
+    def envelopes(self) -> list[Envelope]:
+        """One for each thread at work; between runs, anybody may overwrite their buffers."""
+        return [tightener.envelope for tightener in self._tighteners]
+
     def run(self, limit: float, report: Callable[[], None]) -> None:
         """Refine the heaviest cells until the work reaches a limit, or all accept well."""
         if self.n_threads < self._n_threads and limit > _WORTH_A_THREAD:

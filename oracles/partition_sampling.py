@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from oracles.cell_draws import Candidate, CellDraws
+from oracles.cell_draws import Candidate, CellDraws, Job, Looked, look_at_all
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
 from oracles.entropy import EntropySource, RandomBits
 from oracles.envelope import Envelope
@@ -33,8 +33,10 @@ from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
 
 _FIRST_BATCH = 16
-_REFINEMENT = 1.0
-_IDLE_REFINEMENT = 2.5
+_CHUNK, _LONG_CHUNK = 1024, 8192
+_LONG_BATCH = 1e8
+_REFINEMENT = 1.5
+_IDLE_REFINEMENT = 3.5
 _HOPE = 0.01
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
@@ -120,9 +122,9 @@ class PartitionSampler:
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
         self._draw_work = draw_work(self._envelope)
         self._drawn = self._recent = 0.0
-        self._cell_draws = CellDraws(
-            problem, self._envelope, self._beta, self._refinement.reference, weights
-        )
+        self._cell_draws = [
+            CellDraws(problem, self._envelope, self._beta, self._refinement.reference, weights)
+        ]
 
     @property
     def diagnostics(self) -> SamplingDiagnostics:
@@ -187,8 +189,7 @@ class PartitionSampler:
     def _ratio(self) -> float:
         """How many times the work of the draws refinement takes, before they catch up."""
         # As long as no draw had a chance worth the name, draws are not what is missing.
-        ratio = _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
-        return ratio * self._refinement.n_threads
+        return _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.
@@ -201,44 +202,58 @@ class PartitionSampler:
         visited, starts, hits = np.unique(slots[order], return_index=True, return_counts=True)
         first, winner = count, None
         trials, accepted = self._trials, self._accepted
-        for j in np.argsort(-hits, kind="stable"):
-            # Rounds after one that succeeded need not be run.
-            places = order[starts[j] : starts[j] + hits[j]]
-            places = places[places < first]
-            if not len(places):
-                continue
-            cell = self._cells[int(visited[j])]
-            found = self._success(cell, len(places), bits)
+        crew = self._crew(count)
+        size = _CHUNK if len(crew) == 1 else _LONG_CHUNK
+
+        def jobs() -> Iterator[Job]:
+            for j in np.argsort(-hits, kind="stable"):
+                places = order[starts[j] : starts[j] + hits[j]]
+                cell = self._cells[int(visited[j])]
+                region = cell.region(self._refinement.whole)
+                for start in range(0, len(places), size):
+                    # Rounds after one that succeeded need not be run.
+                    part = places[start : start + size]
+                    part = part[part < first]
+                    if len(part):
+                        yield crew[0].job(cell, region, part, bits)
+
+        for looked in look_at_all(crew, jobs()):
+            found = self._success(looked, first, bits)
             if found is not None:
-                first, winner = int(places[found.place]), found.hypothesis
+                first, winner = found.place, found.hypothesis
+        self._drawn += len(visited) * visit_work(self._envelope)
         self._rounds += count if winner is None else first + 1
         share = (self._accepted - accepted) / (self._trials - trials)
         self._recent += 0.1 * (share - self._recent)
         return winner
 
-    def _success(self, cell: Cell, count: int, bits: RandomBits) -> Candidate | None:
-        """Draw so often from a cell; return the first draw that the exact test accepts.
+    def _crew(self, count: int) -> list[CellDraws]:
+        """Return who draws, one for each thread: a single one for a short batch."""
+        envelopes = self._refinement.envelopes
+        if count * self._draw_work < _LONG_BATCH:
+            envelopes = envelopes[:1]
+        for envelope in envelopes[len(self._cell_draws) :]:
+            self._cell_draws.append(self._cell_draws[0].with_envelope(envelope))
+        crew = self._cell_draws[: len(envelopes)]
+        for draws in crew:
+            draws.forget()
+        return crew
 
-        Later draws of the same cell cannot win any more and are left out.
-        """
-        region = cell.region(self._refinement.whole)
-        drawn, found = 0, None
-        for size, chance, candidates in self._cell_draws.visit(cell, region, count, bits):
-            drawn += size
-            cell.accepted += chance
-            self._accepted += chance
-            found = next((c for c in candidates if self._accepts(cell, c, bits)), None)
-            if found is not None:
-                break
-        else:
-            drawn = count  # an empty cell has no pieces
-        cell.trials += drawn
-        self._trials += drawn
-        self._drawn += drawn * self._draw_work + visit_work(self._envelope)
-        return found
+    def _success(self, looked: Looked, limit: int, bits: RandomBits) -> Candidate | None:
+        """Return the first draw that the exact test accepts, of a round before the limit."""
+        cell, n = looked.job.cell, len(looked.job.places)
+        cell.accepted += looked.chance
+        cell.trials += n
+        self._accepted += looked.chance
+        self._trials += n
+        self._drawn += n * self._draw_work
+        for candidate in self._cell_draws[0].candidates(looked, bits):
+            if candidate.place < limit and self._accepts(cell, candidate, bits):
+                return candidate
+        return None
 
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
-        return self._cell_draws.accepts(cell, candidate, bits)
+        return self._cell_draws[0].accepts(cell, candidate, bits)
 
     def _refine(self) -> None:
         """Refine until that took so many times the work of the draws so far.

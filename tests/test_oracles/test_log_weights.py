@@ -288,7 +288,7 @@ class SumsOnly(PartitionSampler):
     """Mistake: the sums and draws know the log-weights, the accept test does not."""
 
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
-        self._cell_draws._log_weights = None
+        self._cell_draws[0]._log_weights = None
         return super()._accepts(cell, candidate, bits)
 
 
@@ -307,7 +307,7 @@ def test_the_accept_test_alone_carries_the_law(monkeypatch: pytest.MonkeyPatch) 
     problem, structure, beta = problems.named_problem("scattered")
     weights = LogWeights(tables=(tuple(map(Fraction, (0.0, -0.5, -1.0, -0.5, 0.0))),) * 5)
     sampler = PartitionSampler(problem, beta, structure, None)
-    sampler._cell_draws._log_weights = weights
+    sampler._cell_draws[0]._log_weights = weights
     law = target(problem, beta, weights)
     assert p_value(sampler.draw, problem.grid, law, 2000) > FALSE_ALARM
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import oracles.partition_refinement as partition_refinement
+import oracles.partition_sampling as partition_sampling
 from oracles.block_variables import cheapest_variables
 from oracles.cell_draws import Candidate
 from oracles.column_groups import (
@@ -172,6 +173,8 @@ def test_the_law_is_exact_on_adversarial_problems(name: str, n_blocks: int) -> N
 @pytest.fixture
 def threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partition_refinement, "_WORTH_A_THREAD", 0.0)
+    monkeypatch.setattr(partition_sampling, "_LONG_BATCH", 0.0)
+    monkeypatch.setattr(partition_sampling, "_LONG_CHUNK", 3)
 
 
 @pytest.mark.statistical
@@ -408,12 +411,14 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
     counts = []
     for region in (whole, Region(low=low, high=whole.high)):
         inside, outside = 0, 0
-        for _, _, candidates in sampler._cell_draws.visit(root, region, 400, bits):
-            for candidate in candidates:
-                weights = np.array(candidate.hypothesis)
-                indices = envelope.score_indices([weights[c] for c in envelope.columns])
-                inside += bool(indices[row] >= low[row])
-                outside += bool(indices[row] < low[row])
+        (draws,) = sampler._cell_draws
+        draws.forget()
+        looked = draws.look(draws.job(root, region, np.arange(400), bits))
+        for candidate in draws.candidates(looked, bits):
+            weights = np.array(candidate.hypothesis)
+            indices = envelope.score_indices([weights[c] for c in envelope.columns])
+            inside += bool(indices[row] >= low[row])
+            outside += bool(indices[row] < low[row])
         counts.append((inside, outside))
     assert min(counts[0]) > 0
     assert counts[1][0] > 0
