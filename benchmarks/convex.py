@@ -2,9 +2,9 @@
 
     python benchmarks/convex.py census      needs adult.csv (OPDISC_DATA); 10 minutes
     python benchmarks/convex.py rates       log-log slopes in n and epsilon beside the theorems'
-                                            (Markdown; under 10 minutes)
+                                            (Markdown; 10 minutes)
     python benchmarks/convex.py methods     excess risk and gradient evaluations on the same data;
-                                            --out results also writes a figure (3 minutes)
+                                            --out FOLDER also writes a figure (2 minutes)
     python benchmarks/convex.py dimension   zero columns appended, Gamma against Gaussian noise
     python benchmarks/convex.py cost        processor time beside a numpy loop and diffprivlib
                                             (--peer-python: an interpreter that has it)

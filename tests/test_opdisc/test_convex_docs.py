@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+SUMMARY = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## convex-sources")[1]
 PAGE = (ROOT / "docs" / "convex.md").read_text(encoding="utf-8")
 SOURCES = [
     *(ROOT / "opdisc" / "convex").glob("*.py"),
     *(ROOT / "opdisc" / name for name in ("gaussian.py", "linear_models.py")),
-    ROOT / "opdisc" / "simplex_regressor.py",
+    *(ROOT / "opdisc" / name for name in ("linear_classifier.py", "simplex_regressor.py")),
 ]
 
 
@@ -31,11 +32,22 @@ def test_every_citation_has_a_heading_and_every_link_a_target():
 
 
 def test_every_test_and_function_named_on_the_page_exists():
-    tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_convex_*.py"))
-    named = re.findall(r"`(test_\w+)`", PAGE)
-    assert len(named) >= 4
+    paths = [*(ROOT / "tests").rglob("test_convex_*.py")]
+    paths += (ROOT / "tests").rglob("test_linear_models.py")
+    tests = "".join(path.read_text("utf-8") for path in paths)
+    named = re.findall(r"`(test_\w+)`", PAGE + SUMMARY)
+    assert len(named) >= 30
     assert all(f"def {name}(" in tests for name in named)
     code = "".join(path.read_text("utf-8") for path in SOURCES)
     table = re.findall(r"^\| `(\w+)`", PAGE, flags=re.MULTILINE)
     assert len(table) >= 12
     assert all(f"def {name}(" in code for name in table)
+
+
+def test_every_mechanism_has_a_statement_a_source_and_a_change():
+    headings = set(re.findall(r"^## (.+)$", PAGE, flags=re.MULTILINE))
+    lines = [line.split(" | ") for line in SUMMARY.splitlines() if line.startswith("| ")][1:]
+    assert len(lines) >= 19
+    for line in lines:
+        assert len(line) == 5 and all(cell.strip(" |") for cell in line)
+        assert line[4].strip(" |") in headings
