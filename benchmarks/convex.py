@@ -2,7 +2,7 @@
 
     python benchmarks/convex.py census      needs adult.csv (OPDISC_DATA); 10 minutes
     python benchmarks/convex.py rates       log-log slopes in n and epsilon beside the theorems'
-                                            (Markdown; 10 minutes)
+                                            (Markdown; 15 minutes)
     python benchmarks/convex.py methods     excess risk and gradient evaluations on the same data;
                                             --out FOLDER also writes a figure (2 minutes)
     python benchmarks/convex.py dimension   zero columns appended, Gamma against Gaussian noise
