@@ -126,7 +126,7 @@ def sum_block(
     """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
     log_scale = 0.0
     n_cliques = len(plan.own)
-    row = 0
+    row = int(plan.own[0]) * 0  # not a literal: numba would compile what takes it twice
     for c in range(n_cliques):
         first, last = plan.extensions[c], plan.extensions[c + 1]
         own, rest, at = plan.own[c], plan.rest[c], plan.table_at[c]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.block_kernels import FloatArray, sum_block
-from oracles.block_plan import PlanBuilder, Term, bundle_sizes, without_halves
+from oracles.block_plan import Term, bundle_sizes, without_halves
 from oracles.block_variables import LevelVariable, Variable, cheapest_variables
 from oracles.bundle_kernels import ROWS
 from oracles.column_groups import ColumnGroup
@@ -20,6 +20,7 @@ from oracles.draw_kernels import add_scores, draw_states, fill_ladder
 from oracles.entropy import RandomBits
 from oracles.log_kernels import sum_block_logs
 from oracles.marginal_kernels import block_marginals
+from oracles.plan_builder import PlanBuilder
 from oracles.plan_kernels import to_full_states
 from oracles.plan_restriction import PlanRestriction
 from oracles.problem import IntArray

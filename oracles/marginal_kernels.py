@@ -122,7 +122,7 @@ def block_marginals(
     law[:] = 0.0
     n_cliques = len(plan.own)
     total = 0.0
-    side = row = 0
+    side = row = int(plan.own[0]) * 0  # not literals: numba would compile what takes them twice
     for c in range(n_cliques):
         if plan.bundled[c]:
             low, high, _ = half_sizes(plan, c)

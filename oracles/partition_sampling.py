@@ -36,7 +36,7 @@ _FIRST_BATCH = 16
 _CHUNK, _LONG_CHUNK = 1024, 8192
 _LONG_BATCH = 1e8
 _REFINEMENT = 1.5
-_IDLE_REFINEMENT = 3.5
+_IDLE_REFINEMENT = 2.5
 _HOPE = 0.01
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
@@ -188,8 +188,12 @@ class PartitionSampler:
     @property
     def _ratio(self) -> float:
         """How many times the work of the draws refinement takes, before they catch up."""
-        # As long as no draw had a chance worth the name, draws are not what is missing.
-        return _REFINEMENT if self._accepted > _HOPE else _IDLE_REFINEMENT
+        if self._accepted > _HOPE:
+            return _REFINEMENT
+        # As long as no draw had a chance worth the name, draws are not what is missing, and the
+        # less the longer it takes.
+        long = min(max(math.log10(self._refinement.work / 1e9), 0.0), 1.0)
+        return _IDLE_REFINEMENT * (1 + long)
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.

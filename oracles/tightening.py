@@ -11,7 +11,7 @@ from oracles.block_kernels import FloatArray
 from oracles.envelope import Bound, Envelope, Mixtures, Region
 from oracles.envelope_numbers import step_work
 
-_STALE = 0.03
+_STALE = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
