@@ -280,12 +280,13 @@ def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
 
 
 class ShallowRefinement(Refinement):
-    """Splits the whole only, and remembers whose fresh bound was no better than the parent's."""
+    """Splits little, and remembers whose fresh bound was no better than the parent's."""
 
     worse: tuple[Cell, ...] = ()
+    most_splits = 1
 
     def _split(self, cell: Cell, found: Split) -> None:
-        if cell.depth < 1:
+        if cell.depth < self.most_splits:
             super()._split(cell, found)
 
     def _tighten(self, cell: Cell, found: Tightened) -> None:
@@ -298,9 +299,12 @@ class ShallowRefinement(Refinement):
 class Shallow(PartitionSampler):
     """Not a mistake: stops refining early, so that cells keep accepting little."""
 
+    most_splits = 1
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._refinement.__class__ = ShallowRefinement
+        self._refinement.most_splits = self.most_splits  # type: ignore[attr-defined]
 
 
 class RefinesOnPendingDraw(Shallow):
@@ -320,6 +324,8 @@ class AbandonsSlowCells(Shallow):
 
 class AbandonsWorseBounds(Shallow):
     """Mistake: gives a round up if its cell's fresh bound was worse than the parent's."""
+
+    most_splits = 3
 
     def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
         assert isinstance(self._refinement, ShallowRefinement)
