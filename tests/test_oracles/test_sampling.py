@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import oracles.draw_kernels as draw_kernels
 import oracles.partition_refinement as partition_refinement
 import oracles.partition_sampling as partition_sampling
 from oracles.block_variables import cheapest_variables
@@ -494,6 +495,25 @@ def test_nested_columns_may_form_a_chain() -> None:
     groups = [ColumnGroup(columns=tuple(range(9)), kind="nested")]
     variables, _, _ = cheapest_variables([(-1, 0, 1)] * 9, groups, contexts)
     assert [v.size for v in variables] == [3, 5, 7, 9, 11, 13, 15, 17, 19]
+
+
+@pytest.mark.parametrize(
+    ("whole", "words", "expected"),
+    [
+        (5, [0, 1], (1, 2)),  # 2^64 is 1 modulo 5: the word 0 is left out
+        (5, [7], (2, 1)),
+        (3 << 62, [(1 << 62) - 1, 1 << 62], (1 << 62, 2)),
+        (3 << 62, [(1 << 64) - 1], ((1 << 62) - 1, 1)),
+        (1, [0], (0, 1)),
+        (5, [0, 0], (0, -1)),
+    ],
+)
+def test_tickets_are_words_modulo_the_whole(
+    whole: int, words: list[int], expected: tuple[int, int]
+) -> None:
+    """As many words lead to one ticket as to any other."""
+    drawn = draw_kernels._ticket(np.uint64(whole), np.array(words, dtype=np.uint64), 0)
+    assert drawn == expected
 
 
 def test_points_whose_labels_cancel_leave_a_uniform_law() -> None:
