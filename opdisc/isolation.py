@@ -36,6 +36,7 @@ _LENGTH = struct.Struct("<Q")
 _PATIENCE = 20.0
 _BEGIN, _END = b"+", b"."
 _CHUNK = 1 << 16
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 _START = (
     "import sys; sys.path[:] = {path!r}; "
     "from opdisc.isolation import serve; serve({descriptor}, {modules!r})"
@@ -126,7 +127,7 @@ class IsolatedCalls:
             descriptor=theirs.fileno(),
             modules=self._modules,
         )
-        threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        threads = {name: "1" for name in _THREADS}
         self._server = subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=subprocess.DEVNULL,

@@ -70,6 +70,8 @@ class Refinement:
         What log masses are relative to, nats.
     work : float
         Work so far, nanoseconds of one thread, estimated.
+    most_threads : int
+        How many threads there may be.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class Refinement:
         self.work = 0.0
         self.tightener = Tightener(envelope)
         self._tighteners = [self.tightener]
-        self._n_threads, self._another = n_threads, another
+        self.most_threads, self._another = n_threads, another
         self._slack = slack
         self.whole = envelope.whole()
         self._queue: list[tuple[float, int, Cell]] = []
@@ -109,7 +111,7 @@ class Refinement:
 
     def run(self, limit: float, report: Callable[[], None]) -> None:
         """Refine the heaviest cells until the work reaches a limit, or all accept well."""
-        if self.n_threads < self._n_threads and limit > _WORTH_A_THREAD:
+        if self.n_threads < self.most_threads and limit > _WORTH_A_THREAD:
             self._tighteners.append(self._new_tightener())
         if self.n_threads == 1:
             while self.work < limit and (cells := self._next(1)):

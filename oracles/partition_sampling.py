@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
+import numba
 import numpy as np
 
 from oracles.cell_draws import Candidate, CellDraws, Job, Looked, look_at_all
@@ -111,11 +112,12 @@ class PartitionSampler:
             least_log=-self._depth_bits * math.log(2.0),
             penalties=penalties,
         )
+        allowed: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
         self._envelope = new_envelope()
         self._refinement = Refinement(
             self._envelope,
             rounding_slack(self._envelope),
-            self._options.n_threads,
+            self._options.n_threads or min(2, allowed),
             new_envelope,
         )
         self._cells = self._refinement.cells

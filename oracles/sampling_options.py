@@ -47,14 +47,15 @@ class SamplingOptions:
         Public cap on the rounds of one draw; reaching it raises and yields nothing.
     n_blocks : int or None
         Blocks of columns; None: chosen from the structure.
-    n_threads : int
-        Threads that refine the partition; the second begins after .3 s of work. Draws with
-        the same entropy differ between numbers of threads, and their law does not.
+    n_threads : int or None
+        Threads that refine the partition and draw; the second begins after .3 s of work. The
+        same random words give other draws with another number of threads, of the same law.
+        None: two, or one where ``NUMBA_NUM_THREADS`` or the machine allows no more.
     progress : callable or None
         Called after rounds with :class:`SamplingDiagnostics`, at most once a second.
     """
 
     max_rounds: int | None = None
     n_blocks: int | None = None
-    n_threads: int = 2
+    n_threads: int | None = None
     progress: SamplingProgress | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -197,7 +198,8 @@ def test_threads_repeat_themselves() -> None:
     problem, structure, beta = named_problem("scattered")
     runs = []
     for _ in range(3):
-        sampler, entropy = PartitionSampler(problem, beta, structure), SeededEntropy(4)
+        sampler = PartitionSampler(problem, beta, structure, SamplingOptions(n_threads=2))
+        entropy = SeededEntropy(4)
         runs.append([sampler.draw(entropy) for _ in range(50)])
         assert sampler._refinement.n_threads == 2
     assert runs[0] == runs[1] == runs[2]
@@ -495,6 +497,14 @@ def test_nested_columns_may_form_a_chain() -> None:
     groups = [ColumnGroup(columns=tuple(range(9)), kind="nested")]
     variables, _, _ = cheapest_variables([(-1, 0, 1)] * 9, groups, contexts)
     assert [v.size for v in variables] == [3, 5, 7, 9, 11, 13, 15, 17, 19]
+
+
+def test_threads_follow_what_numba_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, structure, beta = named_problem("parity")
+    for allowed, expected in ((1, 1), (2, 2), (64, 2)):
+        monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", allowed)
+        sampler = PartitionSampler(problem, beta, structure)
+        assert sampler._refinement.most_threads == expected
 
 
 @pytest.mark.parametrize(
