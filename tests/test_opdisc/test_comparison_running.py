@@ -53,6 +53,9 @@ def test_a_time_limit_stops_compiled_code_and_what_it_started(source):
     assert again["status"] == "ok" and again["parameters"]["pid"] != pid
     forked = row_of(source, "forking", time_limit=0.5)
     assert forked["status"] == "time limit"
+    deadline = time.monotonic() + 30  # a killed process takes a moment to go
+    while group_members(again["parameters"]["pid"]) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert group_members(again["parameters"]["pid"]) == []
     assert time.monotonic() - started < 300
 
