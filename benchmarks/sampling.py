@@ -58,13 +58,14 @@ EVERY = ("0.01", "0.05", "0.1", "0.25", "0.5", "1")
 # (task, weight bound, epsilons, seconds allowed per epsilon)
 PLAN = (
     ("adult-wide", 1, EVERY, 60),
-    ("adult-wide31", 1, ("0.1", "1"), 60),
+    ("adult-wide31", 1, ("0.1", "1"), 240),
     ("mammo", 1, ("0.1", "1"), 20),
     ("breastcancer", 1, ("0.1", "1"), 60),
-    ("german", 1, ("0.01", "0.05", "0.1", "1"), 60),
+    ("german", 1, ("0.01", "0.05", "0.1"), 600),
+    ("german", 1, ("1",), 60),
     ("adult_binary", 1, ("0.01", "0.1"), 60),
-    ("adult-wide", 2, EVERY, 120),
-    ("adult-wide", 3, ("0.01", "0.05"), 120),
+    ("adult-wide", 2, EVERY, 1500),
+    ("adult-wide", 3, ("0.01", "0.05"), 600),
 )
 ACCURACY = {"0.01": 0.729, "0.05": 0.772, "0.1": 0.784, "0.25": 0.793, "0.5": 0.794, "1": 0.795}
 N_ACCURACY = 600

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +18,9 @@ from oracles.entropy import RandomBits
 from oracles.envelope import Envelope, Region
 from oracles.errors import InconsistentSolution
 from oracles.log_weights import LogWeights
+from oracles.ordered_jobs import results_in_order
 from oracles.partition import MASS_BITS, Cell
 from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
-
-_AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,29 +251,7 @@ class CellDraws:
 def look_at_all(crew: Sequence[CellDraws], jobs: Iterator[Job]) -> Iterator[Looked]:
     """Look at jobs on as many threads as there are members, and yield results in order.
 
-    Jobs are taken a few ahead, always as many, so that random words are drawn in the same order
-    whichever thread is the faster.
+    Random words are drawn in the same order whichever thread is the faster.
     """
-    if len(crew) == 1:
-        for job in jobs:
-            yield crew[0].look(job)
-        return
-    free: SimpleQueue[CellDraws] = SimpleQueue()
-    for member in crew:
-        free.put(member)
-
-    def look(job: Job) -> Looked:
-        member = free.get()
-        try:
-            return member.look(job)
-        finally:
-            free.put(member)
-
-    with ThreadPoolExecutor(len(crew)) as pool:
-        pending: deque[Future[Looked]] = deque()
-        for job in jobs:
-            pending.append(pool.submit(look, job))
-            if len(pending) > _AHEAD * len(crew):
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+    for _, looked in results_in_order(crew, jobs, CellDraws.look):
+        yield looked

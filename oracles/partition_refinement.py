@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 import numpy as np
 
 from oracles.block_kernels import FloatArray
 from oracles.envelope import Envelope, Region
 from oracles.envelope_numbers import step_work
+from oracles.ordered_jobs import results_in_order
 from oracles.partition import Cell, CellMasses, best_split, integer_mass, split_cell
 from oracles.tightening import Tightened, Tightener
 
@@ -24,7 +23,6 @@ GOOD = 0.5
 """Cells that accept this share of their draws are left alone."""
 
 _WORTH_A_THREAD = 3e8
-_JOBS_PER_THREAD = 2
 _DEEP = 500.0
 
 
@@ -40,11 +38,14 @@ class Split:
         The cell's.
     law : ndarray of shape (w,), float64
         Full marginal of the row under the cell's bound.
+    work : float
+        What finding out took, nanoseconds of one thread, estimated.
     """
 
     row: int | None
     region: Region
     law: FloatArray
+    work: float
 
 
 class Refinement:
@@ -70,6 +71,8 @@ class Refinement:
         What log masses are relative to, nats.
     work : float
         Work so far, nanoseconds of one thread, estimated.
+    steps : int
+        Tightening steps so far.
     most_threads : int
         How many threads there may be.
     """
@@ -82,7 +85,7 @@ class Refinement:
         another: Callable[[], Envelope],
     ) -> None:
         self.cells = CellMasses()
-        self.work = 0.0
+        self.work, self.steps = 0.0, 0
         self.tightener = Tightener(envelope)
         self._tighteners = [self.tightener]
         self.most_threads, self._another = n_threads, another
@@ -93,11 +96,6 @@ class Refinement:
         self._serial = 0
         self.reference = 0
         self._plant(envelope)
-
-    @property
-    def steps(self) -> int:
-        """Tightening steps so far."""
-        return sum(tightener.steps_done for tightener in self._tighteners)
 
     @property
     def n_threads(self) -> int:
@@ -112,35 +110,15 @@ class Refinement:
     def run(self, limit: float, report: Callable[[], None]) -> None:
         """Refine the heaviest cells until the work reaches a limit, or all accept well."""
         if self.n_threads < self.most_threads and limit > _WORTH_A_THREAD:
-            self._tighteners.append(self._new_tightener())
-        if self.n_threads == 1:
-            while self.work < limit and (cells := self._next(1)):
-                self._advance(cells, [self._look(self.tightener, cells[0])])
+            self._tighteners.append(Tightener(self._another()))
+        while self.work < limit and self._queue:
+            for cell, look in results_in_order(self._tighteners, self._jobs(limit), self._look):
+                self._advance(cell, look)
                 report()
-        else:
-            free: SimpleQueue[Tightener] = SimpleQueue()
-            for tightener in self._tighteners:
-                free.put(tightener)
-
-            def look(cell: Cell) -> Tightened | Split:
-                tightener = free.get()
-                try:
-                    return self._look(tightener, cell)
-                finally:
-                    free.put(tightener)
-
-            with ThreadPoolExecutor(self.n_threads) as pool:
-                size = _JOBS_PER_THREAD * self.n_threads
-                while self.work < limit and (cells := self._next(size)):
-                    self._advance(cells, list(pool.map(look, cells)))
-                    report()
         if not self._queue and self._good:
             for cell in self._good:
                 self._enqueue(cell)
             self._good.clear()
-
-    def _new_tightener(self) -> Tightener:
-        return Tightener(self._another())
 
     def _plant(self, envelope: Envelope) -> None:
         """Tighten the whole, at smaller weights first where the sum is deep."""
@@ -149,9 +127,11 @@ class Refinement:
             for divisor in (16.0, 4.0, 2.0):
                 envelope.beta = beta / divisor
                 found = self.tightener.run(start, self.whole, step=step, n_steps=30)
+                self._count(found)
                 start, step = found.mixtures, found.step
             envelope.beta = beta
         found = self.tightener.run(start, self.whole, step=step, n_steps=80)
+        self._count(found)
         self.reference = math.floor(found.log_sum)
         log_mass = found.log_sum - self.reference + self._slack
         root = Cell(
@@ -167,24 +147,21 @@ class Refinement:
         )
         self.cells.add(root)
         self._enqueue(root)
-        self.work = self.tightener.work_done
 
     def _enqueue(self, cell: Cell) -> None:
         self._serial += 1
         heapq.heappush(self._queue, (-cell.log_mass, self._serial, cell))
 
-    def _next(self, count: int) -> list[Cell]:
-        """Take up to so many cells with something to do, the heaviest first."""
-        cells: list[Cell] = []
-        while self._queue and len(cells) < count:
+    def _jobs(self, limit: float) -> Iterator[Cell]:
+        """Take the cells with something to do, the heaviest first, until the work is done."""
+        while self.work < limit and self._queue:
             cell = heapq.heappop(self._queue)[2]
             if cell.mixtures is None or cell.mass == 0:
                 continue
             if cell.tightened and cell.accepted >= GOOD * max(cell.trials, 4):
                 self._good.append(cell)
             else:
-                cells.append(cell)
-        return cells
+                yield cell
 
     def _look(self, tightener: Tightener, cell: Cell) -> Tightened | Split:
         """Compute what a cell needs next; changes nothing but the tightener's buffers."""
@@ -196,19 +173,21 @@ class Refinement:
         envelope = tightener.envelope
         envelope.log_sum(cell.bound, region)
         envelope.take_laws()
-        tightener.work_done += 2 * step_work(envelope)
         lost = envelope.shortfalls(tightener.shares(cell.mixtures, region))
         row = best_split(lost, region)
         law = envelope.law[0 if row is None else row].copy()
-        return Split(row=row, region=region, law=law)
+        return Split(row=row, region=region, law=law, work=2 * step_work(envelope))
 
-    def _advance(self, cells: Sequence[Cell], looks: Sequence[Tightened | Split]) -> None:
-        for cell, look in zip(cells, looks, strict=True):
-            if isinstance(look, Tightened):
-                self._tighten(cell, look)
-            else:
-                self._split(cell, look)
-        self.work = sum(tightener.work_done for tightener in self._tighteners)
+    def _advance(self, cell: Cell, found: Tightened | Split) -> None:
+        self._count(found)
+        if isinstance(found, Tightened):
+            self._tighten(cell, found)
+        else:
+            self._split(cell, found)
+
+    def _count(self, found: Tightened | Split) -> None:
+        self.work += found.work
+        self.steps += found.n_steps if isinstance(found, Tightened) else 0
 
     def _tighten(self, cell: Cell, found: Tightened) -> None:
         """Take over a cell's own bound; the smaller of the old and the new mass holds."""

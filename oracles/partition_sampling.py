@@ -20,8 +20,10 @@ from functools import partial
 import numba
 import numpy as np
 
+from oracles.annealed_sum import AnnealedSum
 from oracles.cell_draws import Candidate, CellDraws, Job, Looked, look_at_all
 from oracles.column_groups import ColumnGroup, check_structure, choose_blocks, complete_structure
+from oracles.draw_schedule import DrawSchedule
 from oracles.entropy import EntropySource, RandomBits
 from oracles.envelope import Envelope
 from oracles.envelope_numbers import draw_work, rounding_slack, visit_work
@@ -36,9 +38,6 @@ from oracles.sampling_options import SamplingDiagnostics, SamplingOptions
 _FIRST_BATCH = 16
 _CHUNK, _LONG_CHUNK = 1024, 8192
 _LONG_BATCH = 1e8
-_REFINEMENT = 1.5
-_IDLE_REFINEMENT = 2.5
-_HOPE = 0.01
 _LARGEST_GRID_BITS = 300
 _FARTHEST_GAP_BITS = 150
 _SMALLEST_DOUBLE_BITS = 1022
@@ -124,6 +123,9 @@ class PartitionSampler:
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
         self._draw_work = draw_work(self._envelope)
         self._drawn = self._recent = 0.0
+        self._schedule = DrawSchedule(
+            self._draw_work, partial(AnnealedSum, problem, float(self._beta), weights)
+        )
         self._cell_draws = [
             CellDraws(problem, self._envelope, self._beta, self._refinement.reference, weights)
         ]
@@ -136,11 +138,14 @@ class PartitionSampler:
             acceptance=self._accepted / max(1, self._trials),
             cells=len(self._cells),
             steps=self._refinement.steps,
-            log_total=self._refinement.reference
-            + math.log(self._cells.total)
-            - MASS_BITS * math.log(2.0),
+            log_total=self._log_total,
             seconds=time.perf_counter() - self._started,
         )
+
+    @property
+    def _log_total(self) -> float:
+        units = math.log(self._cells.total) - MASS_BITS * math.log(2.0)
+        return self._refinement.reference + units
 
     @property
     def distance_bound(self) -> float:
@@ -170,7 +175,7 @@ class PartitionSampler:
         batch = 1 if self._recent > 0.1 else _FIRST_BATCH
         while cap is None or rounds < cap:
             self._refine()
-            room = int((2 * self._refinement.work / self._ratio - self._drawn) / self._draw_work)
+            room = int(self._schedule.room(self._refinement.work, self._drawn))
             batch = min(batch, max(room, _FIRST_BATCH))
             if cap is not None:
                 batch = min(batch, cap - rounds)
@@ -186,16 +191,6 @@ class PartitionSampler:
             f"a draw must succeed within max_rounds={cap} rounds; raise the cap or use a "
             "smaller grid."
         )
-
-    @property
-    def _ratio(self) -> float:
-        """How many times the work of the draws refinement takes, before they catch up."""
-        if self._accepted > _HOPE:
-            return _REFINEMENT
-        # As long as no draw had a chance worth the name, draws are not what is missing, and the
-        # less the longer it takes.
-        long = min(max(math.log10(self._refinement.work / 1e9), 0.0), 1.0)
-        return _IDLE_REFINEMENT * (1 + long)
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.
@@ -262,12 +257,16 @@ class PartitionSampler:
         return self._cell_draws[0].accepts(cell, candidate, bits)
 
     def _refine(self) -> None:
-        """Refine until that took so many times the work of the draws so far.
+        """Refine as long as the schedule says so, or nothing is left to do.
 
         Only rounds that are over count: a pending draw must not be favoured or shunned.
         """
-        if self._recent <= GOOD:
-            self._refinement.run(self._ratio * self._drawn, self._report)
+        done = -1.0
+        while self._recent <= GOOD and self._refinement.work > done:
+            done = self._refinement.work
+            limit = self._schedule.limit(done, self._drawn, self._log_total, self._accepted)
+            if done < limit:
+                self._refinement.run(limit, self._report)
 
     def _report(self) -> None:
         now = time.perf_counter()

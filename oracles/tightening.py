@@ -28,12 +28,18 @@ class Tightened:
         Where a search for a part of the region may start.
     step : float
         Its first step size.
+    n_steps : int
+        Steps it took.
+    work : float
+        What they took, nanoseconds of one thread, estimated.
     """
 
     bound: Bound
     log_sum: float
     mixtures: Mixtures
     step: float
+    n_steps: int
+    work: float
 
 
 class Tightener:
@@ -47,8 +53,6 @@ class Tightener:
 
     def __init__(self, envelope: Envelope) -> None:
         self.envelope = envelope
-        self.steps_done = 0
-        self.work_done = 0.0
         self._logs = np.zeros(envelope.shape)
         self._shares = np.zeros(envelope.shape)
         self._best_logs = np.zeros(envelope.shape)
@@ -67,12 +71,12 @@ class Tightener:
         self._previous[:, -1] = 2.0
         paces = np.ones(len(logs))
         best: Bound | None = None
-        value, stale = math.inf, 0
+        value, stale, work, done = math.inf, 0, 0.0, 0
         for i in range(n_steps):
-            self.steps_done += 1
+            done += 1
             bound = envelope.bound(logs, region, self._shares)
             log_sum = envelope.log_sum(bound, region)
-            self.work_done += step_work(envelope)
+            work += step_work(envelope)
             if best is None or log_sum < value:
                 stale = stale + 1 if i and value - log_sum < _STALE else 0
                 best, value = bound, log_sum
@@ -95,6 +99,8 @@ class Tightener:
             log_sum=value,
             mixtures=self._best_logs.astype(np.float16),
             step=max(0.3, min(step, 4.0)),
+            n_steps=done,
+            work=work,
         )
 
     def shares(self, mixtures: Mixtures, region: Region) -> FloatArray:
