@@ -10,28 +10,24 @@ exceeds an annealed estimate of log Z. The tables are public; none of the draws 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-from annealing import annealed_log_sum  # noqa: E402
-
-from opdisc import load_dataset, load_schema  # noqa: E402
-from opdisc.encoding import encode  # noqa: E402
-from oracles import WeightGrid, ZeroOneProblem  # noqa: E402
-from oracles.sampling import (  # noqa: E402
+from opdisc import load_dataset, load_schema
+from opdisc.encoding import encode
+from oracles import WeightGrid, ZeroOneProblem
+from oracles.annealed_sum import AnnealedSum
+from oracles.sampling import (
     ColumnGroup,
     PartitionSampler,
     SamplingDiagnostics,
     SamplingOptions,
     SeededEntropy,
 )
-from oracles.sampling_effort import sampling_reach  # noqa: E402
+from oracles.sampling_effort import sampling_reach
 
 TABLES = {
     "adult-wide": "adult-balanced",
@@ -134,7 +130,7 @@ def first_draws(task: Task, beta: Fraction, n_fits: int, seconds: float) -> str:
             f"{np.median(cpu):.2f}) over {len(wall)} fits"
         )
     found = sampler.diagnostics
-    gap = found.log_total - annealed_log_sum(task.problem, float(beta))
+    gap = found.log_total - AnnealedSum(task.problem, float(beta)).estimate(60, 800)
     return (
         f"no draw in {seconds:.0f} s: gap {gap:.1f} nats, {found.cells:,} cells, "
         f"{found.steps:,} steps, {found.rounds:,} rounds"

@@ -20,8 +20,9 @@ def draw_progress(report: Report) -> SamplingProgress:
         if math.isnan(now.acceptance):  # a search, not rejection
             report(f"{WARNING}: {now.rounds:,} nodes, {now.cells:,} open, {now.seconds:.0f} s")
             return
+        needed = "" if now.gap is None else f", a success in about 1e{now.gap / math.log(10):.0f}"
         report(
-            f"{WARNING}: {now.rounds:,} rounds, acceptance {now.acceptance:.2g}, "
+            f"{WARNING}: {now.rounds:,} rounds{needed}, acceptance {now.acceptance:.2g}, "
             f"{now.cells:,} cells, {now.seconds:.0f} s"
         )
 

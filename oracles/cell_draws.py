@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -248,7 +248,7 @@ class CellDraws:
         return accept(exponent, cell.mass, candidate.chances, candidate.ticket, bits)
 
 
-def look_at_all(crew: Sequence[CellDraws], jobs: Iterator[Job]) -> Iterator[Looked]:
+def look_at_all(crew: Sequence[CellDraws], jobs: Iterator[Job]) -> Generator[Looked]:
     """Look at jobs on as many threads as there are members, and yield results in order.
 
     Random words are drawn in the same order whichever thread is the faster.

@@ -12,6 +12,7 @@ from oracles.annealed_sum import AnnealedSum
 
 _REFINEMENT = 1.5
 _EARLY_REFINEMENT = 2.5
+_HOPEFUL_REFINEMENT = 1.0
 _HOPELESS_REFINEMENT = 25.0
 _HOPE = 0.01
 _LONG = 2e9
@@ -35,11 +36,6 @@ class DrawSchedule:
         Work of a draw, nanoseconds.
     new_estimate : callable
         Returns what estimates the log of the target's sum.
-
-    Attributes
-    ----------
-    gap : float or None
-        Log of the masses' sum over the estimate, nats, once there is one.
     """
 
     def __init__(self, draw_work: float, new_estimate: Callable[[], AnnealedSum]) -> None:
@@ -47,7 +43,12 @@ class DrawSchedule:
         self._annealed: AnnealedSum | None = None
         self._ratio = _EARLY_REFINEMENT
         self._course: list[tuple[float, float]] = []
-        self.gap: float | None = None
+
+    def gap(self, log_total: float) -> float | None:
+        """Return the log of the masses' sum over the estimate, nats, once there is one."""
+        if self._annealed is None or self._annealed.log_sum is None:
+            return None
+        return log_total - self._annealed.log_sum
 
     def limit(self, refined: float, drawn: float, log_total: float, accepted: float) -> float:
         """Return the work up to which to refine next, before the next draws if it is done already.
@@ -62,16 +63,19 @@ class DrawSchedule:
             Sum of the acceptance probabilities of all draws so far.
         """
         if refined > _LONG:
-            self._ratio = 1.0 if self._draws_pay(refined, log_total) else _HOPELESS_REFINEMENT
+            pay = self._draws_pay(refined, log_total)
+            self._ratio = _HOPEFUL_REFINEMENT if pay else _HOPELESS_REFINEMENT
             return min(self._ratio * drawn, _SLICE * refined)
         self._ratio = _REFINEMENT if accepted > _HOPE else _EARLY_REFINEMENT
         return self._ratio * drawn
 
-    def room(self, refined: float, drawn: float) -> float:
+    def room(self, refined: float, drawn: float, log_total: float) -> float:
         """Return how many draws to make at most before refinement is looked at again."""
         rounds = (2.0 * refined / self._ratio - drawn) / self._draw_work
-        if self.gap is not None and self._ratio == 1.0:
-            rounds = min(rounds, math.exp(min(self.gap, 50.0)))
+        gap = self.gap(log_total)
+        if gap is not None and self._ratio == _HOPEFUL_REFINEMENT:
+            # As many as a success is expected to take; more if that was wrong so far.
+            rounds = min(rounds, max(math.exp(min(gap, 50.0)), 0.25 * drawn / self._draw_work))
         return rounds
 
     def _draws_pay(self, refined: float, log_total: float) -> bool:
@@ -80,8 +84,6 @@ class DrawSchedule:
             self._annealed = self._new_estimate()
         while self._annealed.work < _ANNEALING_SHARE * refined:
             self._annealed.improve()
-        assert self._annealed.log_sum is not None
-        self.gap = log_total - self._annealed.log_sum
         if not self._course or refined > self._course[-1][0]:
             self._course.append((refined, log_total))
         before = [point for point in self._course if _MEMORY * point[0] <= refined]
@@ -91,4 +93,6 @@ class DrawSchedule:
             slope = min(max((total - log_total) / math.log(refined / work), least), slope)
         # Refining by a share x of the work lowers the gap by slope * x, and saves as large a
         # share of the draws.
-        return slope * self._draw_work * math.exp(min(self.gap, 200.0)) < refined
+        gap = self.gap(log_total)
+        assert gap is not None
+        return slope * self._draw_work * math.exp(min(gap, 200.0)) < refined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TypeVar
@@ -17,7 +17,7 @@ _AHEAD = 2
 
 def results_in_order(
     workers: Sequence[W], jobs: Iterable[J], do: Callable[[W, J], R]
-) -> Iterator[tuple[J, R]]:
+) -> Generator[tuple[J, R]]:
     """Do every job with one of the workers, each on a thread of its own.
 
     Jobs are taken a few ahead, always as many: which job is taken when depends on the results

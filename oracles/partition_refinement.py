@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,9 +113,11 @@ class Refinement:
         if self.n_threads < self.most_threads and limit > _WORTH_A_THREAD:
             self._tighteners.append(Tightener(self._another()))
         while self.work < limit and self._queue:
-            for cell, look in results_in_order(self._tighteners, self._jobs(limit), self._look):
-                self._advance(cell, look)
-                report()
+            jobs = self._jobs(limit)
+            with closing(results_in_order(self._tighteners, jobs, self._look)) as looks:
+                for cell, look in looks:
+                    self._advance(cell, look)
+                    report()
         if not self._queue and self._good:
             for cell in self._good:
                 self._enqueue(cell)

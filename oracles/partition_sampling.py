@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
 
@@ -140,6 +141,7 @@ class PartitionSampler:
             steps=self._refinement.steps,
             log_total=self._log_total,
             seconds=time.perf_counter() - self._started,
+            gap=self._schedule.gap(self._log_total),
         )
 
     @property
@@ -175,7 +177,8 @@ class PartitionSampler:
         batch = 1 if self._recent > 0.1 else _FIRST_BATCH
         while cap is None or rounds < cap:
             self._refine()
-            room = int(self._schedule.room(self._refinement.work, self._drawn))
+            work = self._refinement.work
+            room = int(self._schedule.room(work, self._drawn, self._log_total))
             batch = min(batch, max(room, _FIRST_BATCH))
             if cap is not None:
                 batch = min(batch, cap - rounds)
@@ -218,10 +221,11 @@ class PartitionSampler:
                     if len(part):
                         yield crew[0].job(cell, region, part, bits)
 
-        for looked in look_at_all(crew, jobs()):
-            found = self._success(looked, first, bits)
-            if found is not None:
-                first, winner = found.place, found.hypothesis
+        with closing(look_at_all(crew, jobs())) as looks:
+            for looked in looks:
+                found = self._success(looked, first, bits)
+                if found is not None:
+                    first, winner = found.place, found.hypothesis
         self._drawn += len(visited) * visit_work(self._envelope)
         self._rounds += count if winner is None else first + 1
         share = (self._accepted - accepted) / (self._trials - trials)

@@ -27,6 +27,9 @@ class SamplingDiagnostics:
         Log of the sum of the masses: an upper bound on ``log(sum exp(-beta * L))``.
     seconds : float
         Wall seconds.
+    gap : float or None
+        ``log_total`` less an estimate of the log of the target's sum, nats: a success takes about
+        ``exp(gap)`` rounds. None in the first seconds.
     """
 
     rounds: int
@@ -35,6 +38,7 @@ class SamplingDiagnostics:
     steps: int
     log_total: float
     seconds: float
+    gap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

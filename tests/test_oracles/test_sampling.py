@@ -13,8 +13,10 @@ import pytest
 from scipy import stats
 
 import oracles.draw_kernels as draw_kernels
+import oracles.draw_schedule as draw_schedule
 import oracles.partition_refinement as partition_refinement
 import oracles.partition_sampling as partition_sampling
+from oracles.annealed_sum import AnnealedSum
 from oracles.block_variables import cheapest_variables
 from oracles.cell_draws import Candidate
 from oracles.column_groups import (
@@ -280,6 +282,28 @@ def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
     """Chi-square with a poor tightener; false alarm at most 1e-6."""
     problem, _, beta = named_problem(name)
     assert p_value(poor_sampler(PartitionSampler, name), problem, beta, 1500) > FALSE_ALARM
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("error", [-50.0, 0.0, 50.0])
+def test_estimates_right_or_wrong_change_no_law(
+    error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chi-square where an estimate steers from the start; false alarm at most 1e-6 each."""
+    original = AnnealedSum.improve
+    steered = []
+
+    def improve(self: AnnealedSum) -> float:
+        steered.append(error)
+        self.log_sum = original(self) + error
+        return self.log_sum
+
+    monkeypatch.setattr(AnnealedSum, "improve", improve)
+    monkeypatch.setattr(draw_schedule, "_LONG", 0.0)
+    problem, structure, beta = named_problem("scattered")
+    sampler = PartitionSampler(problem, beta, structure, CAPPED)
+    assert p_value(sampler, problem, beta, 2000) > FALSE_ALARM
+    assert steered and sampler.diagnostics.gap is not None
 
 
 class ShallowRefinement(Refinement):
