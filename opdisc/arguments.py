@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from opdisc.errors import CalibrationError, TableError
 from opdisc.noise import EntropySource, SeededEntropy, SystemEntropy
@@ -100,6 +101,26 @@ def parse_entropy(random_state: int | np.random.RandomState | None) -> EntropySo
     if isinstance(random_state, np.random.RandomState):
         return SeededEntropy(int(random_state.randint(2**31)))
     return SeededEntropy(int(random_state))
+
+
+def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the two classes that some labels hold, sorted, shape (2,).
+
+    Raises
+    ------
+    ValueError
+        If they hold one class only, or more than two, or are no classes at all.
+    """
+    check_classification_targets(labels)
+    classes: NDArray[Any] = np.unique(labels)
+    if len(classes) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)}."
+        )
+    if len(classes) < 2:
+        raise ValueError("y must hold rows of both classes, it has one class.")
+    return classes
 
 
 def label_assumptions(negative: Label, positive: Label) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from opdisc.accounting import Ledger
@@ -21,6 +20,7 @@ from opdisc.arguments import (
     parse_entropy,
     parse_relation,
     parse_schema,
+    two_classes,
 )
 from opdisc.convex.base import ConvexPublic, Rows, convex_params
 from opdisc.convex.defaults import RUNNERS
@@ -151,15 +151,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     ) -> tuple[LinearFeatures, Rows, tuple[str, ...]]:
         assert self.data_norm is not None
         values, labels = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}."
-            )
-        if len(self.classes_) < 2:
-            raise ValueError("y must hold rows of both classes, it has one class.")
+        self.classes_ = two_classes(labels)
         signs = np.where(labels == self.classes_[1], 1.0, -1.0)
         features = LinearFeatures.of_norm(values.shape[1], self.data_norm)
         negative, positive = self.classes_.tolist()

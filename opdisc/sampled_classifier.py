@@ -7,10 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from opdisc.arguments import label_assumptions
+from opdisc.arguments import label_assumptions, two_classes
 from opdisc.linear_model_file import SavedLinearModel
 from opdisc.losses import FloatArray
 from opdisc.sampled_base import SampledEstimator
@@ -112,15 +111,7 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
         """
         self._forget()
         rows, labels = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(labels)
-        classes = np.unique(labels)
-        if len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}."
-            )
-        if len(classes) < 2:
-            raise ValueError("y must hold rows of both classes, it has one class.")
+        classes = two_classes(labels)
         signs = np.where(labels == classes[1], 1.0, -1.0)
         release = self._release(rows, signs, label_assumptions(*classes.tolist()))
         self.classes_ = classes

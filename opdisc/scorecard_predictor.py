@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from opdisc.arguments import SchemaLike, as_table, parse_schema
+from opdisc.arguments import SchemaLike, as_table, parse_schema, two_classes
 from opdisc.encoding import encode_features
 from opdisc.errors import TableError
 from opdisc.mechanisms import Release
@@ -74,15 +73,7 @@ class ScorecardPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
     ) -> tuple[Schema, pd.DataFrame, NDArray[Any]]:
         values, labels = self._numeric(X, y=y)
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}."
-            )
-        if len(self.classes_) < 2:
-            raise ValueError("y must hold rows of both classes, it has one class.")
+        self.classes_ = two_classes(labels)
         names = getattr(self, "feature_names_in_", None)
         negative, positive = self.classes_.tolist()
         schema = Schema.equal_width(
