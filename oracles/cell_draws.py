@@ -218,9 +218,10 @@ class CellDraws:
             status,
         )
 
-    def candidates(self, looked: Looked, bits: RandomBits) -> Iterator[Candidate]:
-        """Yield the candidates in order; those not taken cost nothing."""
-        for i, place in enumerate(looked.kept):
+    def candidates(self, looked: Looked, limit: int, bits: RandomBits) -> Iterator[Candidate]:
+        """Yield the candidates of rounds before the limit in order; others cost nothing."""
+        before = looked.job.places[looked.kept] < limit
+        for i, place in enumerate(looked.kept[before]):
             weights: IntArray = np.zeros(self._problem.n_features, dtype=np.int64)
             pairs: list[tuple[int, int]] = []
             for block, drawn, columns in zip(

@@ -23,7 +23,7 @@ from oracles.tightening import Tightened, Tightener
 GOOD = 0.5
 """Cells that accept this share of their draws are left alone."""
 
-_WORTH_A_THREAD = 3e8
+_WORTH_A_THREAD = 1.5e9
 _DEEP = 500.0
 
 

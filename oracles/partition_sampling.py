@@ -252,8 +252,8 @@ class PartitionSampler:
         self._accepted += looked.chance
         self._trials += n
         self._drawn += n * self._draw_work
-        for candidate in self._cell_draws[0].candidates(looked, bits):
-            if candidate.place < limit and self._accepts(cell, candidate, bits):
+        for candidate in self._cell_draws[0].candidates(looked, limit, bits):
+            if self._accepts(cell, candidate, bits):
                 return candidate
         return None
 

@@ -52,7 +52,7 @@ class SamplingOptions:
     n_blocks : int or None
         Blocks of columns; None: chosen from the structure.
     n_threads : int or None
-        Threads that refine the partition and draw; the second begins after .3 s of work. The
+        Threads that refine the partition and draw; the second begins after 1.5 s of work. The
         same random words give other draws with another number of threads, of the same law.
         None: two, or one where ``NUMBA_NUM_THREADS`` or the machine allows no more.
     progress : callable or None

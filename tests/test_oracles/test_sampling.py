@@ -447,7 +447,8 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
         (draws,) = sampler._cell_draws
         draws.forget()
         looked = draws.look(draws.job(root, region, np.arange(400), bits))
-        for candidate in draws.candidates(looked, bits):
+        for candidate in draws.candidates(looked, 200, bits):
+            assert candidate.place < 200
             weights = np.array(candidate.hypothesis)
             indices = envelope.score_indices([weights[c] for c in envelope.columns])
             inside += bool(indices[row] >= low[row])
