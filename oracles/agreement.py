@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from oracles.brute_force import brute_force
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.interface import Oracle, SolveOptions, solve
 from oracles.problem import Objective, ZeroOneProblem
-from oracles.sample_problems import KINDS, brute_force, random_problem, wide_problem
+from oracles.sample_problems import KINDS, random_problem, wide_problem
 from oracles.solution import Claim
 
 
@@ -98,7 +99,7 @@ def compare_with_enumeration(
     Parameters
     ----------
     problems : iterable of ZeroOneProblem
-        Small enough for :func:`~oracles.sample_problems.brute_force`.
+        Small enough for :func:`~oracles.brute_force.brute_force`.
     oracles : mapping of str to Oracle
         Whom to ask.
     """

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.block_draws import BlockDraw, BlockDraws, settled
 from oracles.block_kernels import FloatArray, sum_block
 from oracles.block_plan import Term, bundle_sizes, without_halves
 from oracles.block_variables import LevelVariable, Variable, cheapest_variables
@@ -24,38 +22,6 @@ from oracles.plan_builder import PlanBuilder
 from oracles.plan_kernels import to_full_states
 from oracles.plan_restriction import PlanRestriction
 from oracles.problem import IntArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockDraw:
-    """Weights drawn from a block's law, with their exact probability.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (columns,), int64
-        One weight per column of the block.
-    chances : tuple of (int, int)
-        The probability of the draw is the product of ``p / q`` over these pairs.
-    """
-
-    weights: IntArray
-    chances: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockDraws:
-    """Many draws from one block's law.
-
-    Parameters
-    ----------
-    states : ndarray of shape (n, variables), int64
-        State of every variable.
-    weights : ndarray of shape (n, 2 * cliques), uint64
-        Pairs ``(p, q)``: the states' exact probability is the product of ``p / q``.
-    """
-
-    states: IntArray
-    weights: NDArray[np.uint64]
 
 
 class BlockSum:
@@ -249,7 +215,7 @@ class BlockSum:
             start, stop = int(variable.starts[state]), int(variable.starts[state + 1])
             place, chance = start, (1, 1)
             if stop - start > 1:
-                place, chance = _settled(variable.weights[start:stop], bits)
+                place, chance = settled(variable.weights[start:stop], bits)
                 place, chances = start + place, [*chances, chance]
             weights[list(variable.columns)] = variable.assignments[place]
         return BlockDraw(weights=weights, chances=tuple(chances))
@@ -258,17 +224,6 @@ class BlockSum:
         variable = self.variables[position]
         assert isinstance(variable, LevelVariable)
         return int(variable.totals[state])
-
-
-def _settled(weights: FloatArray, bits: RandomBits) -> tuple[int, tuple[int, int]]:
-    """Draw one of a state's assignments and return its exact probability, near its weight's."""
-    shares = weights / weights.max()
-    if (shares == 1.0).all():
-        return bits.below(len(shares)), (1, len(shares))
-    tickets = [int(share * 2.0**52) + 1 for share in shares]
-    ends = list(itertools.accumulate(tickets))
-    place = bisect.bisect_right(ends, bits.below(ends[-1]))
-    return place, (tickets[place], ends[-1])
 
 
 def _weighted_steps(variables: Sequence[Variable]) -> list[tuple[int, int, FloatArray]]:

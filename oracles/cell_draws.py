@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.acceptance import accept
+from oracles.block_draws import BlockDraws
 from oracles.block_kernels import FloatArray
-from oracles.block_sums import BlockDraws
 from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_TO_SPARE, first_look
 from oracles.entropy import RandomBits
 from oracles.envelope import Envelope, Region

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.brute_force import brute_force
 from oracles.errors import InconsistentSolution, NoHypothesis
 from oracles.interface import Oracle, SolveOptions, solve
 from oracles.problem import Objective, ZeroOneProblem
 from oracles.sample_problems import (
     KINDS,
-    brute_force,
     equivalents,
     larger_problem,
     named_problems,

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from oracles import Limit, Termination
+from oracles.brute_force import brute_force
 from oracles.enumeration import EnumerationOracle
-from oracles.sample_problems import brute_force
 
 
 class LyingBound(EnumerationOracle):

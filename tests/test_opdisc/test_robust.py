@@ -35,8 +35,8 @@ from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.robust_estimators import RobustVoteClassifier
 from opdisc.rspm import RSPMClassifier
 from oracles import WeightGrid
+from oracles.brute_force import brute_force
 from oracles.enumeration import hypothesis_at
-from oracles.sample_problems import brute_force
 
 GRID = WeightGrid.box(3, 1)
 TWO = WeightGrid(values=((0, 1),))

@@ -28,7 +28,7 @@ from opdisc.separator_sets import (
     coordinate_rows,
 )
 from oracles import WeightGrid, ZeroOneProblem, solve
-from oracles.sample_problems import brute_force
+from oracles.brute_force import brute_force
 
 ROW_GRIDS = (
     WeightGrid.box(3, 1),

@@ -13,8 +13,9 @@ from oracles.agreement import (
     small_problems,
     wide_problems,
 )
+from oracles.brute_force import brute_force
 from oracles.enumeration import EnumerationOracle
-from oracles.sample_problems import brute_force, wide_problem
+from oracles.sample_problems import wide_problem
 
 NATIVE = ("enumeration", "branch-and-bound")
 

@@ -9,10 +9,11 @@ from oracles import SolveOptions
 from oracles import branching_kernels as places
 from oracles import completion_kernels as completion
 from oracles.branch_and_bound import BranchAndBoundOracle
+from oracles.brute_force import brute_force
 from oracles.exact_search import new_search
 from oracles.local_search import columns_of, new_walk, walk_on
 from oracles.reduction import reduce_problem
-from oracles.sample_problems import brute_force, random_problem
+from oracles.sample_problems import random_problem
 
 NO_PRUNING = 2**58
 N_NODES = 15

@@ -16,7 +16,8 @@ from oracles import (
     solve,
 )
 from oracles.branch_and_bound import BranchAndBoundOracle
-from oracles.sample_problems import brute_force, random_problem
+from oracles.brute_force import brute_force
+from oracles.sample_problems import random_problem
 from oracles.testing import check_oracle
 
 KINDS = ("plain", "separable", "blocks", "sphere")

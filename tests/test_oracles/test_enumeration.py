@@ -9,8 +9,8 @@ from hypothesis import given
 
 from oracles import SolveOptions, WeightGrid, ZeroOneProblem, solve
 from oracles import enumeration as enumeration_module
+from oracles.brute_force import brute_force
 from oracles.enumeration import all_losses, all_perturbations
-from oracles.sample_problems import brute_force
 
 
 @given(strategies.problems(max_points=12))

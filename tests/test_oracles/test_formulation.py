@@ -11,10 +11,11 @@ from scipy.sparse import csr_array
 
 from oracles import FormulationError, Perturbation, UnsupportedProblem, WeightGrid, ZeroOneProblem
 from oracles import formulation as encoding
+from oracles.brute_force import brute_force
 from oracles.formulation import formulate, formulation_limits, reachable_scores
 from oracles.highs import HighsOracle
 from oracles.interface import solve
-from oracles.sample_problems import KINDS, brute_force, random_problem
+from oracles.sample_problems import KINDS, random_problem
 
 
 def smallest_objective(program, hypothesis):

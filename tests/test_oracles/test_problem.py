@@ -10,7 +10,7 @@ import strategies
 from hypothesis import given
 
 from oracles import InvalidProblem, Perturbation, WeightGrid, ZeroOneProblem
-from oracles.sample_problems import brute_force
+from oracles.brute_force import brute_force
 
 
 @given(strategies.problems())

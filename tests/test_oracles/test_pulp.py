@@ -15,8 +15,8 @@ from oracles import (
     Termination,
     UnsupportedProblem,
 )
+from oracles.brute_force import brute_force
 from oracles.pulp_solvers import SOLUTION_STATUS, installed_solvers, solver_profile
-from oracles.sample_problems import brute_force
 
 pulp = pytest.importorskip("pulp")
 from oracles.pulp_backend import PulpOracle  # noqa: E402

@@ -6,7 +6,8 @@ import pytest
 from oracles import Limit, Perturbation, SolveOptions, Termination, WeightGrid, ZeroOneProblem
 from oracles import branching_kernels as places
 from oracles.branch_and_bound import BranchAndBoundOracle
-from oracles.sample_problems import KINDS, brute_force, random_problem
+from oracles.brute_force import brute_force
+from oracles.sample_problems import KINDS, random_problem
 from oracles.search_team import SearchTeam
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from oracles import InvalidProblem, Perturbation, UnsupportedProblem, WeightGrid, solve
+from oracles.brute_force import brute_force
 from oracles.enumeration import EnumerationOracle, all_losses
 from oracles.interface import SolveOptions
-from oracles.sample_problems import KINDS, brute_force, random_problem
+from oracles.sample_problems import KINDS, random_problem
 from oracles.tabular import TabularOracle, TabularProblem
 
 GRID = WeightGrid(values=((0, 1), (-1, 2, 5)))
