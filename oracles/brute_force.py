@@ -13,6 +13,7 @@ def brute_force(problem: ZeroOneProblem) -> dict[Hypothesis, Objective]:
 
     Examples
     --------
+    >>> from oracles.problem import WeightGrid
     >>> problem = ZeroOneProblem(points=[[1]], positives=[2], negatives=[5],
     ...                          grid=WeightGrid.box(1, 1))
     >>> brute_force(problem)
