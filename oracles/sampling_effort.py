@@ -27,8 +27,8 @@ Measured: one-hot census columns, 5e5, 3^38 combinations, ``beta * n_rows`` from
 SLOW_WORK = 1e8
 """Table work of two blocks up to which a draw may end.
 
-Measured, two cores: the same columns at weights -2..2, 7e7: .4 s at ``beta * n_rows`` of 80, 9 s
-at 800, 37 to 75 s at 2,000 to 8,000. Other tables may take longer.
+Measured, two cores: the same columns at weights -2..2, 7e7: .4 s at ``beta * n_rows`` of 80, 11 s
+at 800, 29 to 55 s at 2,000 to 8,000. Other tables may take longer.
 """
 
 FAST_NATS = 21.0
