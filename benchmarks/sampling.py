@@ -157,17 +157,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="3 fits, a fifth of the time")
     parser.add_argument("--only", nargs="+", default=None, help="task:bound pairs")
-    parser.add_argument("--epsilons", nargs="+", choices=EVERY, default=None)
+    parser.add_argument("--epsilons", nargs="+", choices=EVERY, help="of those planned")
     parser.add_argument(
         "--seconds", type=float, default=None, help="per cell, instead of the plan"
     )
     parser.add_argument("--fits", type=int, default=20)
     parser.add_argument("--no-accuracy", action="store_true")
     arguments = parser.parse_args()
+    chosen = arguments.epsilons or EVERY
     plan = [
-        (name, bound, arguments.epsilons or epsilons, arguments.seconds or seconds)
+        (name, bound, [e for e in epsilons if e in chosen], arguments.seconds or seconds)
         for name, bound, epsilons, seconds in PLAN
-        if arguments.only is None or f"{name}:{bound}" in arguments.only
+        if (arguments.only is None or f"{name}:{bound}" in arguments.only)
+        and set(epsilons) & set(chosen)
     ]
     shrink = 0.2 if arguments.quick else 1.0
     n_fits = min(3, arguments.fits) if arguments.quick else arguments.fits

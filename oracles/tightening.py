@@ -71,9 +71,8 @@ class Tightener:
         self._previous[:, -1] = 2.0
         paces = np.ones(len(logs))
         best: Bound | None = None
-        value, stale, work, done = math.inf, 0, 0.0, 0
+        value, stale, work = math.inf, 0, 0.0
         for i in range(n_steps):
-            done += 1
             bound = envelope.bound(logs, region, self._shares)
             log_sum = envelope.log_sum(bound, region)
             work += step_work(envelope)
@@ -99,7 +98,7 @@ class Tightener:
             log_sum=value,
             mixtures=self._best_logs.astype(np.float16),
             step=max(0.3, min(step, 4.0)),
-            n_steps=done,
+            n_steps=i + 1,
             work=work,
         )
 
