@@ -12,7 +12,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-_IMPORT = re.compile(r"^from oracles(?:\.(\w+))? import ([^\n(]*|\([^)]*\))", re.MULTILINE)
+_KERNEL = re.compile(r"^@(?:compiled|njit)", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n(]*|\([^)]*\))|import[ \t]+([^\n]+))",
+    re.MULTILINE,
+)
 _MARK = "kernels.sha256"
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
@@ -102,7 +106,7 @@ def drop_stale_code(folder: Path) -> None:
     folder : Path
         Where numba keeps the machine code of this package.
     """
-    mark, digest = folder / _MARK, source_digest(Path(__file__).parent)
+    mark, digest = folder / _MARK, source_digest(_package_root())
     with suppress(OSError):
         if mark.exists() and mark.read_text() == digest:
             return
@@ -112,22 +116,60 @@ def drop_stale_code(folder: Path) -> None:
         mark.write_text(digest)
 
 
+def _package_root() -> Path:
+    """Return the folder of the outermost package that this module belongs to."""
+    folder = Path(__file__).resolve().parent
+    while (folder.parent / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
 @functools.cache
-def source_digest(folder: Path) -> str:
-    """Return a digest of the modules that define compiled functions, and of all they import."""
-    texts = {path.stem: path.read_text() for path in folder.glob("*.py")}
-    wanted = [
-        name for name, text in texts.items() if re.search(r"^@(compiled|njit)", text, re.MULTILINE)
-    ]
+def source_digest(root: Path) -> str:
+    """Return a digest of the modules that define compiled functions, and of all they import.
+
+    It finds them by their imports, so that it does not depend on which folder a module lies in.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the outermost package.
+    """
+    texts = {_module_name(root, path): path.read_text() for path in root.rglob("*.py")}
+    packages = {_module_name(root, path) for path in root.rglob("__init__.py")}
+    # A package may hand on names that its stub lists.
+    for path in root.rglob("__init__.pyi"):
+        texts[_module_name(root, path)] += path.read_text()
+    wanted = [name for name, text in texts.items() if _KERNEL.search(text)]
     seen: set[str] = set()
     while wanted:
         name = wanted.pop()
-        if name in texts and name not in seen:
+        if name not in seen:
             seen.add(name)
-            for module, names in _IMPORT.findall(texts[name]):
-                wanted += [module] if module else re.findall(r"\w+", names)
-    text = "".join(texts[name] for name in sorted(seen))
+            package = name if name in packages else name.rpartition(".")[0]
+            wanted += [found for found in _imports(texts[name], package) if found in texts]
+    text = "".join(f"{name}\n{texts[name]}" for name in sorted(seen))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _module_name(root: Path, path: Path) -> str:
+    parts = path.relative_to(root.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports(text: str, package: str) -> list[str]:
+    """Return every dotted name that a module's text may import, modules or not."""
+    found: list[str] = []
+    for module, names, plain in _IMPORT.findall(text):
+        if plain:
+            found += [part.split()[0] for part in plain.split(",")]
+            continue
+        dots = len(module) - len(module.lstrip("."))
+        if dots:
+            parents = package.split(".")
+            module = ".".join(filter(None, [*parents[: len(parents) - dots + 1], module[dots:]]))
+        found += [module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))]
+    return found
 
 
 @compiled

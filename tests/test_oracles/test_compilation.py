@@ -18,28 +18,86 @@ SOURCES = Path(oracles.__file__).parent
 def sources(tmp_path):
     folder = tmp_path / "oracles"
     folder.mkdir()
-    for path in SOURCES.glob("*.py"):
-        (folder / path.name).write_text(path.read_text())
+    for path in SOURCES.rglob("*.py*"):
+        if path.suffix in (".py", ".pyi"):
+            copy = folder / path.relative_to(SOURCES)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(path.read_text())
     return folder
+
+
+def digest(folder):
+    source_digest.cache_clear()
+    found = source_digest(folder)
+    source_digest.cache_clear()
+    return found
+
+
+def edit(path):
+    path.write_text(path.read_text() + "\nEXTRA = 1\n")
 
 
 @pytest.mark.parametrize(
     "name", ["search_kernels", "bound_kernels", "search_layout", "problem", "block_kernels"]
 )
 def test_the_digest_sees_every_module_that_machine_code_may_come_from(sources, name):
-    before = source_digest(sources)
-    source_digest.cache_clear()
-    (sources / f"{name}.py").write_text((sources / f"{name}.py").read_text() + "\nEXTRA = 1\n")
-    assert source_digest(sources) != before
-    source_digest.cache_clear()
+    before = digest(sources)
+    edit(sources / f"{name}.py")
+    assert digest(sources) != before
 
 
 def test_the_digest_ignores_what_compiles_nothing(sources):
-    before = source_digest(sources)
-    source_digest.cache_clear()
+    before = digest(sources)
     (sources / "registry.py").write_text("")
-    assert source_digest(sources) == before
-    source_digest.cache_clear()
+    assert digest(sources) == before
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """A package whose kernels lie in sub-packages and import each other in four ways."""
+    texts = {
+        "__init__.py": "",
+        "compilation.py": "def compiled(function): return function\n",
+        "search/__init__.py": "",
+        "search/kernels/__init__.py": "",
+        "search/kernels/outer.py": (
+            "from house.compilation import compiled\n"
+            "from house.search import sizes\n"
+            "from ..kernels.inner import step\n"
+            "from house.tables import ROWS\n"
+            "import house.lazy.late\n\n@compiled\ndef run(): return step()\n"
+        ),
+        "search/kernels/inner.py": "def step(): return 1\n",
+        "search/sizes.py": "LARGEST = 3\n",
+        "tables/__init__.py": "import lazy_loader\n",
+        "tables/__init__.pyi": "from .rows import ROWS as ROWS\n",
+        "tables/rows.py": "ROWS = 2\n",
+        "lazy/__init__.py": "",
+        "lazy/late.py": "LATE = 1\n",
+        "report/__init__.py": "",
+        "report/page.py": "from house.search.kernels.outer import run\n",
+    }
+    root = tmp_path / "house"
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["search/kernels/outer", "search/kernels/inner", "search/sizes", "tables/rows", "lazy/late"],
+)
+def test_an_edited_kernel_in_a_sub_package_makes_its_machine_code_stale(nested, name):
+    before = digest(nested)
+    edit(nested / f"{name}.py")
+    assert digest(nested) != before
+
+
+def test_a_module_that_only_calls_kernels_leaves_machine_code_fresh(nested):
+    before = digest(nested)
+    edit(nested / "report/page.py")
+    assert digest(nested) == before
 
 
 def test_code_of_other_sources_is_removed_and_that_of_these_kept(tmp_path, monkeypatch):
