@@ -1,4 +1,17 @@
-"""Compiled depth-first search, in slices of a given number of nodes."""
+"""Compiled depth-first search, in slices of a given number of nodes.
+
+Branch and bound for the minimum over ``w`` of the reduced problem's cost, in internal units. The
+lower bound of node ``t`` is
+
+    base[t] + sum over open coordinates j of min over a in domain of theta[t, j, a]
+
+(proof in :mod:`oracles.search_layout`). Sharing passes raise it (:mod:`oracles.bound_kernels`).
+Position ``a`` of coordinate ``j`` is removed once ``theta[t, j, a] - min theta[t, j]`` is at least
+``prune_at - bound``: every hypothesis that has it costs too much. The search ends with a proof: a
+node is left only if its bound reaches ``prune_at`` (:mod:`oracles.branching_kernels`), if all its
+hypotheses were looked at, or if its children were. ``state`` is the int64 array whose places
+:mod:`oracles.branching_kernels` lists.
+"""
 
 from __future__ import annotations
 
