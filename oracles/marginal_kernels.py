@@ -7,9 +7,9 @@ first. With ``table_c`` as the sum left it, ``message_c`` before it was divided 
     down_c(i) = q_c(i) / message_c(i),   belief_c(v, i) = table_c(v, i) * down_c(i)
 
 is the probability of the clique's states, and sums of beliefs are the ``q`` of the cliques that
-sent it messages. For the last clique ``down = 1 / Z``. A context's law is the belief of the clique
-that has it as a term, summed by score index. Halved cliques never write their beliefs down: those
-of either table are summed apart.
+sent it messages. For the last clique ``down`` is 1 over the sum of its table. A context's law is
+the belief of the clique that has it as a term, summed by score index. Halved cliques never write
+their beliefs down: those of either table are summed apart.
 
 Arrays are one-dimensional float64; ``law`` (contexts * width,), ``downward`` like ``messages``,
 ``beliefs`` as long as the largest table.

@@ -52,7 +52,7 @@ class PartitionSampler:
     problem : ZeroOneProblem
         Binary points; no perturbation.
     beta : Fraction or float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     structure : sequence of ColumnGroup
         Public facts; columns of no group are free.
     options : SamplingOptions

@@ -23,9 +23,9 @@ class Tightened:
     bound : Bound
         Valid in the region that was asked for, whatever the search did.
     log_sum : float
-        Log of its sum there; ``-inf`` if the region is empty.
-    mixtures : Mixtures
-        Where a search for a part of the region may start.
+        Log of its sum there, nats; ``-inf`` if the region is empty.
+    mixtures : ndarray of shape (points, blocks * w + 1), float16
+        Logs of the mixtures, nats: where a search for a part of the region may start.
     step : float
         Its first step size.
     n_steps : int
