@@ -105,6 +105,8 @@ def _chain(
 class AnnealedSum:
     """Estimates the log of the sum of ``exp(-beta * L(w))`` over the box of a grid.
 
+    Its arrays are those that :func:`_chain` takes, under the same names.
+
     Parameters
     ----------
     problem : ZeroOneProblem
@@ -119,7 +121,7 @@ class AnnealedSum:
     Attributes
     ----------
     log_sum : float or None
-        The latest estimate. Its exponential is unbiased, so it rarely is much too large.
+        The latest estimate, nats. Its exponential is unbiased, so it rarely is much too large.
     work : float
         Work of all estimates so far, nanoseconds, estimated.
     """

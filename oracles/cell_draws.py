@@ -101,6 +101,9 @@ class Looked:
 class CellDraws:
     """Draws from the law that a cell's bound has on its region.
 
+    It keeps the points in descending order of what they cost: ``_rows``, shape (points, blocks)
+    int32, the row of each in each block, and ``_counts``, shape (points,) int64, rows of loss.
+
     Parameters
     ----------
     problem : ZeroOneProblem

@@ -132,7 +132,7 @@ def source_digest(folder: Path) -> str:
 
 @compiled
 def copy_into(target: Any, source: Any) -> None:
-    """Copy a one-dimensional array of the same length.
+    """Copy a one-dimensional array of the same length and dtype.
 
     Compiled code assigns no array to a slice: numba would compile numpy's messages as well.
     """

@@ -81,7 +81,12 @@ def shave(model: Model, frames: Frames, t: int, scratch: Scratch, slack: int) ->
 def bound_node(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
 ) -> int:
-    """Raise the node's bound by sharing passes and shave values; return the bound."""
+    """Raise the node's bound by sharing passes and shave values; return the bound.
+
+    Groups take turns forwards in one pass and backwards in the next, so that what one of them
+    gives away reaches all others. It stops at ``prune_at``, after the most passes, or when a pass
+    closed too little of the gap.
+    """
     target = prune_at(model, state)
     bound = opening_bound(model, frames, t, scratch)
     passes = 0
@@ -207,7 +212,7 @@ def search(
     state: IntArray,
     n_nodes: int,
 ) -> int:
-    """Continue the search for at most ``n_nodes`` nodes."""
+    """Continue the search for at most ``n_nodes`` nodes; return why it stopped."""
     last = state[NODES] + n_nodes
     while state[DEPTH] >= 0:
         t = state[DEPTH]

@@ -45,6 +45,9 @@ class Tightened:
 class Tightener:
     """Multiplicative steps on every point's mixture, as long as they pay.
 
+    Its working arrays have the envelope's ``shape``, float64: logs of mixtures in nats, their
+    shares, both for the best bound so far, and the shares one step before.
+
     Parameters
     ----------
     envelope : Envelope
