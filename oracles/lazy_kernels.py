@@ -13,7 +13,8 @@ agree on all open coordinates lose together at least
 
     min over r of sum_i cost_i * 1[r >= threshold_i]
 
-``r`` their common rest of the score. Proof and rounding: docs/theory.md, entry "lazy-noise".
+``r`` their common rest of the score. Rounding: notes of
+:func:`oracles.lazy_search.minimise_lazily`; proof: the entry of docs/theory.md that names it.
 """
 
 from __future__ import annotations
