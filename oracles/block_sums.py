@@ -49,13 +49,15 @@ class BlockSum:
         Minus the log of the weight of each allowed weight, nats, >= 0: one more factor of the law
         that does not depend on the contexts. None: all of them weigh 1.
 
-    Notes ----- Working arrays are one-dimensional float64, laid out as the plan says and
-    overwritten by every sum: ``_factors``, ``_tables``, ``_messages``, ``_peaks`` (means of
-    messages), ``_downward`` (as ``_messages``), ``_beliefs`` (as the largest table), ``_scratch``
-    and ``_sides`` (rows and marginals of a bundle). ``_ladder``, uint64, cumulates the last
-    clique's integer weights. For the states of all variables, one variable after the other from
-    ``_offsets`` (int64) on: ``_scores``, shape (states, K) int32, what each adds to every
-    context's score, and ``_gains``, shape (states,), the log of its weight in nats.
+    Notes
+    -----
+    Working arrays are one-dimensional float64, laid out as the plan says and overwritten by every
+    sum: ``_factors``, ``_tables``, ``_messages``, ``_peaks`` (means of messages), ``_downward``
+    (as ``_messages``), ``_beliefs`` (as the largest table), ``_scratch`` and ``_sides`` (rows and
+    marginals of a bundle). ``_ladder``, uint64, cumulates the last clique's integer weights. For
+    the states of all variables, one variable after the other from ``_offsets`` (int64) on:
+    ``_scores``, shape (states, K) int32, what each adds to every context's score, and ``_gains``,
+    shape (states,), the log of its weight in nats.
     """
 
     def __init__(
