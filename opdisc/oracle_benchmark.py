@@ -69,6 +69,20 @@ def run_sweep(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cell:
+    """What is measured: one instance.
+
+    Parameters
+    ----------
+    task : str
+        Name of the task.
+    bound : int
+        Weights are in ``-bound .. bound``.
+    epsilon : float or None
+        Privacy loss that the noise is for; None for no noise.
+    seed : int
+        Seed of the noise.
+    """
+
     task: str
     bound: int
     epsilon: float | None

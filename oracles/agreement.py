@@ -146,6 +146,21 @@ def compare_with_each_other(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
+    """What one oracle answered on one problem.
+
+    Parameters
+    ----------
+    proved : bool
+        Whether the answer comes with a proof of optimality.
+    primal, dual : Objective or None
+        Certified bounds, objective steps or, without a lattice, rows; None without an answer,
+        and a dual bound of ``-inf``.
+    wrong : bool
+        Whether it is not the optimum, or was refused as a contradiction.
+    invalid : bool
+        Whether a bound is above the optimum.
+    """
+
     proved: bool
     primal: Objective | None
     dual: Objective

@@ -1,5 +1,14 @@
 """An estimate of the log of a sum over all hypotheses, by annealed importance sampling.
 
+With inverse temperatures ``0 = b_0 < .. < b_n = beta``, ``mu(w)`` the weight of a hypothesis and
+``w_t`` the state of a chain that was moved at ``b_0 .. b_t``,
+
+    sum over w of mu(w) * exp(-beta * L(w)) = (sum over w of mu(w)) * mean of W
+    ln W = - sum over t = 1 .. n of (b_t - b_(t-1)) * L(w_(t-1))
+
+since every move leaves its own law ``mu(w) * exp(-b_t * L(w))`` as it is, whether or not the chain
+follows it closely (Neal 2001).
+
 Good for deciding what to compute next, and as a reference; never part of a certificate.
 """
 
@@ -37,11 +46,14 @@ def _chain(
     penalties: FloatArray,
     uniforms: FloatArray,
 ) -> float:
-    """Run one chain of single-coordinate Gibbs moves up a ladder of weights.
+    """Run one chain of single-coordinate Gibbs moves up a ladder of inverse temperatures.
 
-    Points where column ``j`` is active are ``points[starts[j] : starts[j + 1]]``; predicting "+"
-    costs ``costs`` more than "-", and all "-" costs ``base``. ``uniforms`` has shape (rungs, d).
-    Returns the log of the chain's importance weight.
+    Shapes, for ``m`` points, ``d`` coordinates of at most ``k`` values and ``n`` rungs: points
+    where column ``j`` is active are ``points[starts[j] : starts[j + 1]]``, int64, ``starts`` being
+    (d + 1,). Predicting "+" costs ``costs`` (m,) more than "-", and all "-" costs ``base``, rows
+    of loss. ``ladder`` (n,) is in nats per row. ``values`` (d, k) int64 are the allowed weights,
+    ``sizes`` (d,) int64 how many, ``penalties`` (d, k) minus their log-weights in nats.
+    ``uniforms`` (n, d) are in [0, 1). Returns the log of the chain's importance weight, nats.
     """
     d = len(sizes)
     weights = np.zeros(d, dtype=np.int64)
@@ -93,12 +105,14 @@ def _chain(
 class AnnealedSum:
     """Estimates the log of the sum of ``exp(-beta * L(w))`` over the box of a grid.
 
+    Its arrays are those that :func:`_chain` takes, under the same names.
+
     Parameters
     ----------
     problem : ZeroOneProblem
         Binary points; a perturbation and a norm budget are ignored.
     beta : float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     log_weights : LogWeights or None
         What hypotheses are weighed by, relative to the largest weight.
     seed : int
@@ -107,7 +121,7 @@ class AnnealedSum:
     Attributes
     ----------
     log_sum : float or None
-        The latest estimate. Its exponential is unbiased, so it rarely is much too large.
+        The latest estimate, nats. Its exponential is unbiased, so it rarely is much too large.
     work : float
         Work of all estimates so far, nanoseconds, estimated.
     """
@@ -154,7 +168,8 @@ class AnnealedSum:
     def estimate(self, n_chains: int, n_steps: int) -> float:
         """Return the estimate of so many chains of so many temperatures.
 
-        Weights rise in proportion first, and by equal factors once they tell hypotheses apart.
+        Inverse temperatures rise in proportion first, and by equal factors once they tell
+        hypotheses apart.
         """
         spread = 1.0 + self._beta * float(np.abs(self._costs).sum())
         ladder = (

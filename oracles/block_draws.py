@@ -37,7 +37,7 @@ class BlockDraws:
     Parameters
     ----------
     states : ndarray of shape (n, variables), int64
-        State of every variable.
+        State of every variable, numbered within it.
     weights : ndarray of shape (n, 2 * cliques), uint64
         Pairs ``(p, q)``: the states' exact probability is the product of ``p / q``.
     """
@@ -52,7 +52,7 @@ def settled(weights: FloatArray, bits: RandomBits) -> tuple[int, tuple[int, int]
     Parameters
     ----------
     weights : ndarray of shape (n,), float64
-        Weights of the assignments, > 0.
+        Weights of the assignments, > 0, no unit.
     bits : RandomBits
         What decides.
 

@@ -1,4 +1,22 @@
-"""Compiled loops over a block's cliques: the sum.
+"""Compiled loops over a block's cliques: the sum, by variable elimination.
+
+With ``s`` the states of the block's variables and ``x_k(s)`` the clipped score index of context
+``k``, the sum is
+
+    Z = sum over s of prod over k of weights[k, x_k(s)] * prod of the constant factors
+
+Clique ``c`` sums its own variable ``v`` out, given the states ``i`` of its axes::
+
+    table_c(v, i) = prod of its factors * prod of the messages it gets
+    message_c(i) = sum over v of table_c(v, i)
+
+and ``Z`` is the sum of the last clique's message. Messages are divided by their mean, whose
+logarithm is added to the result. That elimination gives ``Z`` is the distributive law; what
+underflow may lose is in docs/theory.md, entry "exact-sampler".
+
+Arrays are one-dimensional float64, no unit, laid out as :class:`~oracles.block_plan.Plan` says:
+``weights`` (contexts * width,), ``factors`` (entries of all factors,), ``tables`` (entries of all
+tables,), ``messages`` (entries of all messages,), ``peaks`` (cliques,): the messages' means.
 
 All tables hold non-negative doubles. Contexts' factors are at most 1, so an entry that underflows
 stands for configurations of relative weight below ``2**-1022``.
@@ -21,7 +39,10 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untyped-def]
-    """Write the first ``n`` entries, times a factor that repeats every ``p``, to the target."""
+    """Write the first ``n`` entries, times a factor that repeats every ``p``, to the target.
+
+    ``source`` and ``target`` are places in ``tables``, ``f`` is one in ``factors``.
+    """
     c = factors[f]
     if source == target:
         if p == 1:
@@ -49,7 +70,11 @@ def _extend(tables, source, target, n, factors, f, p):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def half_sizes(plan: Plan, c: int) -> tuple[int, int, int]:
-    """Return the sizes of a halved clique: first table, other axes, axes shared."""
+    """Return the sizes of a halved clique: first table, other axes, axes shared.
+
+    For each own state the first table has ``low`` entries, and the second one ``high * shared``:
+    entry ``i + low * h`` of the clique's table is ``first[i] * second[h, i % shared]``.
+    """
     first = plan.extensions[c]
     cut = plan.half[c]
     low = plan.length[first + cut + 1]
@@ -61,7 +86,7 @@ def half_sizes(plan: Plan, c: int) -> tuple[int, int, int]:
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def _fill_halves(plan: Plan, c: int, tables: FloatArray, factors: FloatArray) -> None:
-    """Fill a clique's two tables per state."""
+    """Fill a clique's two tables per state: all first ones, then all second ones."""
     first, middle, last = plan.extensions[c], plan.half[c] + 1, plan.extensions[c + 1]
     middle += first
     low, high, shared = half_sizes(plan, c)
@@ -86,7 +111,7 @@ def _fill_halves(plan: Plan, c: int, tables: FloatArray, factors: FloatArray) ->
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def _sum_halves(plan: Plan, c: int, tables: FloatArray, out: FloatArray) -> None:
-    """Sum the products of a clique's two tables over the states."""
+    """Sum the products of a clique's two tables over the states: ``out`` is its message."""
     low, high, shared = half_sizes(plan, c)
     own = plan.own[c]
     second = plan.table_at[c] + own * low
@@ -123,7 +148,11 @@ def sum_block(
     peaks: FloatArray,
     scratch: FloatArray,
 ) -> float:
-    """Fill the tables and return the log of the sum (``-inf`` if every entry vanished)."""
+    """Fill the tables and return the log of the sum (``-inf`` if every entry vanished).
+
+    ``scratch`` has at least :data:`~oracles.bundle_kernels.ROWS` rows of the bundle's length. All
+    arrays but ``weights`` are overwritten.
+    """
     log_scale = 0.0
     n_cliques = len(plan.own)
     row = int(plan.own[0]) * 0  # not a literal: numba would compile what takes it twice

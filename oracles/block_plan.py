@@ -1,8 +1,9 @@
 """A flat description of how to sum over one block: cliques, axes, factors and messages.
 
 A block's law is a product of factors, one per *context* (a distinct combination of the block's
-columns): each depends on the context's partial score alone. Variables are eliminated one by one;
-each elimination is a *clique*, a table over one variable and the later ones it is coupled with.
+columns): each depends on the context's partial score alone. The sum is found by variable
+elimination: variables are summed out one by one; each elimination is a *clique*, a table over one
+variable and the later ones it is coupled with.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ _CUT_SIZE = 0.25  # below 1: then both tables fit where the whole one would
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A context's factor: which variables it depends on, and their scores per state."""
+    """A context's factor: a function of its partial score alone.
+
+    Parameters
+    ----------
+    variables : tuple of int
+        Variables that the score depends on.
+    scores : tuple of ndarray of shape (states of the variable,), int64
+        What each state of each of them adds to the score.
+    """
 
     variables: tuple[int, ...]
     scores: tuple[IntArray, ...]
@@ -29,7 +38,15 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """A factor that does not depend on the points: multiplicities, steps between levels."""
+    """A factor that does not depend on the points: multiplicities, steps between levels.
+
+    Parameters
+    ----------
+    variables : tuple of int
+        Variables that it depends on.
+    table : ndarray of shape (states of each variable), float64
+        Non-negative factor of each combination of their states; no unit.
+    """
 
     variables: tuple[int, ...]
     table: NDArray[np.float64]
@@ -38,12 +55,62 @@ class Fixed:
 class Plan(NamedTuple):
     """A flat description of the cliques, for the compiled loops. All arrays are 1-d.
 
-    Per clique: ``own`` states of the eliminated variable, ``rest`` size of the table over the
-    others, offsets of its table and message. The table is built one axis at a time (*extension*):
-    ``dim`` states, ``length`` entries so far, a factor that repeats every ``prefix`` entries: the
-    product of the first ``prefix_axes`` axes. ``half`` is -1, or the number of axes of the first
-    of two tables whose product, entry by entry, is the clique's table, see :func:`halves`;
-    ``bundled`` is 1 where the message of such a clique is never written, see :func:`bundle`.
+    There are ``C`` cliques in the order of elimination. The last one has no variable of its own:
+    it is the table over what is left. A clique's other variables are its ``A`` *axes* (of all
+    cliques together), the first one the fastest. Entry ``(v, i)`` of a clique's table, ``v`` the
+    state of its own variable and ``i`` a place among the others' states, is at
+    ``table_at[c] + v * rest[c] + i``. A table is built one axis at a time, in ``E = A + C``
+    *extensions*: the first of each clique adds no axis. Factor entry ``(v, u, i)`` of an extension
+    is at ``factor_at[e] + (v * dim[e] + u) * prefix[e] + i``, ``u`` the state of its axis. There
+    are ``T`` terms, one per context, and ``M = C - 1`` messages.
+
+    Parameters
+    ----------
+    own : ndarray of shape (C,), int64
+        States of the eliminated variable; 1 for the last clique.
+    rest : ndarray of shape (C,), int64
+        Entries of the message: the product of the axes' states.
+    table_at, message_at : ndarray of shape (C,), int64
+        Place of the clique's first entry among all tables, and among all messages.
+    extensions : ndarray of shape (C + 1,), int64
+        Extensions of clique ``c`` are ``extensions[c] .. extensions[c + 1] - 1``.
+    dim : ndarray of shape (E,), int64
+        States of the axis; 1 for a clique's first extension.
+    length : ndarray of shape (E,), int64
+        Entries per own state before the axis is added.
+    prefix, prefix_axes : ndarray of shape (E,), int64
+        After how many entries the factor repeats: the product of the states of so many first axes.
+    factor_at : ndarray of shape (E,), int64
+        Place of the extension's first entry among all factors.
+    terms : ndarray of shape (E + 1,), int64
+        Terms of extension ``e`` are ``terms[e] .. terms[e + 1] - 1``.
+    term_map_at : ndarray of shape (T,), int64
+        Place of each term's first entry in ``term_maps``.
+    term_maps : ndarray of shape (entries of all terms,), int32
+        For each factor entry, which of all contexts' weights the term multiplies it by: the
+        context's number times the table width, plus the clipped score index.
+    fixed : ndarray of shape (entries of all factors,), float64
+        Product of the constant factors for each factor entry; no unit.
+    incoming : ndarray of shape (C + 1,), int64
+        Messages that clique ``c`` gets are ``incoming[c] .. incoming[c + 1] - 1``.
+    incoming_clique : ndarray of shape (M,), int64
+        Earlier clique that sends each.
+    incoming_map_at : ndarray of shape (M,), int64
+        Place of each message's first entry in ``incoming_maps``; -1 where it has the same axes as
+        the table, so that places agree.
+    incoming_maps : ndarray of shape (entries of these tables,), int32
+        For each table entry, the place within the message.
+    axes : ndarray of shape (C + 1,), int64
+        Axes of clique ``c`` are ``axes[c] .. axes[c + 1] - 1``.
+    axis_variable, axis_stride : ndarray of shape (A,), int64
+        Variable of each axis, and how many entries apart its states are.
+    variable : ndarray of shape (C,), int64
+        The eliminated variable; -1 for the last clique.
+    half : ndarray of shape (C,), int64
+        -1, or the number of axes of the first of two tables whose product, entry by entry, is the
+        clique's table, see :func:`halves`.
+    bundled : ndarray of shape (C,), int64
+        1 where the message of such a clique is never written, see :func:`bundle`; else 0.
     """
 
     own: IntArray

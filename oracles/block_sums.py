@@ -1,4 +1,4 @@
-"""Exact sums, marginals and draws over the weights of one block of columns."""
+"""Exact sums, marginals and draws over the weights of one block, by variable elimination."""
 
 from __future__ import annotations
 
@@ -38,16 +38,26 @@ class BlockSum:
     lowest, n_scores : int
         A factor is a table over scores ``lowest .. lowest + n_scores - 1``, clipped at both ends.
     weights : ndarray of shape (K, w), float64
-        The factors, w >= n_scores; the caller writes them.
+        The factors, w >= n_scores, no unit; the caller writes them.
     logs : ndarray of shape (K, w), float64
-        Their logarithms; the caller writes these too.
+        Their logarithms, nats; the caller writes these too.
     least_log : float
-        Sums whose log is less, of factors that are at most 1, are redone in logarithms.
+        Sums whose log is less, nats, of factors that are at most 1, are redone in logarithms.
     law : ndarray of shape (K, w), float64
-        Where marginals are written.
+        Where marginals are written: the probability of each score of each context.
     penalties : sequence of sequence of float, or None
-        Minus the log of the weight of each allowed weight, >= 0: one more factor of the law that
-        does not depend on the contexts. None: all of them weigh 1.
+        Minus the log of the weight of each allowed weight, nats, >= 0: one more factor of the law
+        that does not depend on the contexts. None: all of them weigh 1.
+
+    Notes
+    -----
+    Working arrays are one-dimensional float64, laid out as the plan says and overwritten by every
+    sum: ``_factors``, ``_tables``, ``_messages``, ``_peaks`` (means of messages), ``_downward``
+    (as ``_messages``), ``_beliefs`` (as the largest table), ``_scratch`` and ``_sides`` (rows and
+    marginals of a bundle). ``_ladder``, uint64, cumulates the last clique's integer weights. For
+    the states of all variables, one variable after the other from ``_offsets`` (int64) on:
+    ``_scores``, shape (states, K) int32, what each adds to every context's score, and ``_gains``,
+    shape (states,), the log of its weight in nats.
     """
 
     def __init__(
@@ -160,8 +170,10 @@ class BlockSum:
     ) -> int:
         """Draw states after :meth:`prepare`; return how many words are used up (-1: all).
 
-        Also fills the score indices of the block's contexts, ``indices[:, start:]``, and adds to
-        ``log_chances`` the log of every draw's probability as a set of weights, over its weight.
+        ``words`` is a uint64 array. Also fills the score indices of the block's contexts,
+        ``indices[:, start:]``, shape (draws, rows of all blocks) int32, and adds to
+        ``log_chances``, shape (draws,) nats, the log of every draw's probability as a set of
+        weights, over its weight.
         """
         used = draw_states(
             self.plan,

@@ -30,11 +30,11 @@ class JointVariable:
     columns : tuple of int
         Columns of the block.
     assignments : ndarray of shape (a, c), int64
-        All assignments, those of one state next to each other.
+        All assignments, a weight per column, those of one state next to each other.
     starts : ndarray of shape (states + 1,), int64
         Where each state's assignments begin.
     weights : ndarray of shape (a,), float64
-        Weight of each assignment, in (0, 1]: the sum runs over weighted assignments.
+        Weight of each assignment in the sum, in (0, 1], no unit.
     """
 
     columns: tuple[int, ...]
@@ -70,7 +70,7 @@ class LevelVariable:
     steps : tuple of int
         Allowed weights of that column.
     penalties : tuple of float
-        Minus the log of the weight of each of them.
+        Minus the log of the weight of each of them, nats.
     totals : ndarray of shape (states,), int64
         Reachable cumulated weights.
     previous : int or None

@@ -1,4 +1,21 @@
-"""Compiled dual ascent: factors share out their unavoidable cost among the coordinates' tables."""
+"""Compiled dual ascent: factors share out their unavoidable cost among the coordinates' tables.
+
+A factor with members ``1 .. k`` adds to a hypothesis' cost ``phi(s)``, where ``s`` is the sum of
+what the members' values contribute. With ``lam_i`` member ``i``'s table without the factor's
+message, the *min-marginal* of value ``x`` of member ``i`` is
+
+    M_i(x) = min over assignments with x_i = x of  phi(s) + sum_j lam_j(x_j)
+
+Member ``i`` gets a share ``m_i(x)`` of it as its new table, the message being ``m_i - lam_i``.
+What is left to the factor, ``phi(s) + sum_j lam_j(x_j) - sum_j m_j(x_j)``, stays non-negative, so
+``base + sum_j min_a theta[j, a]`` is a lower bound after every step (:mod:`oracles.search_layout`
+says why). A group of points has
+
+    phi(s) = constant + sum over cells of max(cost, 0) if score + s >= 1, else max(-cost, 0)
+
+and all ``M_i`` come from one pass over the members forwards and one backwards, in time
+proportional to members times values times width of the sum.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +29,11 @@ from oracles.search_layout import INFINITE, WIDEST_SUM, Arena, Frames, Model, Sc
 def take_coordinate(
     model: Model, frames: Frames, t: int, j: int, message: Any, coef: int, i: int, scratch: Scratch
 ) -> None:
-    """List coordinate ``j`` as member ``i`` of a factor; tables without the factor's messages."""
+    """List coordinate ``j`` as member ``i`` of a factor; tables without the factor's messages.
+
+    ``message``, shape (k,) int64, is what the factor sent to ``j``; each weight counts ``coef``
+    times in the factor's sum.
+    """
     n = 0
     least = INFINITE
     for a in range(model.n_values[j]):
@@ -90,7 +111,11 @@ def share_sum(k: int, scratch: Scratch) -> None:
 
 @compiled
 def share_out(frames: Frames, t: int, j: int, i: int, message: Any, scratch: Scratch) -> int:
-    """Give member ``i`` its share; return how the least entry of its table moved."""
+    """Give member ``i`` its share; return how the least entry of its table moved.
+
+    ``message``, shape (k,) int64, of the factor to coordinate ``j`` is overwritten. Values that no
+    assignment of finite cost has leave the domain.
+    """
     least = INFINITE
     for x in range(scratch.n_allowed[i]):
         a = scratch.allowed[i, x]
@@ -163,7 +188,11 @@ def tabulate(arena: Arena, g: int, low: int, width: int, scratch: Scratch) -> No
 
 @compiled
 def share_wide_sum(arena: Arena, g: int, low: int, k: int, scratch: Scratch) -> None:
-    """Weaker marginals for sums too wide to tabulate: the others anywhere in their range."""
+    """Weaker marginals for sums too wide to tabulate: the others anywhere in their range.
+
+    Each cell takes its cheaper label if both are within reach, and tables their least entries.
+    Every member gets a ``k``-th, so that the shares add up to no more than the factor's cost.
+    """
     spread = scratch.width[k] - 1
     others = 0
     for i in range(k):

@@ -1,4 +1,19 @@
-"""Compiled branching: which coordinate to split, into which children, in which order."""
+"""Compiled branching: which coordinate to split, into which children, in which order.
+
+With ``upper`` the best objective, costs in internal units, a node is done when its bound reaches
+
+    prune_at = upper - (gap + 1) * scale + 1
+
+since objectives are multiples of ``scale``: what improves by more than ``gap`` steps is at most
+``upper - (gap + 1) * scale``. With ``slack = prune_at - bound``, the coordinate with the largest
+
+    (gained_j + 2 * mean over a of min(1, (theta[j, a] - least_j) / slack)) / (tries_j + 2)
+    + 0.01 * rule * weight_j / largest weight
+
+is branched on: what its children closed of the gap so far (``gained_j`` over ``tries_j``), two
+tries' worth of what its table says, and the cost of undecided points. A child with the values
+``A`` has the bound ``bound - least_j + min over A of theta[j, a]``. The choice affects time only.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +35,13 @@ from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
     CREDIT,
     COMPLETING,
 ) = range(12)
-"""Places in the state: depth of the current node; whether it is yet to be bounded; nodes so far;
-internal objective of the best hypothesis; absolute gap in objective steps; most sharing passes per
-node; percent of the gap that a pass must close to be followed by another; weight of the undecided
-points in branching, percent; most values that are branched on one by one; work of looking at one
-hypothesis, 0 if nodes are never completed; work that completions in vain may still cost; about
-how many hypotheses the node to be completed leaves, 0 if none is."""
+"""Places in the state, an int64 array: depth of the current node, -1 at the end; whether it is yet
+to be bounded; nodes so far; objective of the best hypothesis, internal units; absolute gap in
+objective steps; most sharing passes per node; percent of the gap that a pass must close to be
+followed by another; weight of the undecided points in branching, percent; most values that are
+branched on one by one; work of looking at one hypothesis, 0 if nodes are never completed; work
+that completions in vain may still cost; about how many hypotheses the node to be completed leaves,
+0 if none is."""
 
 GIVEN_UP = 2
 """Value of ENTERED: the node is bounded, but its completion was given up."""
@@ -50,7 +66,7 @@ def prune_at(model: Model, state: IntArray) -> int:
 def weigh_coordinates(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch
 ) -> bool:
-    """Sum what is undecided at each coordinate; return whether anything is coupled."""
+    """Fill ``scratch.weight``; return whether there are factors other than groups of points."""
     coupled = len(model.block_at) > 0 or len(model.norm_cost) > 0
     scratch.weight[:] = 0
     for g in range(frames.group_at[t], frames.group_end[t]):
@@ -136,7 +152,11 @@ def take_raw_tables(model: Model, frames: Frames, t: int, arena: Arena, scratch:
 def count_hypotheses(
     model: Model, frames: Frames, t: int, scratch: Scratch, slack: int, most: int
 ) -> int:
-    """Return about how many hypotheses the raw tables leave, from 1 to ``most``."""
+    """Return about how many hypotheses the raw tables leave, from 1 to ``most``.
+
+    Counts the ``w`` with ``sum_j (raw[j, w_j] - least_j)`` up to ``slack``, each term rounded to
+    128ths of the slack: counts by rounded sum are convolved, coordinate by coordinate.
+    """
     parts = 128
     unit = slack // parts + 1
     counts = scratch.terminal[:parts]
@@ -177,7 +197,7 @@ def worth_completing(
 
 @compiled
 def add_child(frames: Frames, t: int, low: int, high: int, bound: int) -> None:
-    """Insert a child, least bound first."""
+    """Insert a child with positions ``low .. high``, least bound first."""
     k = frames.n_children[t]
     while k > 0 and frames.child_bound[t, k - 1] > bound:
         frames.child_low[t, k] = frames.child_low[t, k - 1]

@@ -1,9 +1,16 @@
 """Compiled loops over a bundle: halved cliques whose messages are never written down.
 
 Cliques of a bundle hand their messages, entry by entry, to the last clique, and are cut at the
-same axis: a message is ``sum_v one[v, i] * two[v, h]`` over the entries ``(h, i)`` of the last
-clique's table. Rows of that table (fixed ``h``) are short, and everything about a row is computed
-while it is in the processor's cache.
+same axis. Over the entries ``(h, i)`` of the last clique's table, the message of clique ``c`` and
+the marginals of its two tables under the law ``belief`` are
+
+    message_c(h, i) = sum over v of one[v, i] * two[v, h]
+    marginal of one[v, i] = one[v, i] * sum over h of two[v, h] * belief[h, i] / message_c(h, i)
+    marginal of two[v, h] = two[v, h] * sum over i of one[v, i] * belief[h, i] / message_c(h, i)
+
+(variable elimination and its way back, :mod:`oracles.block_kernels`). ``one`` has shape (own,
+low), ``two`` (own, high); both lie in ``tables``, one behind the other. Rows of that table (fixed
+``h``) are short, and everything about a row is computed while it is in the processor's cache.
 """
 
 from __future__ import annotations
@@ -25,7 +32,10 @@ ROWS = 4
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _mix(out, tables, at, low, second, high, own):  # type: ignore[no-untyped-def]
-    """Write ``sum_v one[v, i] * two[v, h]`` to a row; ``second`` is the place of ``two[0, h]``."""
+    """Write ``sum_v one[v, i] * two[v, h]`` to a row of ``low`` entries.
+
+    ``at`` is the place of ``one[0, 0]`` in ``tables``, ``second`` that of ``two[0, h]``.
+    """
     v = 0
     while v < own:
         kept = 0.0 if v == 0 else 1.0
@@ -62,7 +72,11 @@ def _mix(out, tables, at, low, second, high, own):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def scale_halves(tables: FloatArray, at: int, own: int, low: int, high: int) -> float:
-    """Divide a clique's second tables by its message's mean, and return the mean."""
+    """Divide a clique's second tables by its message's mean, and return the mean.
+
+    The mean is ``sum_v (sum_i one[v, i]) * (sum_h two[v, h])`` over the number of entries: the
+    message need not be written down. The first tables begin at ``tables[at]``.
+    """
     second = at + own * low
     total = 0.0
     for v in range(own):
@@ -82,7 +96,10 @@ def scale_halves(tables: FloatArray, at: int, own: int, low: int, high: int) -> 
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
 def multiply_bundle(plan: Plan, low: int, tables: FloatArray, scratch: FloatArray) -> None:
-    """Multiply the last clique's table by all messages of the bundle."""
+    """Multiply the last clique's table, rows of ``low`` entries, by all messages of the bundle.
+
+    ``scratch``, at least ``low`` entries, is overwritten.
+    """
     last = len(plan.own) - 1
     root, high = plan.table_at[last], plan.rest[last] // low
     message = scratch[:low]
@@ -113,15 +130,15 @@ def take_back_bundle(
         The block's.
     low : int
         Length of a row.
-    tables : float64 array
+    tables : float64 array, shape (entries of all tables,)
         As the sum left them.
     belief : float64 array, shape (rest,)
         Probability of every entry of the last clique's table.
     scratch : float64 array, at least ROWS * low entries
         Overwritten.
-    sides : float64 array
+    sides : float64 array, at least the sum over the bundle of own * (low + high) entries
         Per clique of the bundle, one behind the other: the marginals of its first tables, shape
-        (own, low), and of its second ones, shape (own, high).
+        (own, low), and of its second ones, shape (own, high); probabilities.
     """
     last = len(plan.own) - 1
     high = plan.rest[last] // low

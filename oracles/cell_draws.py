@@ -60,10 +60,10 @@ class Job:
         Its region.
     places : ndarray of shape (n,), int64
         The rounds of the batch that drew the cell, ascending: one draw each.
-    words : list of uint64 arrays
-        Random words of each block's draws.
-    tickets : uint64 array, shape (n,)
-        First random bits of each accept test.
+    words : list of ndarray, uint64
+        Random words of each block's draws: more than one per choice, whatever is needed.
+    tickets : ndarray of shape (n,), uint64
+        First random bits of each accept test, in units of ``2**-64``.
     """
 
     cell: Cell
@@ -84,11 +84,11 @@ class Looked:
     chance : float
         Sum of the draws' acceptance probabilities.
     kept : ndarray of shape (k,), int64
-        Which draws may be accepted.
-    chances : float64 array, shape (k,)
-        Their probabilities.
+        Which draws of the job may be accepted.
+    chances : ndarray of shape (k,), float64
+        The probabilities that they are.
     draws : list of BlockDraws
-        Their states, per block.
+        Their states, one entry per block, ``k`` draws each.
     """
 
     job: Job
@@ -101,6 +101,9 @@ class Looked:
 class CellDraws:
     """Draws from the law that a cell's bound has on its region.
 
+    It keeps the points in descending order of what they cost: ``_rows``, shape (points, blocks)
+    int32, the row of each in each block, and ``_counts``, shape (points,) int64, rows of loss.
+
     Parameters
     ----------
     problem : ZeroOneProblem
@@ -108,7 +111,7 @@ class CellDraws:
     envelope : Envelope
         Its buffers are overwritten.
     beta : Fraction
-        Weight of one row of loss.
+        Inverse temperature, nats per row of loss.
     reference : int
         What masses are relative to, nats.
     log_weights : LogWeights or None

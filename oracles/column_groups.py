@@ -49,7 +49,13 @@ class ColumnGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnBlock:
-    """Groups whose weights are summed over together, exactly."""
+    """Groups whose weights are summed over together, exactly.
+
+    Parameters
+    ----------
+    groups : tuple of ColumnGroup
+        Disjoint groups of columns.
+    """
 
     groups: tuple[ColumnGroup, ...]
 

@@ -174,7 +174,7 @@ def _imports(text: str, package: str) -> list[str]:
 
 @compiled
 def copy_into(target: Any, source: Any) -> None:
-    """Copy a one-dimensional array of the same length.
+    """Copy a one-dimensional array of the same length and dtype.
 
     Compiled code assigns no array to a slice: numba would compile numpy's messages as well.
     """

@@ -3,11 +3,18 @@
 Worth it where the tables leave few hypotheses: then looking at each costs less than bounding the
 nodes in between. The node's *default* hypothesis takes the cheapest entry of every table; the
 others differ from it in some coordinates, and are visited in the order of a tree: a child differs
-from its parent in one more, later coordinate. A branch is left when either bound says so:
+from its parent in one more, later coordinate. A hypothesis that differs in the changes ``C`` costs
 
-- tables: the node's bound plus what the changes add to the tables;
-- points: the cost of the changes themselves plus the points that are wrong now and stay wrong
-  whatever the remaining budget can still change.
+    fixed_cost + sum over C of cost_change + row * (rows of undecided cells that are wrong)
+
+and a branch is left when either lower bound on this reaches ``prune = upper - gap``:
+
+- tables: ``table_cost + sum over C of table_change``, the node's bound plus what the changes add;
+- points: ``fixed_cost + sum over C of cost_change + least_cost + row * sure``, with the least that
+  later changes add, and the rows that are wrong now and stay wrong whatever the remaining budget
+  can still change (:mod:`oracles.reach_kernels`).
+
+``row`` is the cost of one wrong row; all costs are in internal units.
 """
 
 from __future__ import annotations
@@ -109,7 +116,10 @@ def list_changes(model: Model, frames: Frames, t: int, work: Completion, slack: 
 def take_cells(
     model: Model, frames: Frames, t: int, arena: Arena, work: Completion, row: int
 ) -> None:
-    """List the undecided cells, those that want "+" first, with the default's scores."""
+    """List the undecided cells, those that want "+" first, with the default's scores.
+
+    ``next_coord`` serves as the number of each coordinate among those that may change, or -1.
+    """
     n_coords = work.numbers[N_COORDS]
     place = work.next_coord
     place[:] = -1
@@ -148,7 +158,11 @@ def take_cells(
 def change_scores(
     work: Completion, level: int, q: int, change: int, budget: int
 ) -> tuple[int, int]:
-    """Fill the next level's scores; return rows wrong now, and rows that stay wrong."""
+    """Fill the next level's scores; return rows wrong now, and rows that stay wrong.
+
+    ``q`` is the coordinate's number and ``change`` what is added to its weight; ``budget`` is the
+    level of ``reach`` that later changes can use.
+    """
     n_plus, n = work.numbers[N_PLUS], work.numbers[N_CELLS]
     step, nothing = np.int32(change), np.int32(0)
     # 32-bit sums of one kind in plain loops over whole arrays become vector instructions.
@@ -185,7 +199,10 @@ def open_completion(
     prune: int,
     n_levels: int,
 ) -> None:
-    """Prepare the completion of node ``t``; a wrong row costs ``row``, nodes end at ``prune``."""
+    """Prepare the completion of node ``t``; what costs ``prune`` or more is not looked for.
+
+    ``n_levels`` is how many budgets are told apart, at most those ``work.reach`` has room for.
+    """
     take_tables(model, frames, t, arena, work)
     list_changes(model, frames, t, work, prune - work.numbers[TABLE_COST])
     take_cells(model, frames, t, arena, work, row)
@@ -205,7 +222,8 @@ def complete(
 ) -> tuple[bool, int]:
     """Look at up to so many hypotheses; return whether all are done, and the least cost known.
 
-    ``gap`` is what an improvement must exceed, in internal units; ``best`` is updated.
+    ``gap`` is what an improvement must exceed, in internal units. ``best``, shape (d,) int64, gets
+    the positions of what is better.
     """
     numbers = work.numbers
     prune = upper - gap

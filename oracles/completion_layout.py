@@ -17,39 +17,59 @@ LARGEST_REACH = 2**14
 LEVEL, N_COORDS, N_CELLS, N_PLUS, FIXED_COST, TABLE_COST, VISITED, UNIT = range(8)
 """Places in ``numbers``: depth in the tree; coordinates that may change; undecided cells; how many
 of them want "+" (they come first); cost of the default hypothesis apart from undecided cells;
-the node's bound; hypotheses looked at."""
+the node's bound; hypotheses looked at; width of a budget level. Costs, the bound and the width are
+in internal units."""
 
 
 class Completion(NamedTuple):
     """A node to be completed, and where its completion stands.
 
+    Shapes: ``d`` coordinates, ``k`` the largest number of values of one, ``n`` undecided cells.
+    A *position* is the index of a value among its coordinate's allowed ones. Coordinates that may
+    change are numbered from 0, cheapest first; changes of each are too. Costs are in internal
+    units, see :mod:`oracles.search_layout`.
+
     Parameters
     ----------
-    score : ndarray of shape (d + 1, n) int32
+    score : ndarray of shape (d + 1, n), int32
         Score of every cell, for the hypothesis of each level.
-    column : ndarray of shape (d, n) int32
-        Coefficients of the coordinates that may change, cell by cell.
-    weight : ndarray of shape (n,) int32
+    column : ndarray of shape (d, n), int32
+        What the weights of the coordinates that may change are multiplied by in each cell's score.
+    weight : ndarray of shape (n,), int32
         What a wrong cell costs, in rows.
-    raw : ndarray of shape (d, k) int64
-        Cost of each value of each coordinate without the points' messages.
-    start : ndarray of shape (d,) int64
+    raw : ndarray of shape (d, k), int64
+        Cost of each position of each coordinate without the points' messages, internal units.
+    start : ndarray of shape (d,), int64
         Positions of the default hypothesis.
-    coord, n_changes : ndarray of shape (d,) int64
-        Coordinates that may change, cheapest first, and in how many ways.
-    position, table_change, cost_change, value_change : ndarray of shape (d, k) int64
-        Changes of each coordinate, cheapest first: new position, what it adds to the tables, to
-        the cost of the values, and to the value.
-    least_cost, least_table, least_next : ndarray of shape (d + 1,) int64
-        Least cost change of all later coordinates together; least table change of any of them;
-        least cost once any of them changes.
-    reach : ndarray of shape (d + 1, levels, n) int16
-        How far later coordinates can move each cell's score towards its wish, for each budget.
-    next_coord, next_change, tables, cost, sure : ndarray of shape (d + 1,) int64
-        Each level's next child, its changes so far and the rows that stay wrong.
-    taken_coord, taken_change : ndarray of shape (d + 1,) int64
-        How each level differs from the one before.
-    numbers : ndarray of int64
+    coord : ndarray of shape (d,), int64
+        Coordinates that may change.
+    n_changes : ndarray of shape (d,), int64
+        In how many ways each of them may change.
+    position : ndarray of shape (d, k), int64
+        New position of each change.
+    table_change, cost_change : ndarray of shape (d, k), int64
+        What each change adds to the node's tables, and to ``raw``, internal units.
+    value_change : ndarray of shape (d, k), int64
+        What each change adds to the weight itself.
+    least_cost : ndarray of shape (d + 1,), int64
+        Least that changes of all coordinates from each on add to ``raw`` together, at most 0,
+        internal units.
+    least_table : ndarray of shape (d + 1,), int64
+        Least that any one change of these coordinates adds to the tables, internal units.
+    least_next : ndarray of shape (d + 1,), int64
+        Least that they add to ``raw`` if at least one of them changes, internal units.
+    reach : ndarray of shape (d + 1, levels, n), int16
+        How far these coordinates can move each cell's score towards its wish, for each budget:
+        level ``b`` allows ``b`` widths above ``least_cost``.
+    next_coord, next_change : ndarray of shape (d + 1,), int64
+        Next child of each level: number of the coordinate, and of its change.
+    tables, cost : ndarray of shape (d + 1,), int64
+        What the changes so far add to the tables, and to ``raw``, internal units, for each level.
+    sure : ndarray of shape (d + 1,), int64
+        Rows that are wrong at each level and stay wrong below it.
+    taken_coord, taken_change : ndarray of shape (d + 1,), int64
+        Number of the coordinate, and of its change, that leads to the level after each.
+    numbers : ndarray of shape (8,), int64
         Places are listed above.
     """
 

@@ -1,7 +1,19 @@
 """Compiled loops over many draws from one cell: states, scores and the test's first look.
 
-A draw's choices are made between integer weights, so its probability is a known rational; doubles
-here only sort out draws that are far from being accepted.
+States are drawn in the opposite order of variable elimination: the last clique's at once, then
+each clique's own variable ``v`` given the states ``i`` of its axes. Among ``n`` choices of shares
+``p_1 .. p_n`` of the tables, choice ``a`` has the probability
+
+    (floor(2**52 * p_a) + 1) / sum over b of (floor(2**52 * p_b) + 1)
+
+a known rational, and never 0. A draw ``w`` made with probability ``q(w)``, the product of these
+over its choices, is accepted with probability
+
+    exp(log_height - beta * L(w)) / q(w)
+
+``beta`` the inverse temperature and ``L`` the loss in rows. Proof: docs/theory.md, entry
+"exact-sampler". Doubles here only sort out draws that are far from being accepted; the rest is
+decided in integers. With a base measure ``q`` is divided by it first.
 """
 
 from __future__ import annotations
@@ -29,7 +41,10 @@ _STRIDE = 32
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _ticket(whole, words, used):  # type: ignore[no-untyped-def]
-    """Return a uniform integer below ``whole``, and the words used so far (-1: ran out)."""
+    """Return a uniform integer below ``whole``, and the words used so far (-1: ran out).
+
+    ``words`` is a one-dimensional uint64 array; ``used`` of them are used up already.
+    """
     while used < len(words):
         word = words[used]
         used += 1
@@ -41,7 +56,10 @@ def _ticket(whole, words, used):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fill_ladder(plan: Plan, messages: FloatArray, ladder: NDArray[np.uint64]) -> None:
-    """Cumulate the last clique's integer weights, ``floor(share * 2**52) + 1`` each."""
+    """Cumulate the last clique's integer weights, ``floor(share * 2**52) + 1`` each.
+
+    ``messages`` is as the sum left it; ``ladder`` has an entry for each of the last clique's.
+    """
     c = len(plan.own) - 1
     at, n = plan.message_at[c], plan.rest[c]
     total = 0.0
@@ -67,9 +85,10 @@ def draw_states(
 ) -> int:
     """Draw the state of every variable, once per row of ``states``, from one block's law.
 
+    ``states`` is (draws, variables) int64, ``weights`` (draws, 2 * cliques) uint64:
     ``weights[r, 2 * c]`` out of ``weights[r, 2 * c + 1]`` is the exact probability of the choice
-    made at clique ``c``; their logs are added to ``log_chances``. Returns the words used so far,
-    or -1 if they ran out.
+    made at clique ``c``. Their logs, nats, are added to ``log_chances``, shape (draws,). Returns
+    the words used so far, or -1 if they ran out.
     """
     n_cliques = len(plan.own)
     root = n_cliques - 1
@@ -157,8 +176,11 @@ def add_scores(
 ) -> None:
     """Fill a block's score indices, ``indices[r, start:]``, and take gains off the log chances.
 
-    ``scores[offsets[i] + s]`` is what state ``s`` of variable ``i`` adds to every context's score,
-    and ``gains`` is the log of how many assignments the state stands for.
+    ``states`` is (draws, variables) int64. ``scores[offsets[i] + s]``, shape (rows of the block,)
+    int32, is what state ``s`` of variable ``i`` adds to every context's score, and ``gains``,
+    shape (states of all variables,) nats, is the log of the weight of the assignments that the
+    state stands for: of their number where all weigh 1. ``indices`` is (draws, rows of all
+    blocks).
     """
     n_rows = scores.shape[1]
     top = np.int32(n_scores - 1)
@@ -195,11 +217,15 @@ def first_look(
 ) -> None:
     """Compare every draw's ticket with its acceptance probability, in doubles.
 
-    The probability is ``exp(log_height - beta * loss - log_chance)``. Draws that it may accept
-    are candidates, to be decided exactly; one below its certified bound, or with a probability
-    above 1, is broken. No choice has probability 0, so a draw may, very rarely, be outside of the
-    cell's region ``low .. high``: it belongs to another cell and is rejected. Points are in
-    descending order of ``abs(counts)``: sums that are beyond the ticket already are not finished.
+    The probability is ``exp(log_height - beta * loss - log_chance)``. Draws that it may accept are
+    candidates, to be decided exactly; one below its certified bound, or with a probability above
+    1, is broken. Shapes, for ``n`` draws, ``m`` points, ``k`` blocks and tables of ``w`` entries:
+    ``indices`` (n, rows), ``log_chances`` (n,) in nats, ``tickets`` (n,) in units of ``2**-64``,
+    ``rows`` (m, k), ``counts`` (m,) in rows of loss, ``low`` and ``high`` (rows,) score indices,
+    ``costs`` (rows, w) in rows of loss; ``chances`` and ``status`` (n,) are filled. No choice has
+    probability 0, so a draw may, very rarely, be outside of the cell's region ``low .. high``: it
+    belongs to another cell and is rejected. Points are in descending order of ``abs(counts)``:
+    sums that are beyond the ticket already are not finished.
     """
     n_points, k = rows.shape
     for r in range(len(indices)):

@@ -45,15 +45,36 @@ def squared_norms(grid: WeightGrid) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The matrix product behind an enumeration."""
+    """The matrix product behind an enumeration.
 
-    leading: IntArray  # (a, s) assignments of the first s coordinates
-    leading_scores: IntArray  # (a, m)
-    costs: IntArray  # (m,) cost of predicting "+", points sorted by cell
-    cell_starts: IntArray  # (c,) first point of each cell
-    trailing_values: IntArray  # (v,) distinct trailing partial scores
-    selector: NDArray[Any]  # (c * v, b) one-hot: partial score of each cell under each trailing w
-    base: int  # loss if everything is predicted "-"
+    A cell is all points that agree on the trailing coordinates. Points are sorted by cell.
+
+    Parameters
+    ----------
+    leading : ndarray of shape (a, s), int64
+        Assignments of the first ``s`` coordinates.
+    leading_scores : ndarray of shape (a, m), int64
+        What each of them adds to each point's score.
+    costs : ndarray of shape (m,), int64
+        What predicting "+" costs more than "-", rows of loss.
+    cell_starts : ndarray of shape (c,), int64
+        First point of each cell.
+    trailing_values : ndarray of shape (v,), int64
+        Distinct scores that trailing assignments give to cells.
+    selector : ndarray of shape (c * max(v, 1), b), float32 or float64
+        1 where trailing assignment ``b`` gives a cell that score, else 0; float32 where that is
+        exact.
+    base : int
+        Loss if everything is predicted "-", rows.
+    """
+
+    leading: IntArray
+    leading_scores: IntArray
+    costs: IntArray
+    cell_starts: IntArray
+    trailing_values: IntArray
+    selector: NDArray[Any]
+    base: int
 
 
 def _leading_size(problem: ZeroOneProblem) -> int:

@@ -28,6 +28,7 @@ from oracles.problem import IntArray, ZeroOneProblem
 from oracles.tightening_kernels import shortfalls, tails, tighten
 
 Mixtures = NDArray[np.float16]
+"""Logs of the mixtures of all points, nats, shape (points, blocks * w + 1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Region:
     Parameters
     ----------
     low, high : ndarray of shape (rows,), int64
-        Inclusive ends.
+        Inclusive ends; an index is the row's score minus the block's lowest one, clipped.
     """
 
     low: IntArray
@@ -53,7 +54,7 @@ class Bound:
     constant : float
         In rows of loss.
     costs : ndarray of shape (rows, w), float64
-        Exactly what is summed and drawn from.
+        In rows of loss, per score index: exactly what is summed and drawn from.
     """
 
     constant: float
@@ -61,21 +62,50 @@ class Bound:
 
 
 class Envelope:
-    """The bound of one problem at one weight, with buffers for its evaluation.
+    """The lower bound of one problem at one inverse temperature, with buffers for it.
 
     Parameters
     ----------
     problem : ZeroOneProblem
         Its perturbation is ignored.
     beta : float
-        Weight of one row of loss.
+        Inverse temperature, nats per row of loss.
     blocks : sequence of ColumnBlock
         A partition of the columns.
     least_log : float
         Block sums whose log is less are redone in logarithms, see :class:`BlockSum`.
     penalties : sequence of sequence of float, or None
-        Minus the log-weight of each value of each coordinate, >= 0: sums and laws weigh
+        Minus the log-weight of each value of each coordinate, nats, >= 0: sums and laws weigh
         hypotheses by it, bounds do not contain it. None: all weigh 1.
+
+    Attributes
+    ----------
+    columns : tuple of list of int
+        The problem's columns in each block.
+    spans : list of (int, int)
+        Least and largest score of each block that are told apart.
+    base : int
+        Rows of loss that every hypothesis has.
+    counts : ndarray of shape (points,), int64
+        What predicting "+" costs more than "-", rows of loss, never 0.
+    target : int
+        Indices of a point's rows that add up to this or more make it "+".
+    width : int
+        ``w``, the largest number of score indices of a block.
+    rows : ndarray of shape (points, blocks), int64
+        Row of each point in each block.
+    starts : list of int
+        First row of each block, and the number of rows.
+    row_high : ndarray of shape (rows,), int64
+        Largest score index of each row.
+    costs : ndarray of shape (rows, w), float64
+        Not filled: what has its shape is made like it.
+    weights, logs : ndarray of shape (rows, w), float64
+        ``exp(-beta * cost)`` relative to the row's least cost, and its log in nats.
+    law : ndarray of shape (rows, w), float64
+        Probability of every score index of every row.
+    sums : tuple of BlockSum
+        One per block; each has its part of the three arrays above.
     """
 
     def __init__(
@@ -137,7 +167,10 @@ class Envelope:
         return Region(low=np.zeros_like(self.row_high), high=self.row_high.copy())
 
     def bound(self, logs: FloatArray, region: Region, shares: FloatArray) -> Bound:
-        """Return the bound of some mixtures, valid in a region; also fill their shares."""
+        """Return the bound of some mixtures, valid in a region; also fill their shares.
+
+        ``logs``, nats, and ``shares``, probabilities, are float64 of :attr:`shape`.
+        """
         mix_shares(logs, self.rows, self.counts, region.low, region.high, self.target, shares)
         costs = np.empty_like(self.costs)
         constant = threshold_tables(shares, self.rows, self.counts, costs)
@@ -175,7 +208,10 @@ class Envelope:
         region: Region,
         step: float,
     ) -> None:
-        """Move mixtures one step, after :meth:`take_laws`."""
+        """Move mixtures one step, after :meth:`take_laws`.
+
+        ``logs``, ``shares`` and ``previous`` are float64 of :attr:`shape`, ``paces`` (points,).
+        """
         tighten(
             logs,
             shares,
@@ -192,11 +228,14 @@ class Envelope:
         )
 
     def certified(self, bound: Bound, indices: IntArray) -> float:
-        """Return ``m(w)`` in rows of loss from the score indices of all rows."""
+        """Return ``m(w)`` in rows of loss from the score indices of all rows, shape (rows,)."""
         return bound.constant + float(bound.costs[np.arange(len(indices)), indices].sum())
 
     def score_indices(self, weights: Sequence[IntArray]) -> IntArray:
-        """Return the clipped score index of every row, given each block's weights."""
+        """Return the clipped score index of every row, given each block's weights.
+
+        Shape (rows,) int64; the weights of a block have shape (its columns,).
+        """
         parts = [
             np.clip(block.contexts @ chosen - low, 0, high - low)
             for block, chosen, (low, high) in zip(self.sums, weights, self.spans, strict=True)
@@ -204,7 +243,10 @@ class Envelope:
         return np.concatenate(parts)
 
     def shortfalls(self, shares: FloatArray) -> FloatArray:
-        """Return the bound's mean shortfall per row, rows of loss, after :meth:`take_laws`."""
+        """Return the bound's mean shortfall per row, after :meth:`take_laws`.
+
+        Shape (rows,) float64, rows of loss.
+        """
         lost = np.zeros(len(self.law))
         shortfalls(
             shares,

@@ -1,12 +1,29 @@
-"""Compiled loops of the envelope: from mixtures of thresholds to tables.
+"""Compiled loops of the lower bound on the loss: from mixtures of thresholds to tables.
 
 Every context of every block is a *row*; a score's index is the score minus the block's lowest one.
-A point belongs to one row per block and is predicted "+" if and only if its indices add up to
-``target`` or more. A point that wants "-" (count > 0) chooses thresholds ``a_i`` that add up to
-``target`` and certifies ``sum 1[x_i >= a_i] - (k - 1)``; one that wants "+" chooses thresholds
-that add up to ``target - 1`` and certifies ``sum 1[x_i <= a_i] - (k - 1)``; either may also
-certify nothing. Choices are mixed with weights ``exp(sum u_i(a_i))``: *shares* are the marginals
-of that mixture. Of two blocks the first carries all the logs, the second's are 0.
+A point belongs to one row per block, ``k`` in all, and is predicted "+" if and only if its indices
+``x_1 .. x_k`` add up to ``target`` or more. A point that wants "-" (count > 0) chooses thresholds
+``a_i`` that add up to ``target`` and certifies ``sum_i 1[x_i >= a_i] - (k - 1)``; one that wants
+"+" chooses thresholds that add up to ``target - 1`` and certifies
+``sum_i 1[x_i <= a_i] - (k - 1)``; either may also certify nothing. With ``share_p(i, a)`` the
+probability of ``a_i = a`` in a mixture of choices, and ``share_p(0)`` that of nothing, the lower
+bound is, in rows of loss,
+
+    m(w) = base + constant + sum over rows r of costs[r, x_r]
+    constant = - sum over points p of |count_p| * (k - 1) * (1 - share_p(0))
+    costs[r, x] = sum over p of row r of |count_p| * sum over a <= x (or a >= x) of share_p(i, a)
+
+with ``a <= x`` for points that want "-" and ``a >= x`` for others; points that are lost in the
+whole region add ``|count_p|`` to the constant. That ``m(w) <= L(w)`` for every mixture and every
+``w`` of the region is proved in docs/theory.md, entry "exact-sampler". Choices are mixed with
+weights ``exp(sum_i u_i(a_i))``, or any positive stand-in for them: *shares* are the marginals of
+that mixture. Of two blocks the first carries all the logs ``u``, the second's are 0.
+
+Shapes below: ``m`` points, ``k`` blocks, ``w`` the largest number of indices. ``logs`` and
+``shares`` are (m, k * w + 1) float64, entry ``i * w + a`` for block ``i`` and threshold ``a``, the
+last one for certifying nothing; logs in nats. ``rows`` (m, k) int64; ``counts`` (m,) int64, rows
+of loss that "+" costs more than "-"; ``low`` and ``high`` (rows,) int64, the region's indices;
+``costs`` (rows, w) float64, rows of loss.
 """
 
 from __future__ import annotations
@@ -39,7 +56,9 @@ def _exp(z):  # type: ignore[no-untyped-def]
 def _mix(k, r, depth, span, weights, forward, backward):  # type: ignore[no-untyped-def]
     """Turn weights ``(k, r)`` into marginals over choices that add up to ``depth``, in place.
 
-    Entry ``i * r + a`` counts for ``a`` in ``0 .. span[i]``. Returns the sum over the choices.
+    Entry ``i * r + a`` counts for ``a`` in ``0 .. span[i]``. ``forward`` and ``backward``, float64
+    of ``(k + 1) * (depth + 1)`` entries or more, are overwritten: sums of the blocks before, and
+    from there on, by what their choices add up to. Returns the sum over the choices.
     """
     n = depth + 1
     for s in range(n):
@@ -71,7 +90,10 @@ def _mix(k, r, depth, span, weights, forward, backward):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _mix_pair(logs, w, wanted, rows, low, high, out):  # type: ignore[no-untyped-def]
-    """Fill the shares of two blocks, whose first threshold carries all the logs."""
+    """Fill the shares of two blocks, whose first threshold carries all the logs.
+
+    ``logs``, ``rows`` and ``out`` are those of one point; thresholds add up to ``wanted``.
+    """
     first, last = low[rows[0]], high[rows[0]]
     start = max(first, wanted - high[rows[1]])
     stop = min(last, wanted - low[rows[1]])
@@ -101,10 +123,10 @@ def mix_shares(
     target: int,
     shares: FloatArray,
 ) -> None:
-    """Fill ``shares`` (points, k * w + 1) from mixture logs of the same shape.
+    """Fill ``shares`` from the logs of mixtures.
 
-    The last column is the share of certifying nothing. A point whose prediction is settled within
-    ``low .. high`` gets shares 0, and in the last column -1 if it is surely lost, 1 if not.
+    A point whose prediction is settled within ``low .. high`` gets shares 0, and in the
+    last column -1 if it is surely lost, 1 if not.
     """
     k = rows.shape[1]
     w = (logs.shape[1] - 1) // k
@@ -160,7 +182,7 @@ def mix_shares(
 def threshold_tables(
     shares: FloatArray, rows: IntArray, counts: IntArray, costs: FloatArray
 ) -> float:
-    """Fill ``costs`` (rows, w) and return the constant: their sum is ``m(w)`` without the base."""
+    """Fill ``costs`` and return the constant: their sum is ``m(w)`` without the base."""
     k = rows.shape[1]
     w = costs.shape[1]
     constant = 0.0
@@ -201,7 +223,8 @@ def boltzmann(
 ) -> float:
     """Fill ``exp(-beta * (cost - least))`` within ``low .. high`` per row, 0 outside, and its log.
 
-    Returns the sum of the least costs.
+    ``beta`` is the inverse temperature, nats per row of loss; ``out`` and ``logs`` have the shape
+    of ``costs``, logs in nats. Returns the sum of the least costs, rows of loss.
     """
     total = 0.0
     for row in range(len(costs)):

@@ -1,4 +1,4 @@
-"""Numbers about an envelope: how exact its sums are, and what they cost."""
+"""Numbers about a lower bound: how exact its sums are, and what they cost."""
 
 from __future__ import annotations
 

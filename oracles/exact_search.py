@@ -31,7 +31,19 @@ _MANY, _FEW_LEVELS = 10_000, 16
 
 @dataclass(slots=True)
 class ExactSearch:
-    """One search in progress: everything the compiled slices work on."""
+    """One search in progress: everything the compiled slices work on.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The problem.
+    frames, arena, scratch : Frames, Arena, Scratch
+        Stack of nodes, their groups of points, and working memory.
+    state : ndarray of shape (16,), int64
+        Numbers at the places that :mod:`oracles.branching_kernels` lists.
+    completion : Completion or None
+        Room for completing nodes; None if nodes of this problem are never completed.
+    """
 
     reduction: Reduction
     frames: Frames

@@ -1,4 +1,17 @@
-"""Compiled construction of child nodes: fix coordinates, merge the groups that become alike."""
+"""Compiled construction of child nodes: fix coordinates, merge the groups that become alike.
+
+A child has the parent's tables and messages. Where coordinate ``j`` gets fixed at position ``a``,
+with weight ``v``, each group ``g`` that has an entry of coefficient ``c`` for it becomes
+
+    cell_score' = cell_score + c * v,   constant' = constant - message[entry, a],
+    key' = key - keys[j] * c,           base' = base + theta[j, a]
+
+so what a hypothesis of the child costs stays the same (:mod:`oracles.search_layout`). Groups with
+equal entries left become one: constants and messages add up, and cells of equal score merge. Of
+two costs ``x`` and ``y`` with opposite signs the smaller one is lost whatever is predicted:
+
+    constant += (|x| + |y| - |x + y|) / 2,   cost = x + y
+"""
 
 from __future__ import annotations
 
@@ -64,9 +77,10 @@ def fix_singles(model: Model, frames: Frames, u: int, scratch: Scratch) -> None:
 def place_group(
     frames: Frames, u: int, arena: Arena, g: int, key: int, n_entries: int, scratch: Scratch
 ) -> int:
-    """Return the child group with the pending entries, a new one unless an equal one exists.
+    """Return the child's group with the pending entries, a new one unless an equal one exists.
 
-    The pending entries are at the end of the node's entries: a new group keeps them.
+    ``u`` is the child's row of the frames. The pending entries are at the end of the node's
+    entries: a new group keeps them.
     """
     slots = len(scratch.slot_group)
     stamp = scratch.slot_stamp[slots]

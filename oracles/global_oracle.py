@@ -55,7 +55,15 @@ class GlobalOracle:
 
 @dataclass(slots=True)
 class _Incumbent:
-    """Best point so far."""
+    """Best point so far.
+
+    Parameters
+    ----------
+    point : ndarray of shape (d,), float64
+        The parameters.
+    value : float
+        Their objective, in its own units.
+    """
 
     point: FloatArray
     value: float

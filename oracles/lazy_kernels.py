@@ -1,9 +1,20 @@
-"""Compiled best-first search for the least loss minus gain, gains drawn where the search goes.
+"""Compiled A* sampling: the least loss minus gain, gains drawn where the search goes.
 
-Every hypothesis has a clock, exponential with rate 1 and independent of all others; its gain is a
-decreasing function of it. Clocks are drawn top-down: the earliest of ``N`` clocks is exponential
-with rate ``N``; it belongs to each part of them with the part's share, and in any other part the
-earliest clock is later by a fresh exponential with that part's number as its rate.
+What is minimised over ``w``, ``L`` the loss in rows and ``T`` independent exponential variables of
+rate 1, the *clocks*::
+
+    steps * L(w) - gain(w),    gain(w) = floor(-ln(1 - exp(-T_w)) / rate)
+
+The gain decreases in the clock. Clocks are drawn top-down: the earliest of ``N`` clocks is
+exponential with rate ``N``; it belongs to each part of them with the part's share, and in any
+other part the earliest clock is later by a fresh exponential with that part's number as its rate.
+A node of the search has a lower bound on the loss and the earliest clock below it; points that
+agree on all open coordinates lose together at least
+
+    min over r of sum_i cost_i * 1[r >= threshold_i]
+
+``r`` their common rest of the score. Rounding: notes of
+:func:`oracles.lazy_search.minimise_lazily`; proof: the entry of docs/theory.md that names it.
 """
 
 from __future__ import annotations
@@ -21,6 +32,9 @@ FloatArray = NDArray[np.float64]
 
 RUNNING, FINISHED, FULL, WORDS, BROKEN = 0, 1, 2, 3, 4
 SIZE, INCUMBENT, BEST, NODES, USED = 0, 1, 2, 3, 4
+"""Places in the state, an int64 array of 8: open nodes; least objective met, in gain units; its
+hypothesis as a number, -1 if none; nodes expanded; random words used."""
+
 _DEPTHS = 64
 _PRECISE = 2.0**52
 _WORD = 2.0**-64
@@ -29,26 +43,31 @@ _WORD = 2.0**-64
 class LazyModel(NamedTuple):
     """The problem in search order; coordinates are fixed one after the other.
 
+    Shapes: ``d`` coordinates, ``m`` points, ``k`` the largest number of values of a coordinate.
+
     Parameters
     ----------
     columns : ndarray of shape (d, m), int64
         Point entries, one row per coordinate.
     costs : ndarray of shape (m,), int64
         What predicting "+" costs more than predicting "-", rows.
-    values, n_values : ndarray of shape (d, k) and (d,), int64
-        Allowed weights, padded.
+    values : ndarray of shape (d, k), int64
+        Allowed weights, ascending, padded with 0.
+    n_values : ndarray of shape (d,), int64
+        Number of allowed weights.
     strides : ndarray of shape (d + 1,), int64
-        Assignments of all later coordinates: also how a prefix is written as one number.
+        Number of assignments of the coordinates from each on: also how a prefix is written as one
+        number.
     low, high : ndarray of shape (d + 1, m), int64
-        Reach of a point's score over the coordinates from each on.
+        Least and largest part of a point's score that the coordinates from each on can make up.
     squares : ndarray of shape (d + 1,), int64
         Least squared norm of the coordinates from each on.
     order : ndarray of shape (d + 1, m), int64
         Points sorted such that those which agree from a coordinate on are neighbours.
     last : ndarray of shape (d + 1, m), bool
-        Whether a point is the last one of its group.
+        Whether the point at that place of the order is the last one of its group.
     base, budget, steps : int
-        Loss of predicting "-" everywhere; largest squared norm; gain units per row.
+        Loss of predicting "-" everywhere, rows; largest squared norm; gain units per row.
     rate : float
         Decay of gains per unit.
     ways : int
@@ -73,7 +92,24 @@ class LazyModel(NamedTuple):
 
 
 class Heap(NamedTuple):
-    """Open nodes: key (bound, deeper first), earliest clock, prefix, and depth with interval."""
+    """Open nodes, a binary heap with the least key first.
+
+    Shapes: ``R`` nodes have room; ``state[SIZE]`` are there.
+
+    Parameters
+    ----------
+    key : ndarray of shape (R,), int64
+        Lower bound on the objective below the node, in gain units, times 64, plus 63 minus the
+        depth: of equal bounds the deeper one comes first.
+    clock : ndarray of shape (R,), float64
+        Earliest clock below the node; no unit, the rate of each clock being 1.
+    code : ndarray of shape (R,), int64
+        Positions of the coordinates that are fixed, as one number: the sum of position times
+        the stride of the coordinate after.
+    place : ndarray of shape (R,), int64
+        ``(depth * 2**16 + a) * 2**16 + b``: so many coordinates are fixed, and the next one has a
+        position in ``a .. b - 1``.
+    """
 
     key: IntArray
     clock: FloatArray
@@ -89,7 +125,10 @@ def gain_of(clock: float, rate: float) -> int:
 
 @compiled
 def exponential(words, state) -> float:  # type: ignore[no-untyped-def]
-    """Return an exponential variable to relative precision ``2**-50``, however small or large."""
+    """Return an exponential variable to relative precision ``2**-50``, however small or large.
+
+    ``words`` is a uint64 array of random words, ``state[USED]`` of which are used up.
+    """
     used = state[USED]
     word = words[used]
     used += 1
@@ -123,7 +162,8 @@ def least_loss(model, scores, t: int, a: int, b: int, value: int, steps):  # typ
 
     With ``b <= a`` coordinate t has ``value`` and the later ones are open. Points that agree on
     what is open share the same unknown rest of their scores: together they lose at least what the
-    best rest leaves.
+    best rest leaves. ``scores``, shape (m,) int64, are those of the prefix; ``steps``, int64 with
+    an entry for each rest that a point can have, is overwritten. In rows.
     """
     total = model.base
     open_from = t if a < b else t + 1
@@ -206,9 +246,9 @@ def expand(  # type: ignore[no-untyped-def]
 ) -> int:
     """Expand up to ``n_nodes`` nodes, best bound first; return why it stopped.
 
-    ``place`` holds ``(depth * 2**16 + a) * 2**16 + b``: coordinates before ``depth`` are fixed by
-    the prefix, the values ``a .. b - 1`` of that coordinate are open. Bounds allow for gains one
-    unit above the computed one, so rounding of the logarithms cannot cut off the minimum.
+    ``words`` are uint64; ``scores``, shape (m,) int64, and ``steps``, int64 with two entries more
+    than the widest reach, are overwritten. Bounds allow for gains one unit above the computed one,
+    so rounding of the logarithms cannot cut off the minimum.
     """
     d, m = model.columns.shape
     for _ in range(n_nodes):

@@ -1,8 +1,8 @@
 """Minimise the loss minus an independent random gain of every hypothesis, without listing them.
 
-Gains are one-sided geometric, ``P[gain >= k] = exp(-rate * k)``, and drawn top-down as a
-best-first search goes: a node needs only the largest gain below it. What the search never looks
-at is never drawn.
+This is A* sampling (Maddison, Tarlow, Minka 2014) with another law. Gains are one-sided geometric,
+``P[gain >= k] = exp(-rate * k)``, and drawn top-down as a best-first search goes: a node needs
+only the largest gain below it. What the search never looks at is never drawn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,13 @@
 """Compiled iterated local search: a good hypothesis before the proof starts.
 
-A move gives one coordinate its best value given all others. A kick changes a few coordinates.
+What is minimised, ``s_i`` the score of point ``i`` and ``c_i`` what "+" costs it more than "-"::
+
+    f(w) = base + sum_j unary[j, w_j] + sum_b block_b(w) + norm(|w|^2)
+           + sum_i max(c_i if s_i >= 1 else -c_i, 0)
+
+A move gives one coordinate its best value given all others: for all values of coordinate ``j``
+together, ``sum_i c_i * 1[s_i - x_ij * old + x_ij * value >= 1]`` is a cumulative sum of costs at
+the values where predictions flip. A kick changes a few coordinates. Nothing is proved here.
 """
 
 from __future__ import annotations
@@ -16,20 +23,25 @@ from oracles.search_layout import INFINITE, Model
 
 
 class Columns(NamedTuple):
-    """The points by column: entries of column ``j`` are at ``start[j]`` onwards.
+    """The points by column: entries of column ``j`` are at ``start[j] .. start[j + 1] - 1``.
+
+    Shapes: ``n`` points, ``d`` coordinates, ``k`` the largest number of values of one. Costs are
+    in internal units, see :mod:`oracles.search_layout`.
 
     Parameters
     ----------
-    start, point, coef : ndarray of int64
-        Non-zero entries of the points, column after column.
-    costs : ndarray of int64
-        What predicting "+" costs more than "-", per point.
-    unary : ndarray of shape (d, k) int64
-        Cost of each value of each coordinate.
-    block_of, stride_of : ndarray of shape (d,) int64
+    start : ndarray of shape (d + 1,), int64
+        Place of each column's first entry.
+    point, coef : ndarray of shape (non-zeros,), int64
+        Point, and value, of each non-zero entry, column after column.
+    costs : ndarray of shape (n,), int64
+        What predicting "+" costs more than "-", internal units.
+    unary : ndarray of shape (d, k), int64
+        Cost of each value of each coordinate, internal units.
+    block_of, stride_of : ndarray of shape (d,), int64
         Block of several coordinates that a coordinate is in, -1 if none, and its stride there.
     base : int
-        Cost of every hypothesis.
+        Cost of every hypothesis, internal units.
     """
 
     start: IntArray
@@ -45,8 +57,20 @@ class Columns(NamedTuple):
 class Walk(NamedTuple):
     """Where a local search stands.
 
-    ``numbers`` holds: state of the random generator, cost of ``home``, cost of ``best``, kicks
-    since the best one.
+    Parameters
+    ----------
+    current, home, best : ndarray of shape (d,), int64
+        Positions of the values of the hypothesis that is changed, of the one that kicks start
+        from, and of the best one.
+    scores : ndarray of shape (n,), int64
+        Score of each point under the current hypothesis.
+    places : ndarray of shape (B + 1,), int64
+        Place of the current hypothesis among each block's costs; the last is its squared norm.
+    table : ndarray of shape (k + 1,), int64
+        Cost of each value of the coordinate looked at, up to a constant, internal units.
+    numbers : ndarray of shape (4,), int64
+        State of the random generator, cost of ``home`` and of ``best`` in internal units, and
+        kicks since the best one.
     """
 
     current: IntArray
@@ -230,7 +254,7 @@ def descend(model: Model, columns: Columns, walk: Walk) -> None:
 
 @compiled
 def kick(model: Model, walk: Walk) -> None:
-    """Change one to four coordinates at random; shrink to a legal norm."""
+    """Change one to four coordinates at random; the norm may end up beyond the budget."""
     d = len(model.n_values)
     for _ in range(1 + draw(walk, 4)):
         j = draw(walk, d)

@@ -1,4 +1,10 @@
-"""The compiled sum over a block's cliques in logarithms, for sums too deep for doubles."""
+"""The compiled sum over a block's cliques in logarithms, for sums too deep for doubles.
+
+Variable elimination as in :mod:`oracles.block_kernels`, with ``t = ln table``::
+
+    t_c(v, i) = sum of its factors' logs + sum of the messages it gets
+    message_c(i) = p + ln(sum over v of exp(t_c(v, i) - p)),  p = max over v of t_c(v, i)
+"""
 
 from __future__ import annotations
 
@@ -20,8 +26,10 @@ def sum_block_logs(
 ) -> float:
     """Do what :func:`sum_block` does, in logarithms: slower, but sums of any depth survive.
 
-    Tables end up as conditional laws of the eliminated variables and messages as 1, which is all
-    that marginals and draws need.
+    ``logs``, shape (contexts * width,) float64, are the logs of the weights in nats; the other
+    arrays are those of :func:`sum_block` and are overwritten. Cliques are never halved here.
+    Tables end up as conditional laws of the eliminated variables and messages as 1, the last
+    clique's apart, which is all that marginals and draws need.
     """
     n_cliques = len(plan.own)
     for c in range(n_cliques):

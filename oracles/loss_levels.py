@@ -48,7 +48,8 @@ def sample_by_enumeration(
     problem : ZeroOneProblem
         Without a perturbation; a box of at most 10,000,000 assignments, norm budgets included.
     beta : Fraction or float
-        Weight of one row of loss, >= 0; a float stands for the binary fraction it is.
+        Inverse temperature, nats per row of loss, >= 0; a float stands for the binary fraction
+        it is.
     entropy : EntropySource
         Where the random words come from.
     log_weights : LogWeights or None
@@ -181,7 +182,15 @@ def draw_listed(
 class _Table:
     """Cumulated weights of the levels, enclosed: integers in units of ``2**-bits``.
 
-    The levels from ``len(low)`` on were too light to be told apart at this precision.
+    The unit is relative to the weight of one hypothesis of the lowest level. The levels from
+    ``len(low)`` on were too light to be told apart at this precision.
+
+    Parameters
+    ----------
+    low, high : list of int
+        Lower and upper end of the summed weights of the levels up to each.
+    total_low, total_high : int
+        The same for all levels.
     """
 
     low: list[int]

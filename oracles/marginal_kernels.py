@@ -1,4 +1,19 @@
-"""Compiled loops over a block's cliques: the marginals, after the sum."""
+"""Compiled loops over a block's cliques: the marginals, after the sum.
+
+The way back of variable elimination (:mod:`oracles.block_kernels`), from the last clique to the
+first. With ``table_c`` as the sum left it, ``message_c`` before it was divided by its mean and
+``q_c(i)`` the probability of the states ``i`` of clique ``c``'s axes,
+
+    down_c(i) = q_c(i) / message_c(i),   belief_c(v, i) = table_c(v, i) * down_c(i)
+
+is the probability of the clique's states, and sums of beliefs are the ``q`` of the cliques that
+sent it messages. For the last clique ``down`` is 1 over the sum of its table. A context's law is
+the belief of the clique that has it as a term, summed by score index. Halved cliques never write
+their beliefs down: those of either table are summed apart.
+
+Arrays are one-dimensional float64; ``law`` (contexts * width,), ``downward`` like ``messages``,
+``beliefs`` as long as the largest table.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +28,11 @@ _TINY = 1e-300
 
 @njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
 def _collapse(plan, e, v, n, belief, factors):  # type: ignore[no-untyped-def]
-    """Sum a belief over all but one axis into the factor's place, then over that axis."""
+    """Sum a belief over all but one axis into the factor's place, then over that axis.
+
+    ``belief`` has ``n`` entries per state of the axis of extension ``e``; the first ``n`` hold its
+    sum over the axis afterwards. ``v`` is the own state that it is for.
+    """
     p, dim = plan.prefix[e], plan.dim[e]
     f = plan.factor_at[e] + v * dim * p
     if plan.terms[e + 1] > plan.terms[e]:
@@ -117,7 +136,8 @@ def block_marginals(
 ) -> None:
     """Fill ``law`` with the probability of every context's score, after :func:`sum_block`.
 
-    ``factors`` is overwritten; rows of ``law`` sum to 1 up to rounding.
+    Rows of ``law`` sum to 1 up to rounding. ``factors``, ``downward``, ``beliefs``, ``scratch``
+    and ``sides`` are overwritten; the last two are as in :func:`take_back_bundle`.
     """
     law[:] = 0.0
     n_cliques = len(plan.own)

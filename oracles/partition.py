@@ -40,17 +40,18 @@ class Cell:
     parent : Cell or None
         The cell it was split from; None for the root.
     condition : tuple of int
-        (row, least index, largest index); empty for the root.
+        (row, least index, largest index) of one row's score; empty for the root.
     depth : int
         Splits between the root and this cell.
     mass : int
-        Integer bound on the cell's sum.
+        Integer bound on the cell's sum, in units of ``exp(reference) * 2**-MASS_BITS``.
     log_mass : float
-        Log of the bound relative to the reference; ``mass`` is at least its exponential.
+        Log of the bound relative to the reference, nats; ``mass`` is at least its exponential.
     bound : Bound
         The parent's until the cell is tightened.
-    mixtures : Mixtures or None
-        Where tightening starts, or arrived; None once the cell was split.
+    mixtures : ndarray of shape (points, blocks * w + 1), float16, or None
+        Where tightening starts, or arrived: logs of mixtures, nats; None once the cell was
+        split.
     step : float
         Step length that tightening starts with.
     slot : int
@@ -90,7 +91,11 @@ class Cell:
 
 
 class CellMasses:
-    """Draws cells with probability proportional to their integer masses, exactly."""
+    """Draws cells with probability proportional to their integer masses, exactly.
+
+    For ``c`` cells it keeps the cumulated masses (``c`` integers of any size, in mass units) and,
+    for many draws at once, where these end among 64-bit words: ``c - 1`` uint64.
+    """
 
     def __init__(self) -> None:
         self._cells: list[Cell] = []

@@ -38,7 +38,8 @@ class Split:
     region : Region
         The cell's.
     law : ndarray of shape (w,), float64
-        Full marginal of the row under the cell's bound.
+        Full marginal of the row's score index under the cell's bound, probabilities; of any row
+        if ``row`` is None.
     work : float
         What finding out took, nanoseconds of one thread, estimated.
     """
@@ -124,7 +125,7 @@ class Refinement:
             self._good.clear()
 
     def _plant(self, envelope: Envelope) -> None:
-        """Tighten the whole, at smaller weights first where the sum is deep."""
+        """Tighten the whole, at smaller inverse temperatures first where the sum is deep."""
         beta, start, step = envelope.beta, None, 2.0
         if beta * float(np.abs(envelope.counts).sum()) > _DEEP:
             for divisor in (16.0, 4.0, 2.0):

@@ -4,9 +4,9 @@ Fix the history before a batch of rounds: cells with integer masses ``N_c`` that
 A round draws a cell, then hypothesis ``w`` with an exactly known rational probability ``q_c(w)``,
 and accepts with probability ``e^(ref - beta * L(w)) / (N_c q_c(w))``. So it ends with ``w`` with
 probability ``e^(ref - beta * L(w)) / S``, whatever the cells are and however they came about: an
-accepted hypothesis has exactly the target law, and so has the first one of a batch. The envelope
-only has to keep the acceptance probability at most 1, and rounds must be neither abandoned nor
-steered by their own draw: cells change between batches only.
+accepted hypothesis has exactly the target law, and so has the first one of a batch. The lower
+bound on the loss only has to keep the acceptance probability at most 1, and rounds must be neither
+abandoned nor steered by their own draw: cells change between batches only.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PartitionSampler:
     problem : ZeroOneProblem
         Binary points; no perturbation.
     beta : Fraction or float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     structure : sequence of ColumnGroup
         Public facts; columns of no group are free.
     options : SamplingOptions

@@ -1,4 +1,14 @@
-"""Compiled dual ascent, second part: blocks of the perturbation and the squared norm."""
+"""Compiled dual ascent, second part: blocks of the perturbation and the squared norm.
+
+Min-marginals and shares as in :mod:`oracles.bound_kernels`, for two more factors::
+
+    phi(w) = block_cost[place of w's assignment of the block]
+    phi(w) = norm_cost[|w|^2],  INFINITE for norms that are not allowed
+
+A block's min-marginals come from all assignments that its domains leave; each of ``k`` members
+gets a ``k``-th. The norm is a sum of the coordinates' squares, so it is shared out like a group of
+points. Messages of fixed members are constants, ``constant`` below.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +21,10 @@ from oracles.search_layout import INFINITE, WIDEST_SUM, Frames, Model, Scratch
 def share_wide_norm(
     model: Model, low: int, width: int, constant: int, k: int, scratch: Scratch
 ) -> None:
-    """Weaker marginals for norms too wide to tabulate: the best norm of the whole range."""
+    """Weaker marginals for norms too wide to tabulate: the best norm of the whole range.
+
+    Norms are within ``low .. low + width - 1``; each of ``k`` members gets a ``k``-th.
+    """
     best = INFINITE
     for norm in range(low, min(low + width, len(model.norm_cost))):
         best = min(best, model.norm_cost[norm])
@@ -31,7 +44,10 @@ def share_wide_norm(
 
 @compiled
 def update_norm(model: Model, frames: Frames, t: int, scratch: Scratch) -> int:
-    """Let the squared norm share out; return the change of the bound (or ``INFINITE``)."""
+    """Let the squared norm share out; return the change of the bound.
+
+    ``INFINITE`` if no hypothesis of the node has a norm that is allowed.
+    """
     done = frames.block_done.shape[1] - 1
     if len(model.norm_cost) == 0 or frames.block_done[t, done]:
         return 0

@@ -18,6 +18,20 @@ from oracles.problem import IntArray
 
 @dataclass(slots=True)
 class _Clique:
+    """One elimination.
+
+    Parameters
+    ----------
+    own : int or None
+        The variable that is summed out; None for the last clique.
+    axes : list of int
+        The other variables of its table, the fastest first.
+    terms, fixed : list of int
+        Factors that it multiplies, by number.
+    incoming : list of int
+        Earlier cliques whose messages it gets.
+    """
+
     own: int | None
     axes: list[int]
     terms: list[int]

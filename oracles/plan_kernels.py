@@ -4,8 +4,19 @@ A condition on scores rules out some states of the variables that the scores dep
 over the others alone are smaller, by a factor for every variable, and nothing is lost: a state is
 left out only if no assignment that has it meets the conditions.
 
+With ``z_v(s, r)`` what state ``s`` of variable ``v`` adds to row ``r``'s score, and ``clip`` from
+scores to indices, ``s`` is dropped if for some row
+
+    clip(z_v(s, r) + sum over u != v of max z_u(., r)) < low[r]   or
+    clip(z_v(s, r) + sum over u != v of min z_u(., r)) > high[r]
+
+the extremes being over the states that are left. No assignment with ``s`` can then have an index
+in ``low[r] .. high[r]``.
+
 States of a variable are numbered within the variable; ``offsets[v] + state`` is their place in a
-list of all states. ``kept`` lists the kept states of variable ``v`` in ``starts[v] ..``.
+list of all states. ``kept`` lists the kept states of variable ``v`` in
+``starts[v] .. starts[v + 1] - 1``. Both ``offsets`` and ``starts`` have shape (variables + 1,),
+``kept`` (kept states,), int64.
 """
 
 from __future__ import annotations
@@ -30,9 +41,10 @@ def feasible_states(
 ) -> bool:
     """Drop states that no assignment within the rows' index intervals can have.
 
-    ``scores[offsets[v] + s]`` is what state ``s`` of variable ``v`` adds to every row's score; an
-    index is the score minus ``lowest``, clipped to ``0 .. top``. States are dropped from
-    ``alive`` until nothing changes. Returns False if some variable lost all of its states.
+    ``scores[offsets[v] + s]``, shape (rows,) int32, is what state ``s`` of variable ``v`` adds to
+    every row's score; an index is the score minus ``lowest``, clipped to ``0 .. top``. ``low`` and
+    ``high``, shape (rows,) int64, are indices. States are dropped from ``alive``, shape (states,)
+    bool, until nothing changes. Returns False if it finds that no assignment is left.
     """
     n_variables = len(offsets) - 1
     least = np.zeros(n_variables, dtype=np.int64)
@@ -78,9 +90,10 @@ def feasible_states(
 def restricted_shape(plan: Plan, starts: IntArray, shape: IntArray, strides: IntArray) -> None:
     """Fill the sizes and offsets of the restricted plan.
 
-    Columns of ``shape`` per clique: own, rest, table_at, message_at; per extension behind them:
-    dim, length, prefix, factor_at, term_map_at of its first term; the last row holds the totals
-    of terms, factors and incoming maps in its first three columns.
+    ``shape`` is (cliques + extensions + 1, 5) int64, ``strides`` (axes,) int64. Columns of
+    ``shape`` per clique: own, rest, table_at, message_at; per extension behind them: dim, length,
+    prefix, factor_at, term_map_at of its first term; the last row holds the totals of terms,
+    factors and incoming maps in its first three columns: entries, not maps.
     """
     n_cliques = len(plan.own)
     table = message = factor = term = incoming = 0
@@ -131,7 +144,10 @@ def fill_restricted(
     incoming_map_at: IntArray,
     incoming_maps: NDArray[np.int32],
 ) -> None:
-    """Copy the kept entries of a plan's maps and constants, after :func:`restricted_shape`."""
+    """Copy the kept entries of a plan's maps and constants, after :func:`restricted_shape`.
+
+    The last five arrays are filled: those of the restricted :class:`~oracles.block_plan.Plan`.
+    """
     n_cliques = len(plan.own)
     largest = 1
     for e in range(n_cliques, len(shape) - 1):

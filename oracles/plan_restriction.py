@@ -26,9 +26,9 @@ class RestrictedPlan:
     plan : Plan
         Over the kept states, numbered from 0 within each variable.
     kept : ndarray of shape (k,), int64
-        The kept states, variable by variable.
+        The kept states, numbered within their variables, variable by variable.
     starts : ndarray of shape (variables + 1,), int64
-        Where each variable's kept states begin.
+        Where each variable's kept states begin, and their number.
     work : float
         Estimate of a sum and its marginals, nanoseconds.
     """

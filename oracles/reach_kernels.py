@@ -1,4 +1,16 @@
-"""Compiled tables of reach: how far a budget can still move each undecided cell's score."""
+"""Compiled tables of reach: how far a budget can still move each undecided cell's score.
+
+Changes ``x`` of the coordinates ``q`` that may change cost ``cost_change[q, x]`` and add
+``value_change[q, x]`` to a weight. No change costs 0 and adds 0. With ``least_q = min(0, cheapest
+change)`` and costs counted in whole levels of ``unit`` above ``least_q``, rounded down,
+
+    reach[m, b, i] = 0
+    reach[q, b, i] = max over x with level(q, x) <= b of
+                     reach[q + 1, b - level(q, x), i] +- column[q, i] * value_change[q, x]
+
+with + for cells that want "+", - for others. Rounding down only makes the reach larger, so a cell
+that is wrong beyond its reach stays wrong for every hypothesis within the budget.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +33,10 @@ from oracles.search_layout import INFINITE
 
 @compiled
 def widen(new: Any, old: Any, column: Any, change: int) -> None:
-    """Raise ``new`` to what a change of a coordinate adds to ``old``."""
+    """Raise ``new`` to what a change of a coordinate adds to ``old``.
+
+    ``new`` and ``old``, shape (cells,) int16, are reaches; ``column``, int32, are coefficients.
+    """
     step = np.int32(change)
     for i in range(len(new)):
         gain = np.int32(old[i] + column[i] * step)

@@ -34,17 +34,18 @@ class Reduction:
     ----------
     model : Model
         Grid, blocks and norm.
-    points : ndarray of shape (n, d) int64
+    points : ndarray of shape (n, d), int64
         Distinct points that cost something, and are not all zero.
-    costs : ndarray of shape (n,) int64
-        What predicting "+" costs more than predicting "-", never zero.
-    unary : ndarray of shape (d, k) int64
-        Cost of each value of each coordinate.
+    costs : ndarray of shape (n,), int64
+        What predicting "+" costs more than predicting "-", internal units, never zero.
+    unary : ndarray of shape (d, k), int64
+        Cost of each value of each coordinate, internal units, padded with 0.
     base : int
-        Cost of every hypothesis: each point's cheaper label, points that score 0, and the least
-        cost of every block and of the norm (which the model's costs are relative to).
+        Cost of every hypothesis, internal units: each point's cheaper label, points that score 0,
+        and the least cost of every block and of the norm (which the model's costs are relative
+        to).
     row : int
-        Cost of one row, of which all costs of points are multiples.
+        Internal units per row of loss, of which all costs of points are multiples.
     """
 
     model: Model

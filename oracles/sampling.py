@@ -61,7 +61,7 @@ def sample_hypotheses(
     problem : ZeroOneProblem
         No perturbation.
     beta : Fraction or float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     structure : sequence of ColumnGroup
         Public facts about columns; those of no group are free.
     entropy : EntropySource

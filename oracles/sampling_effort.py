@@ -84,7 +84,7 @@ def sampling_reach(
     structure : sequence of ColumnGroup
         Public facts about columns; those of no group are free.
     beta : Fraction or float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     n_rows : int or None
         Number of rows, where that is public.
 

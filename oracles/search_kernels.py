@@ -1,4 +1,17 @@
-"""Compiled depth-first search, in slices of a given number of nodes."""
+"""Compiled depth-first search, in slices of a given number of nodes.
+
+Branch and bound for the minimum over ``w`` of the reduced problem's cost, in internal units. The
+lower bound of node ``t`` is
+
+    base[t] + sum over open coordinates j of min over a in domain of theta[t, j, a]
+
+(proof in :mod:`oracles.search_layout`). Sharing passes raise it (:mod:`oracles.bound_kernels`).
+Position ``a`` of coordinate ``j`` is removed once ``theta[t, j, a] - min theta[t, j]`` is at least
+``prune_at - bound``: every hypothesis that has it costs too much. The search ends with a proof: a
+node is left only if its bound reaches ``prune_at`` (:mod:`oracles.branching_kernels`), if all its
+hypotheses were looked at, or if its children were. ``state`` is the int64 array whose places
+:mod:`oracles.branching_kernels` lists.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +81,12 @@ def shave(model: Model, frames: Frames, t: int, scratch: Scratch, slack: int) ->
 def bound_node(
     model: Model, frames: Frames, t: int, arena: Arena, scratch: Scratch, state: IntArray
 ) -> int:
-    """Raise the node's bound by sharing passes and shave values; return the bound."""
+    """Raise the node's bound by sharing passes and shave values; return the bound.
+
+    Groups take turns forwards in one pass and backwards in the next, so that what one of them
+    gives away reaches all others. It stops at ``prune_at``, after the most passes, or when a pass
+    closed too little of the gap.
+    """
     target = prune_at(model, state)
     bound = opening_bound(model, frames, t, scratch)
     passes = 0
@@ -194,7 +212,7 @@ def search(
     state: IntArray,
     n_nodes: int,
 ) -> int:
-    """Continue the search for at most ``n_nodes`` nodes."""
+    """Continue the search for at most ``n_nodes`` nodes; return why it stopped."""
     last = state[NODES] + n_nodes
     while state[DEPTH] >= 0:
         t = state[DEPTH]

@@ -1,4 +1,16 @@
-"""Compiled walk over the hypotheses within a norm budget, most coordinates being 0."""
+"""Compiled walk over the hypotheses within a norm budget, most coordinates being 0.
+
+It meets every ``w`` with ``sum_j w_j^2 <= budget`` once, with its loss in rows
+
+    L(w) = base + sum over points i of costs_i * 1[sum_j x_ij * w_j >= 1]
+
+Hypotheses are in a tree: a child gives one more, later coordinate a value other than 0. One step
+in the tree changes the scores of that coordinate's points only, and the loss by
+
+    costs_i * (1[score after >= 1] - 1[score before >= 1])
+
+Everything but ``exponents`` is in integers, so losses and counts are exact.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +41,40 @@ def walk_budget(
 ) -> bool:
     """Count hypotheses by loss, or stop at the ``rank``-th one of loss ``target``.
 
-    Point ``rows[k]`` has ``entries[k]`` in coordinate j for k from ``row_start[j]`` to the next,
-    and 0 elsewhere. Coordinate j may be 0 or one of ``choices[j, :n_choices[j]]``, none of them 0.
-    ``base`` is the loss of predicting "-" everywhere, ``costs`` what "+" adds to it at each point.
     With ``target`` -1 all are counted in ``counts[loss]``; with -2 each one's ``beta * loss`` plus
-    its ``penalties[j, a]`` are listed in ``exponents``; with -3 any loss is meant. What it stopped
-    at is in ``found``.
+    its penalties are listed in ``exponents``; with -3 any loss is meant. Returns whether it
+    stopped at a hypothesis.
+
+    Parameters
+    ----------
+    row_start : ndarray of shape (d + 1,), int64
+        Entries of coordinate ``j`` are at ``row_start[j] .. row_start[j + 1] - 1``.
+    rows, entries : ndarray of shape (non-zeros,), int64
+        Point, and value, of each entry; points are 0 elsewhere.
+    costs : ndarray of shape (m,), int64
+        What predicting "+" adds to the loss at each point, rows.
+    choices : ndarray of shape (d, k), int64
+        Values of each coordinate other than 0, ascending, padded.
+    n_choices : ndarray of shape (d,), int64
+        How many these are.
+    budget : int
+        Largest squared norm.
+    base : int
+        Loss of predicting "-" everywhere, rows.
+    target : int
+        Loss to stop at, rows, or what is said above.
+    rank : int
+        How many hypotheses to pass over before it stops.
+    counts : ndarray of shape (largest loss + 1,), int64
+        Hypotheses of each loss are added; of any length unless ``target`` is -1.
+    found : ndarray of shape (d,), int64
+        Filled with the weights of what it stopped at.
+    beta : float
+        Inverse temperature, nats per row of loss.
+    penalties : ndarray of shape (d, k), float64
+        Minus the log-weight of each choice, relative to that of 0, nats.
+    exponents : ndarray of shape (hypotheses,), float64
+        Filled in the walk's order, nats; of any length unless ``target`` is -2.
     """
     d = len(n_choices)
     scores = np.zeros(len(costs), dtype=np.int64)

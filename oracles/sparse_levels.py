@@ -47,7 +47,7 @@ def sample_sparse(
     problem : ZeroOneProblem
         Without a perturbation, its grid as :func:`is_sparse` wants it.
     beta : Fraction or float
-        Weight of one row of loss, >= 0.
+        Inverse temperature, nats per row of loss, >= 0.
     entropy : EntropySource
         Where the random words come from.
     log_weights : LogWeights or None
@@ -107,7 +107,18 @@ def _weighted(
 
 
 class _Walk:
-    """The arrays that the compiled walk runs on, full columns first: those change least often."""
+    """The arrays that the compiled walk runs on, full columns first: those change least often.
+
+    Their shapes, dtypes and units are those of :func:`oracles.sparse_kernels.walk_budget`;
+    ``_order``, shape (d,) int64, has the problem's column at each place of the walk's order.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        What is walked over.
+    log_weights : LogWeights or None
+        What hypotheses are weighed by; None: all weigh the same.
+    """
 
     def __init__(self, problem: ZeroOneProblem, log_weights: LogWeights | None = None) -> None:
         points, where = np.unique(problem.points, axis=0, return_inverse=True)

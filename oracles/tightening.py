@@ -23,9 +23,9 @@ class Tightened:
     bound : Bound
         Valid in the region that was asked for, whatever the search did.
     log_sum : float
-        Log of its sum there; ``-inf`` if the region is empty.
-    mixtures : Mixtures
-        Where a search for a part of the region may start.
+        Log of its sum there, nats; ``-inf`` if the region is empty.
+    mixtures : ndarray of shape (points, blocks * w + 1), float16
+        Logs of the mixtures, nats: where a search for a part of the region may start.
     step : float
         Its first step size.
     n_steps : int
@@ -44,6 +44,9 @@ class Tightened:
 
 class Tightener:
     """Multiplicative steps on every point's mixture, as long as they pay.
+
+    Its working arrays have the envelope's ``shape``, float64: logs of mixtures in nats, their
+    shares, both for the best bound so far, and the shares one step before.
 
     Parameters
     ----------

@@ -1,4 +1,17 @@
-"""Compiled steps that tighten the envelope; conventions as in ``envelope_kernels``."""
+"""Compiled steps that tighten the lower bound; conventions as in ``envelope_kernels``.
+
+The log of the sum of ``exp(-beta * m(w))`` is convex in the shares. Minus its derivative in the
+share of a choice is ``beta * |count|`` times what the choice certifies on average, under the law
+proportional to ``exp(-beta * m(w))``::
+
+    sum over i of P[x_i >= a_i] - (k - 1)    for points that want "-"
+    sum over i of P[x_i <= a_i] - (k - 1)    for points that want "+"
+    0                                        for certifying nothing
+
+A step adds these averages, times a pace of the point's own, to the logs of the mixture: a
+multiplicative step (exponentiated gradient). A constant may be added to all choices: here
+``k - 1``. Any step is valid, as any mixture gives a lower bound.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +27,11 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
-    """Cumulate every row's law from both ends."""
+    """Cumulate every row's law from both ends; all three are (rows, w) float64, probabilities.
+
+    ``at_least[r, a]`` is the probability of an index of ``a`` or more, ``at_most[r, a]`` that of
+    ``a`` or less.
+    """
     for row in range(len(law)):
         s = 0.0
         for a in range(law.shape[1] - 1, -1, -1):
@@ -28,7 +45,10 @@ def tails(law: FloatArray, at_least: FloatArray, at_most: FloatArray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _fold(logs, w, wanted, rows, low, high, tail, pace):  # type: ignore[no-untyped-def]
-    """Step two blocks: the second threshold follows from the first, which carries all the logs."""
+    """Step two blocks: the second threshold follows from the first, which carries all the logs.
+
+    ``logs`` and ``rows`` are those of one point; ``tail`` is the one of the two that it wants.
+    """
     peak = logs[2 * w]
     for a in range(low[rows[0]], high[rows[0]] + 1):
         b = wanted - a
@@ -80,7 +100,9 @@ def tighten(
 ) -> None:
     """Shift every point's mixture towards the choices that certify more on average.
 
-    A multiplicative step; ``paces`` adapt per point to whether the last shift was right.
+    A multiplicative step. ``paces``, (points,) float64, adapt per point to whether the last shift
+    was right: whether ``shares`` moved from ``previous``, which has their shape, towards what
+    certifies more. ``step`` is the step length that all points share; neither has a unit.
     """
     k = rows.shape[1]
     w = at_least.shape[1]
@@ -135,7 +157,11 @@ def shortfalls(
     at_most: FloatArray,
     lost: FloatArray,
 ) -> None:
-    """Add up how far the bound falls short on average, per row, taking rows as independent."""
+    """Add up how far the bound falls short on average, per row, taking rows as independent.
+
+    Fills ``lost``, (rows,) float64, in rows of loss: for each row the sum over its points of
+    ``|count| * (P[the point is wrong] - what its mixture certifies on average)`` where positive.
+    """
     k = rows.shape[1]
     w = law.shape[1]
     total = np.zeros(k * w + 1)

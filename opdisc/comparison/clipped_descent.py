@@ -39,7 +39,7 @@ class DescentSettings:
     steps : int
         Number of batches.
     learning_rate : float
-        Step length for the mean of the clipped gradients.
+        Step length for the mean of the clipped gradients, parameter units per unit of gradient.
     clip : float
         Largest norm of one row's gradient, as a share of its public bound.
     """

@@ -68,6 +68,18 @@ def fit_grid_search(task: Task) -> Fitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
+    """One setting of noisy SGD, as the private selection wants it.
+
+    Parameters
+    ----------
+    rows : DescentTask
+        Encoded training rows and the public facts about them.
+    settings : DescentSettings
+        The setting.
+    entropy : EntropySource
+        Where the noise comes from.
+    """
+
     rows: DescentTask
     settings: DescentSettings
     entropy: EntropySource

@@ -61,13 +61,14 @@ class NoisePlan:
     law : str
         The noise law in words.
     scales : tuple of float
-        Its scale parameters.
+        Its scale parameters: noise in the units of what it is added to (sums of gradients,
+        minimisers, tilts), rates per unit of loss. The law says which.
     settings : tuple of (str, float)
         Public settings that the guarantee depends on (regularisation, steps, rates, ...).
     conditions : tuple of str
         What the guarantee rests on besides the arithmetic.
     distance : float
-        Total variation that truncated tails may add.
+        Total variation that truncated tails may add, a probability.
     """
 
     mechanism: str
@@ -91,7 +92,7 @@ class ConvexRelease:
     Parameters
     ----------
     theta : float64 array, shape (p,), read-only
-        Parameter, rounded to multiples of :data:`RELEASE_GRID`.
+        Parameter vector, rounded to multiples of :data:`RELEASE_GRID`.
     receipt : ConvexReceipt
         The privacy statement.
     """

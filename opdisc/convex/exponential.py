@@ -95,7 +95,7 @@ def exponential_sampling(
     -----
     **Guarantee.** Pure epsilon-DP, both relations; delta is not used. The expected excess of the
     sum is at most ``p k L D / epsilon`` (B14 Theorem 3.2: ``2 p L D / epsilon``). The sampler is
-    rejection under a piecewise constant envelope made of tangents, without a cap on its rounds.
+    rejection under a piecewise constant upper bound made of tangents, without a cap on its rounds.
     """
     if public.is_noiseless:
         return noiseless_minimum(
@@ -113,7 +113,17 @@ def exponential_sampling(
 
 @dataclass(slots=True)
 class _Cell:
-    """A box, a lower bound on F over it, and its envelope mass (log)."""
+    """A box, a lower bound on F over it, and the mass of that bound.
+
+    Parameters
+    ----------
+    low, high : float64 array, shape (p,)
+        Corners of the box, parameter units.
+    bound : float
+        Lower bound on F over the box, loss units.
+    log_mass : float
+        Log of the box's volume times ``exp(-rate * bound)``, nats.
+    """
 
     low: FloatArray
     high: FloatArray
@@ -154,8 +164,8 @@ def sample_density(
 
     The domain's box is cut into cells, each with a lower bound on F from the tangent at its
     centre.
-    A round draws a cell by envelope mass and a uniform point in it, and accepts with the ratio of
-    density to envelope; a rejecting cell is cut in half *afterwards*. Given the history, an
+    A round draws a cell by its mass and a uniform point in it, and accepts with the ratio of
+    density to upper bound; a rejecting cell is cut in half *afterwards*. Given the history, an
     accepted point has exactly the target law, so refinement never biases it (docs/convex.md, entry
     "exponential-sampling").
     """

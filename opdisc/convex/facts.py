@@ -15,7 +15,18 @@ from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoPrivacy(PrivacyParams):
-    """An infinite epsilon: the fit without noise, whose receipt is VOID. Delta is not used."""
+    """An infinite epsilon: the fit without noise, whose receipt is VOID. Delta is not used.
+
+    Parameters
+    ----------
+    epsilon : float
+        ``math.inf``, nothing else.
+
+    Raises
+    ------
+    CalibrationError
+        If epsilon is finite or delta out of range.
+    """
 
     epsilon: float = math.inf
 

@@ -27,9 +27,9 @@ class LinearFeatures:
     Parameters
     ----------
     centre : float64 array, shape (d,)
-        Subtracted from each column.
+        Subtracted from each column, in the column's units.
     scale : float
-        Divides the columns.
+        Divides the columns, in their units.
     bounds : RowBounds
         Of a mapped row, the constant included.
     """

@@ -32,7 +32,7 @@ class OnlineRelease:
     Parameters
     ----------
     actions : int64 array, shape (T,)
-        One vertex for each round.
+        Number of the vertex played in each round, from 0.
     receipt : ConvexReceipt
         The privacy statement.
     """

@@ -23,9 +23,9 @@ class LocalBall(Domain):
     domain : Domain
         The whole domain.
     centre_point : ndarray of shape (p,)
-        A point of the domain.
+        A point of the domain, parameter units.
     radius : float
-        Euclidean radius.
+        Euclidean radius, parameter units.
     """
 
     domain: Domain

@@ -39,7 +39,8 @@ class ConvexReceipt:
     noise_law : str
         The law in words.
     noise_scales : tuple of float
-        Its scale parameters.
+        Its scale parameters: noise in the units of what it is added to (sums of gradients,
+        minimisers, tilts), rates per unit of loss. The law says which.
     settings : tuple of (str, float)
         Public settings of the mechanism.
     schema_digest : str

@@ -22,7 +22,7 @@ class NoiseSpec:
     law : str
         The noise law in words.
     scales : tuple of float
-        Its scale parameters, rows (per row for a Gibbs law).
+        Its scale parameters, rows; of the exponential mechanism the inverse temperature, per row.
     theorem : str
         The statement that makes the release private.
     status : CalibrationStatus
@@ -31,7 +31,7 @@ class NoiseSpec:
         Largest certified gap a release may have, rows.
     distance : float
         Total variation between the sampled noise and its law, or the probability that a draw is
-        off by more than the calibration pays for.
+        off by more than the calibration pays for; a probability.
     spacing : float
         Lattice spacing of the noise, rows; 0 if there is no lattice.
     """

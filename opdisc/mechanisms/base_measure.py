@@ -24,11 +24,11 @@ class BaseMeasure:
     Parameters
     ----------
     penalty : float
-        Every weight other than 0 multiplies ``mu`` by ``exp(-penalty)``; negative values favour
-        full scorecards.
+        Nats: every weight other than 0 multiplies ``mu`` by ``exp(-penalty)``; negative values
+        favour full scorecards.
     log_weights : tuple of tuple of float, or None
-        Instead: for each coordinate the log-weight of each of its values, in the order of the
-        grid; they need not be normalised.
+        Instead: for each coordinate the log-weight of each of its values, nats, in the order of
+        the grid; they need not be normalised.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class BlockSpec(NoiseSpec):
     blocks : tuple of tuple of int
         Coordinates of each block.
     rates : tuple of Fraction
-        Decay per lattice step of each block; 0 for none.
+        Decay of each block's noise, nats per lattice step; 0 for none.
     """
 
     blocks: tuple[tuple[int, ...], ...]
@@ -151,7 +151,7 @@ class SphereSpec(NoiseSpec):
     scale : float
         Scale (l2-Laplace) or standard deviation (Gaussian), rows.
     radius_squared : int
-        R^2.
+        R^2, the squared radius of the sphere; no unit, as weights are integers.
     """
 
     noise: SphereNoise

@@ -36,8 +36,8 @@ class SampledRelease:
 
     Parameters
     ----------
-    hypothesis : float array, shape (d,)
-        Read-only.
+    hypothesis : float64 array, shape (d,), read-only
+        Parameters, on the columns that the mechanism was given.
     receipt : SampledReceipt
         The privacy statement.
     """

@@ -79,7 +79,7 @@ class SampledSpec(NoiseSpec):
     l1_sensitivity : float
         What the release noise covers, in parameter units, before rounding.
     release_decay : Fraction
-        Decay of the release noise per lattice step.
+        Decay of the release noise, nats per lattice step.
     expected_error : float
         Bound on the mean excess loss for a convex loss and ``planned_rows`` rows, rows.
     """

@@ -87,15 +87,15 @@ class PermuteAndFlipMechanism:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GibbsSpec(NoiseSpec):
-    """Calibrated Gibbs law.
+    """Calibrated exponential mechanism.
 
     Parameters
     ----------
     beta : Fraction
-        Inverse temperature per misclassified row, exact.
+        Inverse temperature, nats per misclassified row, exact.
     log_inverse : float
-        Largest ``ln(1 / mu(w))`` of the base measure, normalised on the grid; ``ln |W|`` if it is
-        uniform.
+        Largest ``ln(1 / mu(w))`` of the base measure, nats, normalised on the grid; ``ln |W|`` if
+        it is uniform.
     """
 
     beta: Fraction

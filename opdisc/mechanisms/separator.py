@@ -53,7 +53,7 @@ class SeparatorSpec(NoiseSpec):
     Parameters
     ----------
     rate : Fraction
-        Decay per lattice step of each separator's two-sided noise; 0 for Gaussian noise.
+        Decay, nats per lattice step, of each separator's two-sided noise; 0 for Gaussian noise.
     stddev : float
         Standard deviation of each separator's noise, rows; 0 for Laplace noise.
     size : int

@@ -32,7 +32,7 @@ class VoteSpec(NoiseSpec):
     Parameters
     ----------
     rate : Fraction
-        Decay per lattice step.
+        Decay of the noise, nats per lattice step.
     threshold : int
         Lattice steps by which the noisy lead must reach (stability rule only).
     """

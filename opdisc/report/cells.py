@@ -62,8 +62,8 @@ class Cell:
         None if the method is not private.
     metrics : dict of str to Interval
         By column name, for metrics that were recorded.
-    seconds : DataFrame column
-        Of the runs that succeeded.
+    seconds : pandas Series of float64
+        Wall seconds of the runs that succeeded.
     ok, failed, limited : int
         Runs by outcome; "limited" hit the time limit.
     guarantee : str

@@ -48,7 +48,19 @@ class CardTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptText:
-    """One receipt, and how many runs had it."""
+    """One receipt, and how many runs had it.
+
+    Parameters
+    ----------
+    heading : str
+        Method, epsilon and guarantee.
+    digest : str
+        The receipt's digest; empty if the results have none.
+    runs : int
+        How many runs had it.
+    fields : tuple of (str, str)
+        Names and values as text, what is promised first.
+    """
 
     heading: str
     digest: str
@@ -58,7 +70,29 @@ class ReceiptText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What a method promises, where it is the same."""
+    """What a method promises, where it is the same.
+
+    Parameters
+    ----------
+    series : Series
+        The method.
+    epsilons : str
+        The epsilons that it is for, as text.
+    guarantee : str
+        HOLDS, CONDITIONAL, VOID or unstated.
+    kind : str
+        Pure, or approximate with its delta.
+    relation : str
+        Which tables are neighbours, in words.
+    label : str
+        How well the statement is established: proven, published or refuted.
+    theorem : str
+        The statement that it rests on.
+    chosen : str
+        Mechanism that was chosen automatically; empty for others.
+    conditions : tuple of str
+        What the guarantee rests on.
+    """
 
     series: Series
     epsilons: str

@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A mean over repeats and what is known of it.
+    """A mean over repeats and what is known of it, in the units of what was averaged.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Interval:
     low, high : float
         Ends of the confidence interval of the mean; infinite below two repeats.
     level : float
-        Its confidence level.
+        Its confidence level, in (0, 1).
     n : int
         Number of repeats.
     """

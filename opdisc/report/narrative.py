@@ -30,7 +30,15 @@ _FEW_REPEATS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A question of the reader, and sentences that answer it."""
+    """A question of the reader, and sentences that answer it.
+
+    Parameters
+    ----------
+    question : str
+        Ends with a question mark.
+    sentences : tuple of str
+        Whole sentences, in the order of reading.
+    """
 
     question: str
     sentences: tuple[str, ...]

@@ -14,7 +14,7 @@ _FEWEST_REPEATS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """The leader's accuracy minus another method's, over the same repeats.
+    """The leader's accuracy minus another method's, over the same repeats; shares of rows.
 
     Parameters
     ----------
@@ -60,11 +60,12 @@ class Ranking:
     leader : Cell
         Highest mean accuracy over the common repeats.
     accuracy : Interval
-        Its accuracy there.
+        Its accuracy there, a share of rows.
     leads : tuple of Lead
         Over every other candidate, the closest mean first.
     loss : Interval
-        Accuracy of the non-private optimum minus the leader's; n = 0 if not known.
+        Accuracy of the non-private optimum minus the leader's, a share of rows; n = 0 if not
+        known.
     repeats : int
         Common repeats.
     left_out : tuple of (Cell, str)

@@ -12,7 +12,28 @@ from opdisc.report.formats import UNKNOWN, count, joined, percent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepLine:
-    """One oracle on one method at one epsilon."""
+    """One oracle on one method at one epsilon, as text.
+
+    Parameters
+    ----------
+    title : str
+        The method.
+    epsilon : str
+        The privacy loss; "none" if the method is not private.
+    oracle : str
+        The oracle.
+    runs : str
+        Runs that succeeded, of all.
+    accuracy : str
+        Mean accuracy on the training rows, percent.
+    agreement : str
+        Runs with as many training errors as most oracles make in that repeat, of those that
+        succeeded.
+    seconds : str
+        Median time of a fit, with its unit.
+    ratio : str
+        That time over the fastest oracle's.
+    """
 
     title: str
     epsilon: str

@@ -27,7 +27,32 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestLine:
-    """The leader at one epsilon."""
+    """The leader at one epsilon, as text.
+
+    Parameters
+    ----------
+    epsilon : str
+        The privacy loss.
+    title, guarantee : str
+        The leading method, and the worst guarantee among its runs.
+    accuracy : str
+        Its mean accuracy and interval, percent.
+    loss : str
+        What it lacks to the non-private optimum, percentage points with an interval.
+    rival : str
+        The method it is compared with.
+    lead : str
+        How far that one is behind, percentage points with an interval.
+    verdict, mark : str
+        Whether the lead is more than chance, in words, and as a key of the page's marks: "clear",
+        "here", "likely" or "none".
+    tied : str
+        Methods that it cannot be told from; "none" without any.
+    left_out : tuple of str
+        Methods that were not ranked, each with the reason.
+    holding : str
+        The best method whose guarantee HOLDS, if that is another one; else empty.
+    """
 
     epsilon: str
     title: str
@@ -45,7 +70,36 @@ class BestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberLine:
-    """One method at one epsilon, with what it is sorted by."""
+    """One method at one epsilon, with what it is sorted by.
+
+    Parameters
+    ----------
+    index : int
+        The method's number in the order of display, from 0.
+    title, family : str
+        The method, and its family in a word.
+    epsilon, epsilon_key : str and float
+        The privacy loss as text and as a number; infinite if the method is not private.
+    guarantee : str
+        The worst among its runs.
+    remark : str
+        Whether it was tuned on private rows; else empty.
+    runs : str
+        Runs that succeeded, of all.
+    failures : int
+        Runs that did not, time limits included.
+    metrics : tuple of (str, float)
+        Each metric as text (percent, or an area under a curve) and its mean as a share.
+    regret, regret_key : str and float
+        Training errors beyond the non-private optimum: per 1,000 training rows as text, per
+        training row as a number.
+    seconds, seconds_key : str and float
+        Median time of a fit as text, and in seconds.
+
+    Notes
+    -----
+    Numbers that are not known are ``-inf``.
+    """
 
     index: int
     title: str
