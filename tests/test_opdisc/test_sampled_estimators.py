@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opdisc.domains import Box
 from opdisc.errors import CalibrationError
 from opdisc.sampled_classifier import OPSampClassifier
 from opdisc.sampled_regressor import OPSampRegressor, private_median
+from oracles.polytopes import Box
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
 

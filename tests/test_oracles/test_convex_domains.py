@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from opdisc.domains import Box, L1Ball, L2Ball, Simplex
-from opdisc.errors import CalibrationError
-from opdisc.losses import RowBounds
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.errors import InvalidProblem
+from oracles.polytopes import Box, Simplex
 
 DOMAINS = [
     L2Ball(dimension=3, radius=1.5),
@@ -110,11 +111,11 @@ def test_score_bound_holds_for_every_row_within_bounds(domain):
 
 
 def test_bad_domains_are_refused():
-    with pytest.raises(CalibrationError, match="dimension must be an integer >= 1"):
+    with pytest.raises(InvalidProblem, match="dimension must be an integer >= 1"):
         Simplex(dimension=0)
-    with pytest.raises(CalibrationError, match="radius must be finite and > 0"):
+    with pytest.raises(InvalidProblem, match="radius must be finite and > 0"):
         L2Ball(dimension=2, radius=math.inf)
-    with pytest.raises(CalibrationError, match="lower <= upper"):
+    with pytest.raises(InvalidProblem, match="lower <= upper"):
         Box([1.0], [0.0])
-    with pytest.raises(CalibrationError, match="one finite lower and upper end"):
+    with pytest.raises(InvalidProblem, match="one finite lower and upper end"):
         Box([-math.inf], [0.0])

@@ -5,19 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from opdisc.errors import CalibrationError
-from opdisc.losses import (
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import (
     AbsoluteLoss,
     HingeLoss,
     HuberisedHingeLoss,
     LogisticLoss,
     RampLoss,
-    RowBounds,
     ScoreLoss,
     SigmoidLoss,
     SquaredLoss,
     loss_by_name,
 )
+from oracles.errors import InvalidProblem
 
 LOSSES = [
     LogisticLoss(),
@@ -105,20 +105,20 @@ def test_large_scores_do_not_overflow():
 
 
 def test_squared_loss_needs_a_domain():
-    with pytest.raises(CalibrationError, match="squared loss needs a bounded domain"):
+    with pytest.raises(InvalidProblem, match="squared loss needs a bounded domain"):
         SquaredLoss().constants(RowBounds(l2=1.0))
     assert SquaredLoss().constants(RowBounds(l2=2.0), score_bound=3.0).lipschitz_l2 == 8.0
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, None])
 def test_absent_bounds_are_refused(bad):
-    with pytest.raises(CalibrationError, match="public bounds must be finite and > 0, got l2="):
+    with pytest.raises(InvalidProblem, match="public bounds must be finite and > 0, got l2="):
         RowBounds(l2=bad)
 
 
 def test_bad_names_and_widths_are_refused():
-    with pytest.raises(CalibrationError, match="loss must be one of logistic"):
+    with pytest.raises(InvalidProblem, match="loss must be one of logistic"):
         loss_by_name("cubic")
-    with pytest.raises(CalibrationError, match="width of a loss"):
+    with pytest.raises(InvalidProblem, match="width of a loss"):
         HuberisedHingeLoss(0.0)
     assert loss_by_name("huberised hinge") == HuberisedHingeLoss()
