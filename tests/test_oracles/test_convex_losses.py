@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import (
+    CERTIFIABLE_LOSSES,
     AbsoluteLoss,
     HingeLoss,
     HuberisedHingeLoss,
@@ -29,6 +32,7 @@ LOSSES = [
     AbsoluteLoss(),
     ScoreLoss(),
 ]
+BENT = ("huberised hinge", "ramp")
 NAIVE = {
     "logistic": lambda s, y: math.log(1 + math.exp(-y * s)),
     "hinge": lambda s, y: max(0.0, 1 - y * s),
@@ -95,6 +99,45 @@ def test_convexity_is_as_declared(loss):
     values = loss.of_scores(scores, np.ones_like(scores))
     bends = values[:-2] + values[2:] - 2 * values[1:-1]
     assert (bends.min() >= -1e-12) == loss.is_convex
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [loss for loss in LOSSES if loss.is_convex and loss.is_certifiable],
+    ids=lambda loss: loss.name,
+)
+def test_conjugates_obey_fenchel_young_with_equality_at_the_slope(loss):
+    y = np.repeat([-1.0, 1.0], 200)
+    s = np.tile(np.linspace(-4, 4, 200), 2)
+    slopes = loss.slopes(s, y)
+    touching = loss.of_scores(s, y) + loss.conjugates(slopes, y) - slopes * s
+    np.testing.assert_allclose(touching, 0.0, atol=1e-12)
+    low, high = loss.slope_range(y)
+    for share in np.linspace(0, 1, 7):
+        a = np.clip(low, -5, 5) * (1 - share) + np.clip(high, -5, 5) * share
+        assert (loss.of_scores(s, y) + loss.conjugates(a, y) >= a * s - 1e-12).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(CERTIFIABLE_LOSSES),
+    ends=st.tuples(st.floats(-5, 5), st.floats(-5, 5)),
+    y=st.sampled_from([-1.0, 1.0]),
+    width=st.floats(0.1, 3.0),
+)
+def test_a_minorant_is_below_the_loss_on_its_interval(name, ends, y, width):
+    loss = type(loss_by_name(name))(width) if name in BENT else loss_by_name(name)
+    low, high = np.array([min(ends)]), np.array([max(ends)])
+    slope, height = loss.minorant(low, high, np.array([y]))
+    s = np.linspace(low[0], high[0], 101)
+    assert (slope * s + height <= loss.of_scores(s, np.full(101, y)) + 1e-9).all()
+
+
+@pytest.mark.parametrize("loss", [RampLoss(), SigmoidLoss()], ids=lambda loss: loss.name)
+def test_a_loss_that_is_not_convex_has_no_conjugate(loss):
+    for ask in (loss.slope_range, lambda y: loss.conjugates(y, y)):
+        with pytest.raises(InvalidProblem, match="weak duality needs a convex loss"):
+            ask(np.ones(1))
 
 
 def test_large_scores_do_not_overflow():
