@@ -21,11 +21,10 @@ from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
 from opdisc.privacy import Guarantee
-from oracles.balls import L1Ball
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
 from oracles.convex_constants import FloatArray
-from oracles.convex_domains import ExactDomain
-from oracles.polytopes import Simplex
+from oracles.polytopes import Box, Simplex
 from oracles.tilted_problem import TiltedProblem
 
 _NATIVE = {"global": "oracles.global_oracle:GlobalOracle"}
@@ -78,7 +77,7 @@ def tilted_problem(
         raise CalibrationError("rows must be within the public bounds that set the noise; clip.")
     merged, counts = np.unique(np.column_stack([rows, targets]), axis=0, return_counts=True)
     features, domain = merged[:, :-1], mechanism.domain
-    if not isinstance(domain, ExactDomain):
+    if not isinstance(domain, Box | L1Ball | L2Ball | Simplex):
         raise CalibrationError(
             "OPSamp takes a box, an l1 ball, an l2 ball or a simplex; choose one."
         )
