@@ -11,11 +11,9 @@ from oracles.convex_constants import FloatArray
 from oracles.convex_domains import ExactDomain, check_size, onto_simplex, rescaled
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Ball(ExactDomain):
     """What the balls around the origin share."""
 
-    dimension: int
     radius: float
 
     def __post_init__(self) -> None:
@@ -60,6 +58,9 @@ class L2Ball(_Ball):
         > 0.
     """
 
+    dimension: int
+    radius: float
+
     def project(self, theta: FloatArray) -> FloatArray:
         """Return theta, shortened to the radius if it is longer."""
         length = float(np.linalg.norm(theta))
@@ -99,6 +100,9 @@ class L1Ball(_Ball):
     radius : float
         Largest l1 norm, > 0.
     """
+
+    dimension: int
+    radius: float
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return theta with its absolute values lowered by one common amount, cut at 0."""
