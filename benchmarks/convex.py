@@ -26,9 +26,10 @@ from convex_rates import rates
 from numpy.typing import NDArray
 
 from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
-from opdisc.losses import LogisticLoss, RowBounds
 from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LogisticLoss
 
 FloatArray = NDArray[np.float64]
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from opdisc.convex import ConvexPublic, Rows
-from opdisc.domains import L2Ball
-from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss, RowBounds, SigmoidLoss
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss, SigmoidLoss
 
 FloatArray = NDArray[np.float64]
 Run = Callable[[Rows, ConvexPublic], FloatArray]

@@ -40,9 +40,10 @@ from convex_settings import ENTROPY, SETTINGS
 from numpy.typing import NDArray
 
 from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
-from opdisc.domains import L2Ball
-from opdisc.losses import HuberisedHingeLoss, LogisticLoss, RowBounds
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import HuberisedHingeLoss, LogisticLoss
 
 FloatArray = NDArray[np.float64]
 PLAIN = LogisticLoss()

@@ -39,8 +39,8 @@ from opdisc.convex import (
 from opdisc.convex.descent import plan_accelerated_steps, plan_descent_steps
 from opdisc.convex.stochastic import plan_batches
 from opdisc.convex.svrg import plan_epochs
-from opdisc.domains import L2Ball
 from opdisc.noise import SystemEntropy
+from oracles.balls import L2Ball
 
 NU = 0.1
 """Strong convexity of the mean objective in the strongly convex setting."""
@@ -252,7 +252,6 @@ def convex() -> Setting:
             ),
             Method(
                 "Huberised SVM (its own loss)",
-                # As huberised_svm does, with a loss that counts.
                 lambda r, q: (
                     objective_perturbation(
                         r, replace(q, loss=CountedHuber()), noise="pure", entropy=ENTROPY

@@ -13,9 +13,7 @@ import math
 
 import numpy as np
 
-from opdisc.domains import Box
 from opdisc.errors import CalibrationError
-from opdisc.losses import HingeLoss, RowBounds
 from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_spec import SampledPublic
@@ -29,6 +27,9 @@ from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.published_bounds import opsamp_error_bound
 from opdisc.utility import predict_error
 from oracles import WeightGrid
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import HingeLoss
+from oracles.polytopes import Box
 
 ROWS, D, M = 15_682, 8, 16
 DELTA = ROWS**-2.0

@@ -20,15 +20,17 @@ import numpy as np
 from opdisc.convex.base import ConvexPublic, Rows
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.datasets import load_dataset
-from opdisc.domains import Box, L1Ball, L2Ball
 from opdisc.encoding import encode_features, encode_label_values
-from opdisc.losses import HingeLoss, RowBounds
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_release import DrawOptions, run_sampled
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.shipped_schemas import load_schema
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import HingeLoss
+from oracles.polytopes import Box
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
 

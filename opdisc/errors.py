@@ -4,6 +4,13 @@ Messages state the rule, the offence and the remedy in one sentence. They never 
 was read from a private table.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oracles.errors import InvalidProblem
+
 
 class OPDiscError(Exception):
     """Root of every error raised by :mod:`opdisc`."""
@@ -31,3 +38,12 @@ class ModelFileError(OPDiscError, ValueError):
 
 class AuditFailure(OPDiscError, RuntimeError):
     """An audit refuted a mechanism's claim."""
+
+
+@contextmanager
+def as_calibration_error() -> Iterator[None]:
+    """Raise what :mod:`oracles` refuses in a loss, a domain or public bounds as our own error."""
+    try:
+        yield
+    except InvalidProblem as error:
+        raise CalibrationError(str(error)) from error

@@ -25,12 +25,12 @@ from opdisc.arguments import (
 from opdisc.convex.base import ConvexPublic, Rows, convex_params
 from opdisc.convex.defaults import RUNNERS
 from opdisc.convex.features import LinearFeatures
-from opdisc.domains import L2Ball
 from opdisc.encoding import encode_features, encode_label_values, require_both_classes
 from opdisc.errors import CalibrationError, TableError
 from opdisc.linear_model_file import SavedLinearModel, column_names
-from opdisc.losses import LinearLoss
 from opdisc.privacy import NeighboringRelation
+from oracles.balls import L2Ball
+from oracles.convex_losses import LinearLoss
 
 FloatArray = NDArray[np.float64]
 

@@ -11,8 +11,9 @@ from scipy import special
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
+from opdisc.errors import as_calibration_error
 from opdisc.linear_classifier import PrivateLinearClassifier
-from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
+from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
 
@@ -145,4 +146,5 @@ class PrivateLinearSVC(PrivateLinearClassifier):
         self.width = width
 
     def _loss(self) -> LinearLoss:
-        return HuberisedHingeLoss(self.width)
+        with as_calibration_error():
+            return HuberisedHingeLoss(self.width)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
-from opdisc.losses import LossConstants
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex_constants import LossConstants
+from oracles.convex_domains import Domain
+from oracles.polytopes import Box, Simplex
 
 ROUND_UP = 1 + 1e-9
 

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
-from opdisc.domains import Box, L1Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import FloatArray
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_spec import SampledSpec
+from oracles.balls import L1Ball
+from oracles.convex_constants import FloatArray
+from oracles.polytopes import Box, Simplex
 
 
 def simulated_error(

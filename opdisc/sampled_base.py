@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import parse_entropy, parse_relation
-from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.linear_model_file import Label, SavedLinearModel, column_names
-from opdisc.losses import FloatArray, LinearLoss, RowBounds, loss_by_name
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import SampledRelease, run_sampled
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle
+from oracles.convex_constants import FloatArray, RowBounds
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss, loss_by_name
+from oracles.polytopes import Box, Simplex
 
 Range = tuple[ArrayLike, ArrayLike]
 """(lowest, highest): two numbers, or two arrays with one number per column."""
@@ -81,7 +84,8 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "receipt_")
 
     def _loss(self) -> LinearLoss:
-        loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
+        with as_calibration_error():
+            loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
         if loss.is_classification != isinstance(self, ClassifierMixin):
             kind = "classification" if isinstance(self, ClassifierMixin) else "regression"
             raise CalibrationError(f"loss must be one for {kind}, got '{loss.name}'.")
@@ -95,15 +99,16 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
                     f"has {self.domain.dimension}."
                 )
             return self.domain
-        match self.domain:
-            case "l1":
-                return L1Ball(dimension=dimension, radius=self.radius)
-            case "l2":
-                return L2Ball(dimension=dimension, radius=self.radius)
-            case "box":
-                return Box.cube(dimension, self.radius)
-            case "simplex":
-                return Simplex(dimension=dimension)
+        with as_calibration_error():
+            match self.domain:
+                case "l1":
+                    return L1Ball(dimension=dimension, radius=self.radius)
+                case "l2":
+                    return L2Ball(dimension=dimension, radius=self.radius)
+                case "box":
+                    return Box.cube(dimension, self.radius)
+                case "simplex":
+                    return Simplex(dimension=dimension)
         raise CalibrationError(
             f"domain must be 'l1', 'l2', 'box', 'simplex' or a Domain, got {self.domain!r}."
         )

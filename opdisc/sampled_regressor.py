@@ -11,12 +11,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opdisc.accounting import Ledger
-from opdisc.domains import Box, Domain
 from opdisc.linear_model_file import SavedLinearModel
-from opdisc.losses import FloatArray, LinearLoss
 from opdisc.mechanisms.tilted_draws import DrawProgress
 from opdisc.sampled_base import Range, SampledEstimator
 from oracles.convex import RealOracle
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss
+from oracles.polytopes import Box
 
 
 class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]

@@ -15,10 +15,11 @@ from opdisc.accounting import Ledger
 from opdisc.arguments import parse_entropy, parse_relation
 from opdisc.convex.base import ConvexPublic, Rows, convex_params
 from opdisc.convex.simplex import simplex_sampling
-from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
 from opdisc.linear_model_file import SavedLinearModel, column_names
-from opdisc.losses import RowBounds, SquaredLoss
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import SquaredLoss
+from oracles.polytopes import Simplex
 
 FloatArray = NDArray[np.float64]
 

@@ -17,9 +17,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from oracles.convex_constants import FloatArray
 from oracles.duality import RealCertificate, RealClaim, certify
 from oracles.errors import InvalidOption, OracleUnavailable, UnsupportedProblem
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 Session = Callable[[FloatArray], RealClaim]
 """From a tilt to a claim. It may keep state between calls; every claim is certified by itself."""
@@ -83,7 +84,7 @@ class RealSolution:
     Parameters
     ----------
     point : float array, shape (d,)
-        In the region; read-only.
+        In the domain; read-only.
     certificate : RealCertificate
         What is proved about it.
     oracle : str
@@ -146,7 +147,7 @@ _ENTRIES: dict[str, RealOracleEntry] = {
         modules=("cvxpy", "clarabel"),
         distributions=("cvxpy", "clarabel"),
         install="pip install cvxpy clarabel",
-        summary="Clarabel through CVXPY; every convex loss and region",
+        summary="Clarabel through CVXPY; every convex loss and domain",
     ),
     "global": RealOracleEntry(
         target="oracles.global_oracle:GlobalOracle",
@@ -205,11 +206,10 @@ def get_real_oracle(name: str) -> RealOracle:
 
 
 def choose_real_oracle(problem: TiltedProblem) -> str:
-    """Return the name that ``"auto"`` stands for: by loss and region, never by the points."""
-    shape = problem.point_loss.shape
-    if shape == "piecewise-linear":
-        return "lp-highs"
-    return "scipy" if shape == "smooth" else "global"
+    """Return the name that ``"auto"`` stands for: by loss, never by the points."""
+    if not problem.loss.is_convex:
+        return "global"
+    return "scipy" if problem.loss.is_smooth else "lp-highs"
 
 
 def resolve_real_oracle(oracle: str | RealOracle, problem: TiltedProblem) -> RealOracle:
@@ -259,11 +259,12 @@ def minimise(
     Examples
     --------
     >>> from oracles.convex import minimise
-    >>> from oracles.regions import BoxRegion
+    >>> from oracles.convex_losses import AbsoluteLoss
+    >>> from oracles.polytopes import Box
     >>> from oracles.tilted_problem import TiltedProblem
     >>> median = TiltedProblem(
-    ...     features=[[1.0]] * 3, targets=[0.0, 2.0, 7.0], weights=[1.0] * 3, loss="absolute",
-    ...     region=BoxRegion(lower=[0.0], upper=[10.0]), tilt=[0.0],
+    ...     features=[[1.0]] * 3, targets=[0.0, 2.0, 7.0], weights=[1.0] * 3,
+    ...     loss=AbsoluteLoss(), domain=Box([0.0], [10.0]), tilt=[0.0],
     ... )
     >>> solution = minimise(median)
     >>> round(float(solution.point[0]), 6), solution.certificate.gap < 1e-9

@@ -1,4 +1,4 @@
-"""Every convex loss and region through CVXPY and its interior-point solver Clarabel."""
+"""Every convex loss and domain through CVXPY and its interior-point solver Clarabel."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import ExactDomain
+from oracles.convex_losses import (
+    AbsoluteLoss,
+    HingeLoss,
+    HuberisedHingeLoss,
+    LogisticLoss,
+    SquaredLoss,
+)
 from oracles.duality import RealClaim
-from oracles.errors import NoHypothesis
-from oracles.regions import BoxRegion, L1Region, L2Region, Region
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.errors import NoHypothesis, UnsupportedProblem
+from oracles.polytopes import Box
+from oracles.tilted_problem import TiltedProblem
 
 
 def import_cvxpy() -> Any:
@@ -45,7 +55,7 @@ class CvxpyOracle:
 
     def supports(self, problem: TiltedProblem) -> bool:
         """Return whether the loss is convex."""
-        return problem.point_loss.is_convex
+        return problem.loss.is_convex
 
     def session(self, problem: TiltedProblem, options: RealOptions) -> Session:
         """Return a function that minimises the problem under any tilt."""
@@ -65,7 +75,7 @@ class _Model:
         losses = (self._scale * problem.weights) @ _losses(problem, self._scores)
         self._model = cvxpy.Problem(
             cvxpy.Minimize(losses - self._tilt @ self._theta),
-            [self._link, *_constraints(problem.region, self._theta)],
+            [self._link, *_constraints(problem.domain, self._theta)],
         )
 
     def __call__(self, tilt: FloatArray) -> RealClaim:
@@ -86,32 +96,35 @@ class _Model:
         if duals is not None:
             # The link's dual is minus the weighted slope of the loss.
             multipliers = np.divide(-duals, weights, out=np.zeros(len(weights)), where=weights > 0)
-        point = self._problem.region.project(np.asarray(self._theta.value, dtype=np.float64))
+        point = self._problem.domain.nearest_inside(
+            np.asarray(self._theta.value, dtype=np.float64)
+        )
         return RealClaim(point=point, multipliers=multipliers, lower_bound=-np.inf)
 
 
 def _losses(problem: TiltedProblem, scores: Any) -> Any:
     """Return the vector of losses as an expression."""
-    y, width = problem.targets, problem.width
+    y, loss = problem.targets, problem.loss
     margins = cvxpy.multiply(y, scores)
-    match problem.loss:
-        case "hinge":
+    match loss:
+        case HingeLoss():
             return cvxpy.pos(1.0 - margins)
-        case "logistic":
+        case LogisticLoss():
             return cvxpy.logistic(-margins)
-        case "absolute":
+        case AbsoluteLoss():
             return cvxpy.abs(scores - y)
-        case "squared":
+        case SquaredLoss():
             return 0.5 * cvxpy.square(scores - y)
-        case _:  # huberised hinge; the registry of losses has no other convex one
+        case HuberisedHingeLoss(width):
             return cvxpy.huber(cvxpy.pos(1.0 + width - margins), 2 * width) / (4 * width)
+    raise UnsupportedProblem(f"oracle 'cvxpy' has no expression for the {loss.name} loss.")
 
 
-def _constraints(region: Region, theta: Any) -> list[Any]:
-    if isinstance(region, BoxRegion):
-        return [theta >= region.lower, theta <= region.upper]
-    if isinstance(region, L1Region):
-        return [cvxpy.norm1(theta) <= region.radius]
-    if isinstance(region, L2Region):
-        return [cvxpy.norm2(theta) <= region.radius]
-    return [theta >= 0, cvxpy.sum(theta) == region.total]
+def _constraints(domain: ExactDomain, theta: Any) -> list[Any]:
+    if isinstance(domain, Box):
+        return [theta >= domain.lower, theta <= domain.upper]
+    if isinstance(domain, L1Ball):
+        return [cvxpy.norm1(theta) <= domain.radius]
+    if isinstance(domain, L2Ball):
+        return [cvxpy.norm2(theta) <= domain.radius]
+    return [theta >= 0, cvxpy.sum(theta) == 1.0]

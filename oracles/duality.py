@@ -1,10 +1,10 @@
 """Weak duality, evaluated here: from a solver's claim to a certificate.
 
 For a convex loss and any multipliers a_i where the conjugate is finite,
-``phi(s, y) >= a s - phi*(a)``, hence for every theta of the region
+``phi(s, y) >= a s - phi*(a)``, hence for every theta of the domain
 
     sum_i c_i phi(<theta, x_i>, y_i) - <tilt, theta>
-        >= min over the region of <v, theta> - sum_i c_i phi*(a_i),  v = sum_i c_i a_i x_i - tilt.
+        >= min over the domain of <v, theta> - sum_i c_i phi*(a_i),  v = sum_i c_i a_i x_i - tilt.
 
 The right side is the lower bound. Nothing of it rests on the solver: wrong multipliers make it
 low, never wrong. Rounding errors of both sides are bounded and added to the gap.
@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.convex_constants import FloatArray
 from oracles.errors import InconsistentSolution
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 
 class Basis(enum.Enum):
@@ -28,7 +29,7 @@ class Basis(enum.Enum):
     DUALITY = "weak duality"
     """Evaluated here from multipliers; independent of the solver."""
     PARTITION = "partition"
-    """The region was split into boxes, each bounded by the search itself."""
+    """The domain was split into boxes, each bounded by the search itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class RealClaim:
     multipliers : float array of shape (n,) or None
         Claimed dual solution, one slope of the loss per point; None takes the slopes at ``point``.
     lower_bound : float
-        Lower bound on the optimum from a partition of the region; ``-inf`` without one.
+        Lower bound on the optimum from a partition of the domain; ``-inf`` without one.
     """
 
     point: FloatArray
@@ -95,16 +96,16 @@ def certify(
     Raises
     ------
     InconsistentSolution
-        If the point is not in the region, or a lower bound is above the point's own objective.
+        If the point is not in the domain, or a lower bound is above the point's own objective.
     """
     point = np.asarray(claim.point, dtype=np.float64)
     if point.shape != (problem.dimension,) or not np.isfinite(point).all():
         raise InconsistentSolution("an oracle must answer with a finite vector of the right size.")
-    if not problem.region.contains(point):
-        raise InconsistentSolution("an oracle answered outside the region.")
+    if not problem.domain.contains_exactly(point):
+        raise InconsistentSolution("an oracle answered outside the domain.")
     primal = problem.objective(point) + problem.objective_error(point)
-    if problem.point_loss.is_convex:
-        slopes = problem.point_loss.subgradient(problem.features @ point, problem.targets)
+    if problem.loss.is_convex:
+        slopes = problem.loss.slopes(problem.features @ point, problem.targets)
         dual = lower_bound(problem, slopes)
         if claim.multipliers is not None:
             dual = max(dual, lower_bound(problem, claim.multipliers))
@@ -134,20 +135,20 @@ def lower_bound(problem: TiltedProblem, multipliers: FloatArray) -> float:
     Returns
     -------
     float
-        At most the minimum of the objective over the region, rounding included; ``-inf`` if the
+        At most the minimum of the objective over the domain, rounding included; ``-inf`` if the
         multipliers are not finite.
     """
-    loss, weights = problem.point_loss, problem.weights
+    loss, weights = problem.loss, problem.weights
     slopes = np.asarray(multipliers, dtype=np.float64)
     if slopes.shape != problem.targets.shape or not np.isfinite(slopes).all():
         return -math.inf
-    slopes = np.clip(slopes, *loss.multiplier_range(problem.targets))
-    conjugates = loss.conjugate(slopes, problem.targets)
+    slopes = np.clip(slopes, *loss.slope_range(problem.targets))
+    conjugates = loss.conjugates(slopes, problem.targets)
     form = (weights * slopes) @ problem.features - problem.tilt
-    value = problem.region.smallest(form) - float(weights @ conjugates)
+    value = problem.domain.smallest(form) - float(weights @ conjugates)
     sizes = (weights * np.abs(slopes)) @ np.abs(problem.features) + np.abs(problem.tilt)
-    low, high = problem.region.bounds
-    reach = float(sizes @ np.maximum(np.abs(low), np.abs(high)))
+    farthest = np.maximum(np.abs(problem.domain.lower), np.abs(problem.domain.upper))
+    reach = float(sizes @ farthest)
     terms = 1.0 + np.abs(conjugates) + np.abs(slopes) * (1.0 + np.abs(problem.targets))
     error = problem.chain_error * (reach + float(weights @ terms))
     return value - error if math.isfinite(value) else -math.inf

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
+from oracles.convex_constants import FloatArray
+from oracles.convex_losses import SquaredLoss
 from oracles.duality import RealClaim
-from oracles.regions import L1Region, L2Region, SimplexRegion
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.polytopes import Simplex
+from oracles.tilted_problem import TiltedProblem
 
 LARGEST_DIMENSION = 6
 _BATCH = 128
@@ -69,9 +72,9 @@ class _Incumbent:
     value: float
 
     def offer(self, problem: TiltedProblem, points: FloatArray) -> None:
-        """Keep the best of some points, projected on the region."""
+        """Keep the best of some points, projected on the domain."""
         for point in points:
-            inside = problem.region.project(point)
+            inside = problem.domain.nearest_inside(point)
             value = problem.objective(inside)
             if value < self.value:
                 self.point, self.value = inside, value
@@ -79,8 +82,8 @@ class _Incumbent:
 
 def _search(problem: TiltedProblem, options: RealOptions, most_boxes: int) -> RealClaim:
     deadline = time.perf_counter() + (options.time_limit or np.inf)
-    low, high = (end[None, :].copy() for end in problem.region.bounds)
-    middle = problem.region.project(0.5 * (low[0] + high[0]))
+    low, high = problem.domain.lower[None, :].copy(), problem.domain.upper[None, :].copy()
+    middle = problem.domain.nearest_inside(0.5 * (low[0] + high[0]))
     best = _Incumbent(middle, problem.objective(middle))
     bounds, forms = _bounds(problem, low, high)
     slack = _slack(problem)
@@ -110,26 +113,26 @@ def _search(problem: TiltedProblem, options: RealOptions, most_boxes: int) -> Re
 def _bounds(
     problem: TiltedProblem, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each box's lower bound and the linear form that gave it; inf off the region."""
+    """Return each box's lower bound and the linear form that gave it; inf off the domain."""
     positive, negative = np.maximum(problem.features, 0.0), np.minimum(problem.features, 0.0)
     score_low = low @ positive.T + high @ negative.T
     score_high = high @ positive.T + low @ negative.T
-    slopes, heights = problem.point_loss.minorant(score_low, score_high, problem.targets)
+    slopes, heights = problem.loss.minorant(score_low, score_high, problem.targets)
     forms = (problem.weights * slopes) @ problem.features - problem.tilt
     bounds = heights @ problem.weights + np.minimum(forms * low, forms * high).sum(axis=1)
     return np.where(_meets(problem, low, high), bounds, np.inf), forms
 
 
 def _meets(problem: TiltedProblem, low: FloatArray, high: FloatArray) -> np.ndarray:
-    """Return whether each box may meet the region; a box wrongly kept costs time only."""
-    region, tolerance = problem.region, 1e-9
+    """Return whether each box may meet the domain; a box wrongly kept costs time only."""
+    domain, tolerance = problem.domain, 1e-9
     nearest = np.maximum(np.maximum(low, -high), 0.0)
-    if isinstance(region, L1Region):
-        return np.asarray(nearest.sum(axis=1) <= region.radius * (1 + tolerance))
-    if isinstance(region, L2Region):
-        return np.asarray((nearest**2).sum(axis=1) <= region.radius**2 * (1 + tolerance))
-    if isinstance(region, SimplexRegion):
-        most, least = region.total * (1 + tolerance), region.total * (1 - tolerance)
+    if isinstance(domain, L1Ball):
+        return np.asarray(nearest.sum(axis=1) <= domain.radius * (1 + tolerance))
+    if isinstance(domain, L2Ball):
+        return np.asarray((nearest**2).sum(axis=1) <= domain.radius**2 * (1 + tolerance))
+    if isinstance(domain, Simplex):
+        most, least = 1 + tolerance, 1 - tolerance
         return np.asarray((low.sum(axis=1) <= most) & (high.sum(axis=1) >= least))
     return np.ones(len(low), dtype=bool)
 
@@ -158,11 +161,11 @@ def _slack(problem: TiltedProblem) -> float:
     Lines with steep slopes have large heights that cancel; their size is at most the slope times
     the largest score plus the largest loss.
     """
-    low, high = problem.region.bounds
+    low, high = problem.domain.lower, problem.domain.upper
     farthest = np.maximum(np.abs(low), np.abs(high))
     scores = np.abs(problem.features) @ farthest + np.abs(problem.targets) + 1.0
-    steepest = max(1.0, 1.0 / problem.width) * (
-        float(scores.max()) if problem.loss == "squared" else 1.0
+    steepest = max(1.0, 1.0 / problem.loss.width) * (
+        float(scores.max()) if isinstance(problem.loss, SquaredLoss) else 1.0
     )
     losses = 4.0 * (1.0 + steepest * scores)
     total = float(problem.weights @ losses) + float(np.abs(problem.tilt) @ farthest)

@@ -14,11 +14,14 @@ from typing import Any
 import highspy
 import numpy as np
 
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
+from oracles.convex_constants import FloatArray
+from oracles.convex_losses import AbsoluteLoss, HingeLoss
 from oracles.duality import RealClaim, lower_bound
 from oracles.errors import NoHypothesis
-from oracles.regions import L1Region, L2Region, SimplexRegion
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.polytopes import Simplex
+from oracles.tilted_problem import TiltedProblem
 
 _FEASIBILITY = 1e-10
 _MOST_CUTS = 2000
@@ -33,7 +36,7 @@ class LinearOracle:
 
     def supports(self, problem: TiltedProblem) -> bool:
         """Return whether the loss is piecewise linear and convex."""
-        return problem.point_loss.shape == "piecewise-linear"
+        return isinstance(problem.loss, HingeLoss | AbsoluteLoss)
 
     def session(self, problem: TiltedProblem, options: RealOptions) -> Session:
         """Return a function that minimises the problem under any tilt, warm-started."""
@@ -45,7 +48,7 @@ class _DualProgram:
 
     def __init__(self, problem: TiltedProblem, options: RealOptions) -> None:
         self._problem, self._options = problem, options
-        self._two_sided = isinstance(problem.region, L1Region)
+        self._two_sided = isinstance(problem.domain, L1Ball)
         self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (
             ("output_flag", False),
@@ -59,13 +62,13 @@ class _DualProgram:
         self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
         self._add_rows()
         self._add_points()
-        self._add_region()
+        self._add_domain()
 
     def __call__(self, tilt: FloatArray) -> RealClaim:
         """Minimise under a tilt; on an l2 ball, cut until the gap is small enough."""
         self._set_tilt(tilt)
         theta, multipliers = self._run()
-        if not isinstance(self._problem.region, L2Region):
+        if not isinstance(self._problem.domain, L2Ball):
             return self._claim(theta, multipliers)
         deadline = time.perf_counter() + (self._options.time_limit or np.inf)
         tilted, best = self._problem.with_tilt(tilt), self._claim(theta, multipliers)
@@ -84,7 +87,7 @@ class _DualProgram:
                 best = RealClaim(point=best.point, multipliers=multipliers, lower_bound=-np.inf)
             norm = float(np.linalg.norm(theta))
             closed = best_value - best_bound <= 0.5 * self._options.absolute_gap
-            if closed or norm <= self._problem.region.radius or time.perf_counter() > deadline:
+            if closed or norm <= self._problem.domain.radius or time.perf_counter() > deadline:
                 return best
             if self._solver.getNumCol() > len(self._problem.targets) + _MOST_CUTS:
                 return best
@@ -104,42 +107,42 @@ class _DualProgram:
 
     def _add_points(self) -> None:
         problem = self._problem
-        low, high = problem.point_loss.multiplier_range(problem.targets)
+        low, high = problem.loss.slope_range(problem.targets)
         for i, point in enumerate(problem.features):
             weight = float(problem.weights[i])
             # Conjugate of hinge and absolute loss: phi*(a) = a y.
             gain = -float(problem.targets[i])
             self._add_column(gain, weight * float(low[i]), weight * float(high[i]), point)
 
-    def _add_region(self) -> None:
-        """Add the variables that express min over the region of <v, theta>."""
-        region, inf = self._problem.region, highspy.kHighsInf
+    def _add_domain(self) -> None:
+        """Add the variables that express min over the domain of <v, theta>."""
+        domain, inf = self._problem.domain, highspy.kHighsInf
         d = self._problem.dimension
-        if isinstance(region, SimplexRegion):
-            self._add_column(region.total, -inf, inf, -np.ones(d))
-        elif isinstance(region, L1Region):
+        if isinstance(domain, Simplex):
+            self._add_column(1.0, -inf, inf, -np.ones(d))
+        elif isinstance(domain, L1Ball):
             both = np.concatenate([-np.ones(d), np.ones(d)])
             where = np.arange(2 * d, dtype=np.int32)
-            self._solver.addCol(-region.radius, 0.0, inf, 2 * d, where, both)
+            self._solver.addCol(-domain.radius, 0.0, inf, 2 * d, where, both)
         else:
-            low, high = region.bounds
+            low, high = domain.lower, domain.upper
             for j, unit in enumerate(np.eye(d)):
                 self._add_column(float(low[j]), 0.0, inf, -unit)
                 self._add_column(-float(high[j]), 0.0, inf, unit)
 
     def _cut(self, normal: FloatArray) -> None:
-        region = self._problem.region
-        assert isinstance(region, L2Region)
-        self._add_column(-region.radius, 0.0, highspy.kHighsInf, normal)
+        domain = self._problem.domain
+        assert isinstance(domain, L2Ball)
+        self._add_column(-domain.radius, 0.0, highspy.kHighsInf, normal)
 
     def _set_tilt(self, tilt: FloatArray) -> None:
         d, inf = self._problem.dimension, highspy.kHighsInf
-        region = self._problem.region
+        domain = self._problem.domain
         for j, value in enumerate(tilt.tolist()):
-            if isinstance(region, L1Region):
+            if isinstance(domain, L1Ball):
                 self._solver.changeRowBounds(j, -inf, value)
                 self._solver.changeRowBounds(d + j, value, inf)
-            elif isinstance(region, SimplexRegion):
+            elif isinstance(domain, Simplex):
                 self._solver.changeRowBounds(j, value, inf)
             else:
                 self._solver.changeRowBounds(j, value, value)
@@ -161,5 +164,5 @@ class _DualProgram:
         return theta, multipliers
 
     def _claim(self, theta: FloatArray, multipliers: FloatArray) -> RealClaim:
-        point = self._problem.region.project(theta)
+        point = self._problem.domain.nearest_inside(theta)
         return RealClaim(point=point, multipliers=multipliers, lower_bound=-np.inf)

@@ -1,7 +1,7 @@
 """Smooth losses: a scipy method to get close, then Newton steps until the gap is small.
 
 At a point with slopes ``a_i = phi'(s_i)`` the duality gap of a smooth loss is
-``<v, theta> - min over the region of <v, theta>``, so it can be driven to rounding level.
+``<v, theta> - min over the domain of <v, theta>``, so it can be driven to rounding level.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import ExactDomain
 from oracles.duality import RealClaim
-from oracles.regions import BoxRegion, L1Region, L2Region, Region
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.polytopes import Box
+from oracles.tilted_problem import TiltedProblem
 
 _NEWTON_STEPS = 60
 _INNER_STEPS = 4000
@@ -32,7 +35,7 @@ class SmoothOracle:
 
     def supports(self, problem: TiltedProblem) -> bool:
         """Return whether the loss is smooth."""
-        return problem.point_loss.shape == "smooth"
+        return problem.loss.is_convex and problem.loss.is_smooth
 
     def session(self, problem: TiltedProblem, options: RealOptions) -> Session:
         """Return a function that minimises the problem under any tilt, from the last point."""
@@ -44,8 +47,8 @@ class _Descent:
 
     def __init__(self, problem: TiltedProblem, options: RealOptions) -> None:
         self._problem, self._options = problem, options
-        low, high = problem.region.bounds
-        self._last = problem.region.project(0.5 * (low + high))
+        middle = 0.5 * (problem.domain.lower + problem.domain.upper)
+        self._last = problem.domain.nearest_inside(middle)
 
     def __call__(self, tilt: FloatArray) -> RealClaim:
         """Minimise under a tilt."""
@@ -55,7 +58,7 @@ class _Descent:
         best, best_gap = theta, np.inf
         for _ in range(_NEWTON_STEPS):
             gradient = _gradient(problem, theta)
-            gap = float(gradient @ theta) - problem.region.smallest(gradient)
+            gap = float(gradient @ theta) - problem.domain.smallest(gradient)
             if gap < best_gap:
                 best, best_gap = theta, gap
             if gap <= 0.25 * self._options.absolute_gap or time.perf_counter() > deadline:
@@ -69,7 +72,7 @@ class _Descent:
 
 
 def _gradient(problem: TiltedProblem, theta: FloatArray) -> FloatArray:
-    slopes = problem.point_loss.subgradient(problem.features @ theta, problem.targets)
+    slopes = problem.loss.slopes(problem.features @ theta, problem.targets)
     out: FloatArray = (problem.weights * slopes) @ problem.features - problem.tilt
     return out
 
@@ -80,18 +83,19 @@ def _closer(problem: TiltedProblem, start: FloatArray) -> FloatArray:
     def both(theta: FloatArray) -> tuple[float, FloatArray]:
         return problem.objective(theta), _gradient(problem, theta)
 
-    region = problem.region
-    if isinstance(region, BoxRegion):
+    domain = problem.domain
+    box = optimize.Bounds(domain.lower, domain.upper)
+    if isinstance(domain, Box):
         found = _scipy_minimise(
             both,
             start,
             jac=True,
             method="L-BFGS-B",
-            bounds=optimize.Bounds(region.lower, region.upper),
+            bounds=box,
             options={"maxiter": 200, "ftol": 1e-14, "gtol": 1e-10},
         ).x
-    elif isinstance(region, L1Region):
-        found = _slsqp_on_l1(problem, start, region.radius)
+    elif isinstance(domain, L1Ball):
+        found = _slsqp_on_l1(problem, start, domain.radius)
     else:
         scale = 1.0 / max(1.0, float(problem.weights.sum()))
         found = _scipy_minimise(
@@ -99,29 +103,28 @@ def _closer(problem: TiltedProblem, start: FloatArray) -> FloatArray:
             start,
             jac=True,
             method="SLSQP",
-            bounds=None if isinstance(region, L2Region) else optimize.Bounds(*region.bounds),
-            constraints=_constraint(region),
+            bounds=None if isinstance(domain, L2Ball) else box,
+            constraints=_constraint(domain),
             options={"maxiter": 100, "ftol": 1e-12},
         ).x
     if not np.isfinite(found).all():
         return start
-    candidate = region.project(np.asarray(found, dtype=np.float64))
+    candidate = domain.nearest_inside(np.asarray(found, dtype=np.float64))
     return candidate if problem.objective(candidate) < problem.objective(start) else start
 
 
-def _constraint(region: Region) -> Any:
-    if isinstance(region, L2Region):
-        square = region.radius**2
+def _constraint(domain: ExactDomain) -> Any:
+    if isinstance(domain, L2Ball):
+        square = domain.radius**2
         return {
             "type": "ineq",
             "fun": lambda theta: square - float(theta @ theta),
             "jac": lambda theta: -2.0 * theta,
         }
-    total = region.total  # type: ignore[union-attr]
-    ones = np.ones(region.dimension)
+    ones = np.ones(domain.dimension)
     return {
         "type": "eq",
-        "fun": lambda theta: float(theta.sum()) - total,
+        "fun": lambda theta: float(theta.sum()) - 1.0,
         "jac": lambda theta: ones,
     }
 
@@ -154,16 +157,16 @@ def _slsqp_on_l1(problem: TiltedProblem, start: FloatArray, radius: float) -> Fl
 def _newton_step(
     problem: TiltedProblem, theta: FloatArray, gradient: FloatArray
 ) -> FloatArray | None:
-    """Minimise the quadratic model over the region, then search along the segment to it."""
-    curvature = problem.point_loss.curvature(problem.features @ theta, problem.targets)
+    """Minimise the quadratic model over the domain, then search along the segment to it."""
+    curvature = problem.loss.curvatures(problem.features @ theta, problem.targets)
     hessian = (problem.features * (problem.weights * curvature)[:, None]).T @ problem.features
     hessian += (1e-12 * float(np.trace(hessian)) + 1e-12) * np.eye(problem.dimension)
-    target = _quadratic_minimiser(hessian, gradient, theta, problem.region)
+    target = _quadratic_minimiser(hessian, gradient, theta, problem.domain)
     here, step = problem.objective(theta), 1.0
     slope = float(gradient @ (target - theta))
     for _ in range(_HALVINGS):
         # Rounding hides progress below the objective's own precision; accept equality there.
-        candidate = problem.region.project(theta + step * (target - theta))
+        candidate = problem.domain.nearest_inside(theta + step * (target - theta))
         if problem.objective(candidate) <= here + 1e-4 * step * slope + 1e-14 * abs(here):
             return None if np.array_equal(candidate, theta) else candidate
         step *= 0.5
@@ -171,14 +174,14 @@ def _newton_step(
 
 
 def _quadratic_minimiser(
-    hessian: FloatArray, gradient: FloatArray, theta: FloatArray, region: Region
+    hessian: FloatArray, gradient: FloatArray, theta: FloatArray, domain: ExactDomain
 ) -> FloatArray:
     """Minimise ``<g, u - theta> + <u - theta, H (u - theta)> / 2`` by accelerated projections."""
     rate = 1.0 / float(np.linalg.eigvalsh(hessian)[-1])
     point, ahead, momentum = theta, theta, 1.0
     for _ in range(_INNER_STEPS):
         slope = gradient + hessian @ (ahead - theta)
-        moved = region.project(ahead - rate * slope)
+        moved = domain.nearest_inside(ahead - rate * slope)
         change = moved - point
         if float((ahead - moved) @ change) > 0:
             ahead, momentum = point, 1.0  # restart: momentum points uphill

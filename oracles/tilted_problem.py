@@ -1,20 +1,17 @@
-"""A tilted sum of losses over a convex region: what the oracles for real parameters minimise."""
+"""A tilted sum of losses over a convex domain: what the oracles for real parameters minimise."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import ExactDomain
+from oracles.convex_losses import CERTIFIABLE_LOSSES, LinearLoss
 from oracles.errors import InvalidProblem
-from oracles.point_loss import PointLoss
-from oracles.point_losses import get_loss
-from oracles.regions import Region
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
 _ELEMENTARY_OPERATIONS = 64
@@ -23,7 +20,7 @@ _ELEMENTARY_OPERATIONS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TiltedProblem:
-    """Minimise ``sum_i weights_i phi(<theta, x_i>, y_i) - <tilt, theta>`` over a region.
+    """Minimise ``sum_i weights_i phi(<theta, x_i>, y_i) - <tilt, theta>`` over a domain.
 
     Parameters
     ----------
@@ -33,11 +30,9 @@ class TiltedProblem:
         y_i: -1 or +1 for classification losses, any number for ``absolute`` and ``squared``.
     weights : float array, shape (n,)
         Non-negative multiplicities.
-    loss : str
-        One of :data:`oracles.point_losses.LOSS_NAMES`.
-    width : float
-        Shape of ``ramp`` and ``huberised hinge``; others ignore it.
-    region : Region
+    loss : LinearLoss
+        The loss phi, one that ``is_certifiable``.
+    domain : ExactDomain
         Where theta may be.
     tilt : float array, shape (d,)
         Subtracted linear form.
@@ -51,10 +46,9 @@ class TiltedProblem:
     features: FloatArray
     targets: FloatArray
     weights: FloatArray
-    loss: str
-    region: Region
+    loss: LinearLoss
+    domain: ExactDomain
     tilt: FloatArray
-    width: float = 1.0
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -66,17 +60,16 @@ class TiltedProblem:
         n, d = self.features.shape
         if not (len(self.targets) == len(self.weights) == n and len(self.tilt) == d):
             raise InvalidProblem("features, targets, weights and tilt must agree in length.")
-        if self.region.dimension != d:
-            raise InvalidProblem("the region must have one coordinate per feature.")
+        if self.domain.dimension != d:
+            raise InvalidProblem("the domain must have one coordinate per feature.")
         if (self.weights < 0).any():
             raise InvalidProblem("weights must be >= 0.")
-        if self.point_loss.signed and not np.isin(self.targets, (-1.0, 1.0)).all():
-            raise InvalidProblem(f"the {self.loss} loss needs targets -1 and +1.")
-
-    @property
-    def point_loss(self) -> PointLoss:
-        """The loss of one point."""
-        return get_loss(self.loss, self.width)
+        if not self.loss.is_certifiable:
+            raise InvalidProblem(
+                f"loss must be one of {', '.join(CERTIFIABLE_LOSSES)}, got '{self.loss.name}'."
+            )
+        if self.loss.is_classification and not np.isin(self.targets, (-1.0, 1.0)).all():
+            raise InvalidProblem(f"the {self.loss.name} loss needs targets -1 and +1.")
 
     @property
     def dimension(self) -> int:
@@ -95,7 +88,7 @@ class TiltedProblem:
 
     def loss_at(self, theta: FloatArray) -> float:
         """Return the weighted sum of losses, without the tilt."""
-        return float(self.weights @ self.point_loss.value(self.features @ theta, self.targets))
+        return float(self.weights @ self.loss.value(self.features, self.targets, theta))
 
     def objective(self, theta: FloatArray) -> float:
         """Return what is minimised."""
@@ -108,12 +101,11 @@ class TiltedProblem:
         the standard bound is ``k u / (1 - k u)`` times the sum of absolute terms. A score's error
         moves a loss by at most its slope times it.
         """
-        loss, scores = self.point_loss, self.features @ theta
+        loss, scores = self.loss, self.features @ theta
         sizes = np.abs(self.features) @ np.abs(theta)
-        slopes = np.maximum(1.0, np.abs(loss.subgradient(scores, self.targets)))
-        if loss.name in ("ramp", "huberised hinge"):
-            slopes = slopes / min(1.0, self.width)
-        terms = np.abs(loss.value(scores, self.targets)) + slopes * (
+        slopes = np.maximum(1.0, np.abs(loss.slopes(scores, self.targets)))
+        slopes = slopes / min(1.0, loss.width)
+        terms = np.abs(loss.of_scores(scores, self.targets)) + slopes * (
             1.0 + sizes + np.abs(self.targets)
         )
         total = float(self.weights @ terms) + float(np.abs(self.tilt) @ np.abs(theta))

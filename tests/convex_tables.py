@@ -5,9 +5,10 @@ from scipy import optimize
 
 from opdisc.convex import ConvexPublic, Rows
 from opdisc.convex.facts import convex_params
-from opdisc.domains import L2Ball
-from opdisc.losses import LogisticLoss, RowBounds
 from opdisc.privacy import NeighboringRelation
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LogisticLoss
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 BALL = L2Ball(dimension=3, radius=2.0)

@@ -22,10 +22,10 @@ from opdisc.convex.features import LinearFeatures
 from opdisc.convex.stochastic import BatchPlan
 from opdisc.encoding import encode_features, encode_labels
 from opdisc.gaussian import SampledSteps, sampled_multiplier
-from opdisc.losses import LogisticLoss
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
 from opdisc.schema import Schema
+from oracles.convex_losses import LogisticLoss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from opdisc.convex.localization import localization
 from opdisc.convex.output_perturbation import output_perturbation
 from opdisc.convex.perturbation import (
     approximate_minima,
-    huberised_svm,
     objective_perturbation,
 )
 from opdisc.convex.simplex import simplex_sampling
@@ -31,7 +30,6 @@ __all__ = [
     "exponential_sampling",
     "gradient_descent",
     "grid_walk_sampling",
-    "huberised_svm",
     "localization",
     "mirror_descent",
     "noisy_sgd",

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from opdisc.audit import AuditedCase, AuditResult, check_audit, loss_bound
 from opdisc.convex.base import ConvexPublic, Rows
-from opdisc.losses import LinearLoss, RowBounds
 from opdisc.noise import EntropySource, SystemEntropy
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LinearLoss
 
 FloatArray = NDArray[np.float64]
 Release = Callable[[Rows, ConvexPublic, EntropySource], float]

@@ -22,11 +22,11 @@ from opdisc.convex.draws import FLOATING_POINT
 from opdisc.convex.facts import ConvexPublic, NoPrivacy, convex_params
 from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows
-from opdisc.domains import Domain
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, Guarantee
+from oracles.convex_domains import Domain
 
 __all__ = [
     "ConvexPublic",

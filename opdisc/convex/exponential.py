@@ -18,10 +18,11 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical, uniforms
 from opdisc.convex.noiseless import noiseless_minimum
-from opdisc.domains import Domain, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.convex_domains import Domain
+from oracles.polytopes import Simplex
 
 FloatArray = NDArray[np.float64]
 _LARGEST_DIMENSION = 5

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from opdisc.domains import Domain
-from opdisc.errors import CalibrationError
-from opdisc.losses import LinearLoss, LossConstants, RowBounds
+from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.convex_constants import LossConstants, RowBounds
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,13 +112,16 @@ class ConvexPublic:
     def constants(self) -> LossConstants:
         """Lipschitz, smoothness and convexity constants of one row's loss."""
         if self.domain is None:
-            return self.loss.constants(self.bounds)
-        return self.loss.constants(self.bounds, score_bound=self.domain.score_bound(self.bounds))
+            return self.unbounded_constants
+        reach = self.domain.score_bound(self.bounds)
+        with as_calibration_error():
+            return self.loss.constants(self.bounds, score_bound=reach)
 
     @property
     def unbounded_constants(self) -> LossConstants:
         """Constants that hold for every parameter in R^p, whatever the domain."""
-        return self.loss.constants(self.bounds)
+        with as_calibration_error():
+            return self.loss.constants(self.bounds)
 
     @property
     def changed_rows(self) -> int:
@@ -163,7 +165,7 @@ class ConvexPublic:
 
     def require_smooth(self, what: str) -> None:
         """Refuse a loss whose gradient jumps."""
-        if not np.isfinite(self.loss.curvature_bound()):
+        if not self.loss.is_smooth:
             raise CalibrationError(
                 f"{what} needs a smooth loss, the {self.loss.name} loss is not; use a smoothed "
                 "one such as 'huberised hinge'."

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from opdisc.convex.base import Rows
 from opdisc.encoding import aggregate
 from opdisc.features import CategoryFeature
-from opdisc.losses import RowBounds
 from opdisc.schema import Schema
+from oracles.convex_constants import RowBounds
 
 FloatArray = NDArray[np.float64]
 

@@ -16,10 +16,11 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import integers, uniforms
 from opdisc.convex.exponential import gibbs_rate
-from opdisc.domains import Domain, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.convex_domains import Domain
+from oracles.polytopes import Simplex
 
 FloatArray = NDArray[np.float64]
 

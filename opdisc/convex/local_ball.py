@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.domains import Domain
 from opdisc.errors import CalibrationError
+from oracles.convex_domains import Domain
 
 FloatArray = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from scipy import linalg
 from scipy.sparse import linalg as sparse_linalg
 
 from opdisc.convex.base import Rows
-from opdisc.domains import Domain
-from opdisc.losses import LinearLoss
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss
 
 FloatArray = NDArray[np.float64]
 

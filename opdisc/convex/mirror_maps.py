@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from opdisc.domains import Domain, L1Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import LossConstants
+from oracles.balls import L1Ball
+from oracles.convex_constants import LossConstants
+from oracles.convex_domains import Domain
+from oracles.polytopes import Simplex
 
 FloatArray = NDArray[np.float64]
 

@@ -19,7 +19,6 @@ from opdisc.convex.objective_plan import (
     ReleaseNoise,
     plan_objective_perturbation,
 )
-from opdisc.losses import HuberisedHingeLoss
 from opdisc.noise import EntropySource
 
 FloatArray = NDArray[np.float64]
@@ -141,20 +140,3 @@ def approximate_minima(
         released=released,
         ledger=ledger,
     )
-
-
-def huberised_svm(
-    rows: Rows,
-    public: ConvexPublic,
-    *,
-    entropy: EntropySource,
-    width: float = 0.5,
-    ridge: float | None = None,
-    ledger: Ledger | None = None,
-) -> ConvexRelease:
-    """Objective perturbation on the hinge smoothed over ``width`` (C11 section 3.4.2; B14 App. A).
-
-    Parameters are those of :func:`objective_perturbation`; ``public.loss`` is replaced.
-    """
-    smooth = replace(public, loss=HuberisedHingeLoss(width))
-    return objective_perturbation(rows, smooth, entropy=entropy, ridge=ridge, ledger=ledger)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from opdisc.convex.facts import ConvexPublic
 from opdisc.errors import CalibrationError
-from opdisc.losses import LinearLoss
+from oracles.convex_losses import LinearLoss
 
 FloatArray = NDArray[np.float64]
 

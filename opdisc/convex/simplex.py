@@ -16,12 +16,12 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, rel
 from opdisc.convex.draws import categorical
 from opdisc.convex.minimise import NotReached
 from opdisc.convex.noiseless import noiseless_minimum, noiseless_plan
-from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
-from opdisc.losses import LinearLoss
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from oracles.convex_losses import LinearLoss
+from oracles.polytopes import Simplex
 
 FloatArray = NDArray[np.float64]
 _NEWTON_STEPS = 200

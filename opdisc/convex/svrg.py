@@ -19,11 +19,11 @@ from opdisc.convex.stochastic import (
     check_ridge,
     gradient_error,
 )
-from opdisc.domains import Domain
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.convex_domains import Domain
 
 FloatArray = NDArray[np.float64]
 

@@ -10,9 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from opdisc.domains import Domain, L1Ball
-from opdisc.errors import CalibrationError
-from opdisc.losses import LinearLoss, LossConstants, RowBounds
+from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
 from opdisc.noise import geometric_distance
 from opdisc.opsamp_calibration import (
@@ -33,6 +31,10 @@ from opdisc.opsamp_spaces import (
     search_space,
 )
 from opdisc.privacy import CalibrationStatus
+from oracles.balls import L1Ball
+from oracles.convex_constants import LossConstants, RowBounds
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss
 
 StabilityBound = Literal["proven", "published"]
 
@@ -152,7 +154,10 @@ class SampledMechanism:
     def constants(self) -> LossConstants:
         """Return the constants of one row's loss on the domain."""
         inside = self.domain.score_bound(self.bounds)
-        return self.loss.constants(self.bounds, score_bound=inside if self.project else math.inf)
+        with as_calibration_error():
+            return self.loss.constants(
+                self.bounds, score_bound=inside if self.project else math.inf
+            )
 
     def _spaces(self) -> list[SearchSpace]:
         plain, liftable = search_space(self.domain), isinstance(self.domain, L1Ball)

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opdisc.accounting import Ledger
-from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
 from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
@@ -23,8 +21,10 @@ from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
 from opdisc.privacy import Guarantee
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
-from oracles.regions import BoxRegion, L1Region, L2Region, Region, SimplexRegion
+from oracles.convex_constants import FloatArray
+from oracles.polytopes import Box, Simplex
 from oracles.tilted_problem import TiltedProblem
 
 _NATIVE = {"global": "oracles.global_oracle:GlobalOracle"}
@@ -76,39 +76,23 @@ def tilted_problem(
     if not inside:
         raise CalibrationError("rows must be within the public bounds that set the noise; clip.")
     merged, counts = np.unique(np.column_stack([rows, targets]), axis=0, return_counts=True)
-    features = merged[:, :-1]
-    region = _region(mechanism.domain)
+    features, domain = merged[:, :-1], mechanism.domain
+    if not isinstance(domain, Box | L1Ball | L2Ball | Simplex):
+        raise CalibrationError(
+            "OPSamp takes a box, an l1 ball, an l2 ball or a simplex; choose one."
+        )
     if lifted:
-        assert isinstance(mechanism.domain, L1Ball)
-        radius = mechanism.domain.radius
-        features = np.hstack([radius * features, -radius * features])
-        region = SimplexRegion(dimension=features.shape[1])
+        assert isinstance(domain, L1Ball)
+        features = np.hstack([domain.radius * features, -domain.radius * features])
+        domain = Simplex(dimension=features.shape[1])
     return TiltedProblem(
         features=features,
         targets=merged[:, -1],
         weights=counts.astype(np.float64),
-        loss=mechanism.loss.name,
-        width=_width(mechanism),
-        region=region,
+        loss=mechanism.loss,
+        domain=domain,
         tilt=np.zeros(features.shape[1]),
     )
-
-
-def _width(mechanism: SampledMechanism) -> float:
-    loss = mechanism.loss
-    return loss.width if isinstance(loss, RampLoss | HuberisedHingeLoss) else 1.0
-
-
-def _region(domain: Domain) -> Region:
-    if isinstance(domain, Box):
-        return BoxRegion(lower=domain.lower, upper=domain.upper)
-    if isinstance(domain, L1Ball):
-        return L1Region(dimension=domain.dimension, radius=domain.radius)
-    if isinstance(domain, L2Ball):
-        return L2Region(dimension=domain.dimension, radius=domain.radius)
-    if isinstance(domain, Simplex):
-        return SimplexRegion(dimension=domain.dimension)
-    raise CalibrationError("OPSamp takes a box, an l1 ball, an l2 ball or a simplex; choose one.")
 
 
 def run_sampled(

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from opdisc import RSPMClassifier
-from opdisc.domains import Box, L1Ball
-from opdisc.losses import AbsoluteLoss, HingeLoss, LogisticLoss, RowBounds
 from opdisc.mechanisms import (
     PermuteAndFlipMechanism,
     SeparatorMechanism,
@@ -23,6 +21,10 @@ from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.noise import SeededEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from oracles import WeightGrid, ZeroOneProblem, available_oracles
+from oracles.balls import L1Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import AbsoluteLoss, HingeLoss, LogisticLoss
+from oracles.polytopes import Box
 
 GRID = WeightGrid.box(4, 1)
 PUBLIC = PublicInputs(

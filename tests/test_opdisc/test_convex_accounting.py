@@ -23,15 +23,13 @@ from opdisc.convex.stochastic import (
     published_b14_stddev,
 )
 from opdisc.convex.svrg import plan_svrg
-from opdisc.domains import L2Ball
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_delta, sampled_delta
-from opdisc.losses import (
-    RowBounds,
-    ScoreLoss,
-)
 from opdisc.noise import SeededEntropy
 from opdisc.privacy import PrivacyParams
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import ScoreLoss
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD])

@@ -17,8 +17,9 @@ from opdisc.convex.audit import UnderstatedLoss
 from opdisc.convex.audit_cases import convex_audit_cases
 from opdisc.convex.rows import check_rows
 from opdisc.errors import CalibrationError
-from opdisc.losses import LogisticLoss, RowBounds
 from opdisc.noise import SeededEntropy
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LogisticLoss
 
 CASES = convex_audit_cases()
 QUICK = (

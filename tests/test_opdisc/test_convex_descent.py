@@ -24,9 +24,10 @@ from opdisc.convex.descent import (
     plan_descent_steps,
 )
 from opdisc.convex.single_use import plan_mirror_descent, single_use_batch
-from opdisc.domains import L2Ball
 from opdisc.errors import CalibrationError
-from opdisc.losses import (
+from opdisc.noise import SeededEntropy, SystemEntropy
+from oracles.balls import L2Ball
+from oracles.convex_losses import (
     HingeLoss,
     HuberisedHingeLoss,
     LogisticLoss,
@@ -34,7 +35,6 @@ from opdisc.losses import (
     ScoreLoss,
     SigmoidLoss,
 )
-from opdisc.noise import SeededEntropy, SystemEntropy
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.05])

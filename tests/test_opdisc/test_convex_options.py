@@ -32,11 +32,13 @@ from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.convex.simplex import plan_simplex_sampling
 from opdisc.convex.single_use import plan_mirror_descent, published_a20, published_a20_step
 from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
-from opdisc.domains import Box, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import LogisticLoss, RowBounds, ScoreLoss, SquaredLoss
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LogisticLoss, ScoreLoss, SquaredLoss
+from oracles.polytopes import Box, Simplex
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 

@@ -30,11 +30,13 @@ from opdisc.convex.simplex import (
     vertex_epsilon,
     zcdp_budget,
 )
-from opdisc.domains import Box, L2Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import AbsoluteLoss, LogisticLoss, RampLoss, RowBounds, ScoreLoss, SquaredLoss
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import AbsoluteLoss, LogisticLoss, RampLoss, ScoreLoss, SquaredLoss
+from oracles.polytopes import Box, Simplex
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 

@@ -26,10 +26,8 @@ from opdisc.convex.stochastic import (
 from opdisc.convex.svrg import plan_epochs, plan_svrg
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_delta
-from opdisc.losses import (
-    HingeLoss,
-)
 from opdisc.noise import SeededEntropy
+from oracles.convex_losses import HingeLoss
 
 
 class NoNoise:

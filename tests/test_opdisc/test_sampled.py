@@ -9,9 +9,7 @@ import pytest
 from scipy import stats
 
 from opdisc.accounting import Ledger
-from opdisc.domains import Box, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.losses import AbsoluteLoss, HingeLoss, LogisticLoss, RampLoss, RowBounds, SquaredLoss
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import _noisy, draw_tilts, run_sampled, tilted_problem
@@ -27,9 +25,13 @@ from opdisc.opsamp_calibration import (
 from opdisc.opsamp_spaces import lifted_space, search_space
 from opdisc.opsamp_utility import simulated_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, get_real_oracle
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import AbsoluteLoss, HingeLoss, LogisticLoss, RampLoss, SquaredLoss
 from oracles.duality import RealClaim
 from oracles.errors import UnsupportedProblem
+from oracles.polytopes import Box, Simplex
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -409,11 +411,11 @@ class SloppyOracle:
         return True
 
     def session(self, problem, options):
-        low, high = problem.region.bounds
+        low, high = problem.domain.lower, problem.domain.upper
 
         def answer(tilt):
             SloppyOracle.calls += 1
-            point = problem.region.project((low + high) / 2)
+            point = problem.domain.nearest_inside((low + high) / 2)
             return RealClaim(point=point, multipliers=None, lower_bound=math.inf)
 
         return answer

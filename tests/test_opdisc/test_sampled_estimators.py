@@ -12,10 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opdisc.domains import Box
 from opdisc.errors import CalibrationError
+from opdisc.linear_models import PrivateLinearSVC
 from opdisc.sampled_classifier import OPSampClassifier
 from opdisc.sampled_regressor import OPSampRegressor, private_median
+from oracles.polytopes import Box
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
 
@@ -102,6 +103,20 @@ def test_public_bounds_are_required_and_named():
         OPSampClassifier(feature_range=(0, 1), domain=Box.cube(2, 1.0)).fit(X, y)
     with pytest.raises(CalibrationError, match="domain must be"):
         OPSampClassifier(feature_range=(0, 1), domain="sphere").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (OPSampClassifier(feature_range=(0, 1), loss="cubic"), "loss must be one of logistic"),
+        (OPSampClassifier(feature_range=(0, 1), radius=0.0), "radius must be finite and > 0"),
+        (PrivateLinearSVC(data_norm=1.0, width=0.0), "width of a loss must be finite and > 0"),
+    ],
+)
+def test_impossible_losses_and_domains_are_refused_as_calibration_errors(model, message):
+    X = np.zeros((20, 2))
+    with pytest.raises(CalibrationError, match=message):
+        model.fit(X, np.arange(20) % 2)
 
 
 def test_under_add_or_remove_the_number_of_rows_stays_off_the_receipt():

@@ -1,5 +1,6 @@
 """Oracles for real parameters: each other, brute force and exact fractions are the referees."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.balls import L1Ball, L2Ball
 from oracles.convex import (
     RealOptions,
     available_real_oracles,
@@ -16,6 +18,7 @@ from oracles.convex import (
     minimise_tilts,
     real_oracle_versions,
 )
+from oracles.convex_losses import CERTIFIABLE_LOSSES, HuberisedHingeLoss, RampLoss, loss_by_name
 from oracles.duality import Basis, RealClaim, certify, lower_bound
 from oracles.errors import (
     InconsistentSolution,
@@ -25,92 +28,64 @@ from oracles.errors import (
     UnsupportedProblem,
 )
 from oracles.global_oracle import GlobalOracle
-from oracles.point_losses import LOSS_NAMES, get_loss
-from oracles.regions import BoxRegion, L1Region, L2Region, SimplexRegion
+from oracles.polytopes import Box, Simplex
 from oracles.tilted_problem import TiltedProblem
 
-CONVEX = tuple(name for name in LOSS_NAMES if get_loss(name).is_convex)
+CONVEX = tuple(name for name in CERTIFIABLE_LOSSES if loss_by_name(name).is_convex)
 PIECEWISE = ("hinge", "absolute")
-REGIONS = ("box", "l1", "l2", "simplex")
+DOMAINS = ("box", "l1", "l2", "simplex")
 
 
-def region_of(name, d):
+def loss_of(name, width=1.0):
+    """The loss of that name, bent over ``width`` where it has one."""
+    bent = {"huberised hinge": HuberisedHingeLoss, "ramp": RampLoss}
+    return bent[name](width) if name in bent else loss_by_name(name)
+
+
+def domain_of(name, d):
     if name == "box":
-        return BoxRegion(lower=np.linspace(-1.0, -0.5, d), upper=np.linspace(0.5, 2.0, d))
+        return Box(np.linspace(-1.0, -0.5, d), np.linspace(0.5, 2.0, d))
     if name == "l1":
-        return L1Region(dimension=d, radius=1.5)
+        return L1Ball(dimension=d, radius=1.5)
     if name == "l2":
-        return L2Region(dimension=d, radius=1.25)
-    return SimplexRegion(dimension=d, total=1.0)
+        return L2Ball(dimension=d, radius=1.25)
+    return Simplex(dimension=d)
 
 
-def random_problem(seed, loss, region, *, n=30, d=3, width=1.0):
+def random_problem(seed, loss, domain, *, n=30, d=3, width=1.0):
     rng = np.random.default_rng(seed)
     features = rng.integers(-2, 3, (n, d)).astype(float)
     targets = rng.choice([-1.0, 1.0], n)
-    if not get_loss(loss).signed:
+    if not loss_of(loss).is_classification:
         targets = rng.integers(-6, 7, n) / 2
     return TiltedProblem(
         features=features,
         targets=targets,
         weights=rng.integers(0, 6, n).astype(float),
-        loss=loss,
-        width=width,
-        region=region_of(region, d),
+        loss=loss_of(loss, width),
+        domain=domain_of(domain, d),
         tilt=rng.exponential(10.0, d),
     )
 
 
 def grid_of(problem, steps=401):
-    """Points of the region on a fine grid, two dimensions."""
-    low, high = problem.region.bounds
-    if isinstance(problem.region, SimplexRegion):
+    """Points of the domain on a fine grid, two dimensions."""
+    low, high = problem.domain.lower, problem.domain.upper
+    if isinstance(problem.domain, Simplex):
         t = np.linspace(0.0, 1.0, steps * steps)
         return np.column_stack([t, 1.0 - t])
     axes = [np.linspace(a, b, steps) for a, b in zip(low, high, strict=True)]
     points = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
-    if isinstance(problem.region, L1Region):
-        return points[np.abs(points).sum(axis=1) <= problem.region.radius]
-    if isinstance(problem.region, L2Region):
-        return points[np.linalg.norm(points, axis=1) <= problem.region.radius]
+    if isinstance(problem.domain, L1Ball):
+        return points[np.abs(points).sum(axis=1) <= problem.domain.radius]
+    if isinstance(problem.domain, L2Ball):
+        return points[np.linalg.norm(points, axis=1) <= problem.domain.radius]
     return points
 
 
 def grid_objectives(problem, points):
-    values = problem.point_loss.value(points @ problem.features.T, problem.targets)
+    values = problem.loss.of_scores(points @ problem.features.T, problem.targets)
     return values @ problem.weights - points @ problem.tilt
-
-
-# --- losses --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CONVEX)
-def test_conjugates_obey_fenchel_young_with_equality_at_the_subgradient(name):
-    loss = get_loss(name, 0.7)
-    y = np.repeat([-1.0, 1.0], 200)
-    s = np.tile(np.linspace(-4, 4, 200), 2)
-    slopes = loss.subgradient(s, y)
-    touching = loss.value(s, y) + loss.conjugate(slopes, y) - slopes * s
-    np.testing.assert_allclose(touching, 0.0, atol=1e-12)
-    low, high = loss.multiplier_range(y)
-    for share in np.linspace(0, 1, 7):
-        a = np.clip(low, -5, 5) * (1 - share) + np.clip(high, -5, 5) * share
-        assert (loss.value(s, y) + loss.conjugate(a, y) >= a * s - 1e-12).all()
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    name=st.sampled_from(LOSS_NAMES),
-    ends=st.tuples(st.floats(-5, 5), st.floats(-5, 5)),
-    y=st.sampled_from([-1.0, 1.0]),
-    width=st.floats(0.1, 3.0),
-)
-def test_a_minorant_is_below_the_loss_on_its_interval(name, ends, y, width):
-    loss = get_loss(name, width)
-    low, high = np.array([min(ends)]), np.array([max(ends)])
-    slope, height = loss.minorant(low, high, np.array([y]))
-    s = np.linspace(low[0], high[0], 101)
-    assert (slope * s + height <= loss.value(s, np.full(101, y)) + 1e-9).all()
 
 
 # --- certificates --------------------------------------------------------------------------------
@@ -120,11 +95,11 @@ def test_a_minorant_is_below_the_loss_on_its_interval(name, ends, y, width):
 @given(
     seed=st.integers(0, 2**31),
     loss=st.sampled_from(CONVEX),
-    region=st.sampled_from(REGIONS),
+    domain=st.sampled_from(DOMAINS),
     spread=st.floats(0, 3),
 )
-def test_no_multipliers_whatever_prove_too_much(seed, loss, region, spread):
-    problem = random_problem(seed, loss, region, n=8, d=2)
+def test_no_multipliers_whatever_prove_too_much(seed, loss, domain, spread):
+    problem = random_problem(seed, loss, domain, n=8, d=2)
     multipliers = np.random.default_rng(seed).normal(0, spread, 8)
     least = grid_objectives(problem, grid_of(problem, 61)).min()
     assert lower_bound(problem, multipliers) <= least
@@ -137,10 +112,8 @@ def test_rounding_is_on_the_safe_side_of_exact_fractions(seed, loss):
     problem = random_problem(seed, loss, "box", n=12, d=3)
     problem = problem.with_tilt(problem.tilt / 3.0)
     rng = np.random.default_rng(seed)
-    theta = problem.region.project(rng.normal(size=3))
-    multipliers = np.clip(
-        rng.normal(size=12), *problem.point_loss.multiplier_range(problem.targets)
-    )
+    theta = problem.domain.nearest_inside(rng.normal(size=3))
+    multipliers = np.clip(rng.normal(size=12), *problem.loss.slope_range(problem.targets))
     exact_value, exact_bound = _exactly(problem, theta, multipliers)
     claim = RealClaim(point=theta, multipliers=multipliers, lower_bound=-math.inf)
     certificate = certify(problem, claim, proves_partitions=False)
@@ -158,12 +131,12 @@ def _exactly(problem, theta, multipliers):
     scores = [sum(v * w for v, w in zip(row, t, strict=True)) for row in x]
     losses = (
         [max(Fraction(0), 1 - yi * s) for yi, s in zip(y, scores, strict=True)]
-        if problem.loss == "hinge"
+        if problem.loss.name == "hinge"
         else [abs(s - yi) for yi, s in zip(y, scores, strict=True)]
     )
     value = sum(ci * li for ci, li in zip(c, losses, strict=True))
     value -= sum(s * w for s, w in zip(sigma, t, strict=True))
-    low, high = problem.region.bounds
+    low, high = problem.domain.lower, problem.domain.upper
     bound = -sum(ci * ai * yi for ci, ai, yi in zip(c, a, y, strict=True))
     for j in range(3):
         v = sum(c[i] * a[i] * x[i][j] for i in range(len(x))) - sigma[j]
@@ -171,16 +144,16 @@ def _exactly(problem, theta, multipliers):
     return value, bound
 
 
-def test_answers_outside_the_region_are_refused():
+def test_answers_outside_the_domain_are_refused():
     problem = random_problem(0, "hinge", "l1")
     claim = RealClaim(point=np.array([1.0, 1.0, 1.0]), multipliers=None, lower_bound=-math.inf)
-    with pytest.raises(InconsistentSolution, match="outside the region"):
+    with pytest.raises(InconsistentSolution, match="outside the domain"):
         certify(problem, claim, proves_partitions=False)
 
 
 def test_a_lower_bound_counts_only_from_an_oracle_that_proves_it():
     problem = random_problem(0, "ramp", "box")
-    point = problem.region.project(np.zeros(3))
+    point = problem.domain.nearest_inside(np.zeros(3))
     claim = RealClaim(point=point, multipliers=None, lower_bound=problem.objective(point))
     assert certify(problem, claim, proves_partitions=False).gap == math.inf
     assert certify(problem, claim, proves_partitions=True).basis is Basis.PARTITION
@@ -192,11 +165,11 @@ def test_a_lower_bound_counts_only_from_an_oracle_that_proves_it():
 # --- oracles -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("loss", CONVEX)
-def test_oracles_agree_and_none_contradicts_another(loss, region):
+def test_oracles_agree_and_none_contradicts_another(loss, domain):
     for seed in range(3):
-        problem = random_problem(seed, loss, region, width=0.5)
+        problem = random_problem(seed, loss, domain, width=0.5)
         solutions = [
             minimise(problem, name, RealOptions(absolute_gap=1e-4))
             for name in ("lp-highs", "scipy", "cvxpy")
@@ -210,11 +183,11 @@ def test_oracles_agree_and_none_contradicts_another(loss, region):
                 assert one.certificate.dual_bound <= other.certificate.primal_bound
 
 
-@pytest.mark.parametrize("region", REGIONS)
-@pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_the_global_search_brackets_the_best_point_of_a_fine_grid(loss, region):
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("loss", CERTIFIABLE_LOSSES)
+def test_the_global_search_brackets_the_best_point_of_a_fine_grid(loss, domain):
     for seed in range(2):
-        problem = random_problem(seed, loss, region, n=12, d=2, width=0.8)
+        problem = random_problem(seed, loss, domain, n=12, d=2, width=0.8)
         solution = minimise(problem, "global", RealOptions(absolute_gap=0.05))
         least = grid_objectives(problem, grid_of(problem)).min()
         assert solution.certificate.gap <= 0.05
@@ -232,9 +205,9 @@ def test_a_search_cut_short_is_honest_about_its_gap():
 
 
 @pytest.mark.parametrize(("oracle", "loss"), [("lp-highs", "hinge"), ("scipy", "logistic")])
-@pytest.mark.parametrize("region", REGIONS)
-def test_warm_starts_change_no_optimum(oracle, loss, region):
-    problem = random_problem(1, loss, region)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_warm_starts_change_no_optimum(oracle, loss, domain):
+    problem = random_problem(1, loss, domain)
     tilts = np.random.default_rng(2).exponential(8.0, (6, 3))
     options = RealOptions(absolute_gap=1e-5)
     together = list(minimise_tilts(problem, tilts, oracle, options))
@@ -246,18 +219,7 @@ def test_warm_starts_change_no_optimum(oracle, loss, region):
 
 def test_a_tilt_that_dominates_drives_to_the_corner():
     problem = random_problem(3, "hinge", "box").with_tilt([1e6, 1e6, 1e6])
-    np.testing.assert_allclose(minimise(problem).point, problem.region.upper)
-
-
-@pytest.mark.parametrize("region", REGIONS)
-def test_projections_are_inside_and_nearest(region):
-    rng = np.random.default_rng(0)
-    shape = region_of(region, 4)
-    inside = [shape.project(rng.normal(0, 2, 4)) for _ in range(30)]
-    assert all(shape.contains(point) for point in inside)
-    for theta in rng.normal(0, 2, (30, 4)):
-        nearest = shape.project(theta)
-        assert all((theta - nearest) @ (point - nearest) <= 1e-9 for point in inside)
+    np.testing.assert_allclose(minimise(problem).point, problem.domain.upper)
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -271,17 +233,12 @@ def test_refusals_say_what_to_do():
         minimise(ramp, "simplex")
     with pytest.raises(UnsupportedProblem, match="at most 6 dimensions"):
         minimise(random_problem(0, "hinge", "box", d=7), "global")
-    with pytest.raises(InvalidProblem, match="loss must be one of"):
-        get_loss("0-1")
+    with pytest.raises(InvalidProblem, match="loss must be one of logistic, .*, got 'sigmoid'"):
+        dataclasses.replace(ramp, loss=loss_by_name("sigmoid"))
+    with pytest.raises(InvalidProblem, match="one coordinate per feature"):
+        dataclasses.replace(ramp, domain=Box([0.0], [1.0]))
     with pytest.raises(InvalidProblem, match="targets -1 and \\+1"):
-        random_problem(0, "absolute", "box").__class__(
-            features=[[1.0]],
-            targets=[0.5],
-            weights=[1.0],
-            loss="hinge",
-            region=BoxRegion(lower=[0.0], upper=[1.0]),
-            tilt=[0.0],
-        )
+        dataclasses.replace(random_problem(0, "absolute", "box"), loss=loss_of("hinge"))
     with pytest.raises(InvalidOption, match="absolute_gap"):
         RealOptions(absolute_gap=-1.0)
 

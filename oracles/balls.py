@@ -6,15 +6,48 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opdisc.domains.domain import Domain, check_size, onto_simplex
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import ExactDomain, check_size, onto_simplex, rescaled
 
-FloatArray = NDArray[np.float64]
+
+class _Ball(ExactDomain):
+    """What the balls around the origin share."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        """Refuse an empty set."""
+        check_size(self.dimension, self.radius)
+
+    @property
+    def lower(self) -> FloatArray:
+        """Smallest value of each coordinate."""
+        return np.full(self.dimension, -float(self.radius))
+
+    @property
+    def upper(self) -> FloatArray:
+        """Largest value of each coordinate."""
+        return np.full(self.dimension, float(self.radius))
+
+    @property
+    def diameter_l2(self) -> float:
+        """Twice the radius, between opposite points."""
+        return 2 * self.radius
+
+    @property
+    def diameter_l1(self) -> float:
+        """Twice the largest l1 norm."""
+        return 2 * self.radius_l1
+
+    @property
+    def radius_l2(self) -> float:
+        """The radius."""
+        return self.radius
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class L2Ball(Domain):
+class L2Ball(_Ball):
     """Euclidean ball around the origin.
 
     Parameters
@@ -27,10 +60,6 @@ class L2Ball(Domain):
 
     dimension: int
     radius: float
-
-    def __post_init__(self) -> None:
-        """Refuse an empty set."""
-        check_size(self.dimension, self.radius)
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return theta, shortened to the radius if it is longer."""
@@ -46,30 +75,13 @@ class L2Ball(Domain):
         length = float(np.linalg.norm(direction))
         return np.zeros(self.dimension) if length == 0 else -direction * (self.radius / length)
 
-    @property
-    def lower(self) -> FloatArray:
-        """Smallest value of each coordinate."""
-        return np.full(self.dimension, -self.radius)
+    def contains_exactly(self, theta: FloatArray) -> bool:
+        """Return whether ``|theta|_2 <= radius``; the sum of squares is correctly rounded."""
+        return math.sqrt(math.fsum(theta * theta)) <= self.radius
 
-    @property
-    def upper(self) -> FloatArray:
-        """Largest value of each coordinate."""
-        return np.full(self.dimension, self.radius)
-
-    @property
-    def diameter_l2(self) -> float:
-        """Twice the radius."""
-        return 2 * self.radius
-
-    @property
-    def diameter_l1(self) -> float:
-        """Twice the largest l1 norm."""
-        return 2 * self.radius_l1
-
-    @property
-    def radius_l2(self) -> float:
-        """The radius."""
-        return self.radius
+    def smallest(self, direction: FloatArray) -> float:
+        """Return ``-radius |direction|_2``."""
+        return -self.radius * float(np.linalg.norm(direction))
 
     @property
     def radius_l1(self) -> float:
@@ -78,7 +90,7 @@ class L2Ball(Domain):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class L1Ball(Domain):
+class L1Ball(_Ball):
     """Cross-polytope around the origin.
 
     Parameters
@@ -91,10 +103,6 @@ class L1Ball(Domain):
 
     dimension: int
     radius: float
-
-    def __post_init__(self) -> None:
-        """Refuse an empty set."""
-        check_size(self.dimension, self.radius)
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return theta with its absolute values lowered by one common amount, cut at 0."""
@@ -114,30 +122,20 @@ class L1Ball(Domain):
         vertex[best] = -self.radius if direction[best] > 0 else self.radius
         return vertex
 
-    @property
-    def lower(self) -> FloatArray:
-        """Smallest value of each coordinate."""
-        return np.full(self.dimension, -self.radius)
+    def contains_exactly(self, theta: FloatArray) -> bool:
+        """Return whether ``|theta|_1 <= radius``; the sum is correctly rounded."""
+        return math.fsum(np.abs(theta)) <= self.radius
 
-    @property
-    def upper(self) -> FloatArray:
-        """Largest value of each coordinate."""
-        return np.full(self.dimension, self.radius)
+    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest point of the ball, to rounding, never outside."""
+        if self.contains_exactly(theta):
+            return np.array(theta, dtype=np.float64)
+        sizes = rescaled(onto_simplex(np.abs(theta), self.radius), self.radius)
+        return self._pulled_inside(np.sign(theta) * sizes)
 
-    @property
-    def diameter_l2(self) -> float:
-        """Twice the radius, between opposite vertices."""
-        return 2 * self.radius
-
-    @property
-    def diameter_l1(self) -> float:
-        """Twice the radius."""
-        return 2 * self.radius
-
-    @property
-    def radius_l2(self) -> float:
-        """The radius, at a vertex."""
-        return self.radius
+    def smallest(self, direction: FloatArray) -> float:
+        """Return minus the radius times the largest coordinate."""
+        return -self.radius * float(np.abs(direction).max())
 
     @property
     def radius_l1(self) -> float:

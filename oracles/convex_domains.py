@@ -1,4 +1,8 @@
-"""What every convex parameter set offers."""
+"""What every closed, bounded, convex set of parameters offers.
+
+Projection, gauge, widths and linear minimisation serve first-order methods. Exact membership and
+the smallest value of a linear form serve proofs.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ import math
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opdisc.errors import CalibrationError
-from opdisc.losses import RowBounds
+from oracles.convex_constants import FloatArray, RowBounds
+from oracles.errors import InvalidProblem
 
-FloatArray = NDArray[np.float64]
+INSIDE = 1 - 2.0**-40
+"""Sums are trusted to this relative precision, coarser than any rounding error here."""
 
 
 class Domain(ABC):
@@ -27,7 +31,7 @@ class Domain(ABC):
 
     @abstractmethod
     def project(self, theta: FloatArray) -> FloatArray:
-        """Return the nearest point of the domain in Euclidean distance, shape (p,)."""
+        """Return the nearest point of the domain in Euclidean distance, to rounding."""
 
     @abstractmethod
     def gauge(self, theta: FloatArray) -> float:
@@ -79,7 +83,7 @@ class Domain(ABC):
 
     @property
     def centre(self) -> FloatArray:
-        """A public point of the domain to start from, shape (p,)."""
+        """A point of the domain to start from, shape (p,)."""
         return self.project((self.lower + self.upper) / 2)
 
     def score_bound(self, bounds: RowBounds) -> float:
@@ -95,6 +99,30 @@ class Domain(ABC):
         return float(np.linalg.norm(self.project(centre) - centre)) > reach
 
 
+class ExactDomain(Domain):
+    """A domain over which a minimum can be proved: membership and linear forms are exact."""
+
+    @abstractmethod
+    def contains_exactly(self, theta: FloatArray) -> bool:
+        """Return whether theta is in the domain; sums are correctly rounded."""
+
+    @abstractmethod
+    def smallest(self, direction: FloatArray) -> float:
+        """Return the minimum of ``<direction, theta>`` over the domain."""
+
+    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest point of the domain, to rounding, never outside, shape (p,)."""
+        if self.contains_exactly(theta):
+            return np.array(theta, dtype=np.float64)
+        return self._pulled_inside(self.project(theta))
+
+    def _pulled_inside(self, theta: FloatArray) -> FloatArray:
+        """Return theta pulled toward 0 until rounding leaves it inside."""
+        while not self.contains_exactly(theta):
+            theta = theta * INSIDE
+        return theta
+
+
 def onto_simplex(theta: FloatArray, total: float) -> FloatArray:
     """Project on the simplex of the given total by sorting (Duchi et al. 2008, Figure 1)."""
     ordered = np.sort(theta)[::-1]
@@ -103,9 +131,14 @@ def onto_simplex(theta: FloatArray, total: float) -> FloatArray:
     return np.asarray(np.maximum(theta - excess[last], 0.0))
 
 
+def rescaled(theta: FloatArray, total: float) -> FloatArray:
+    """Return theta >= 0 with its sum mended to the total, up to one rounding per coordinate."""
+    return np.asarray(theta * (total / math.fsum(theta)))
+
+
 def check_size(dimension: int, radius: float) -> None:
     """Refuse an empty set."""
     if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-        raise CalibrationError(f"a domain's dimension must be an integer >= 1, got {dimension!r}.")
+        raise InvalidProblem(f"a domain's dimension must be an integer >= 1, got {dimension!r}.")
     if not 0 < radius < math.inf:
-        raise CalibrationError(f"a domain's radius must be finite and > 0, got {radius!r}.")
+        raise InvalidProblem(f"a domain's radius must be finite and > 0, got {radius!r}.")

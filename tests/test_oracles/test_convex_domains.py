@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from opdisc.domains import Box, L1Ball, L2Ball, Simplex
-from opdisc.errors import CalibrationError
-from opdisc.losses import RowBounds
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.errors import InvalidProblem
+from oracles.polytopes import Box, Simplex
 
 DOMAINS = [
     L2Ball(dimension=3, radius=1.5),
@@ -30,10 +31,22 @@ def test_projection_is_the_nearest_point(domain):
     for target in 3 * rng.normal(size=(50, 3)):
         nearest = domain.project(target)
         assert domain.contains(nearest)
+        inside = domain.nearest_inside(target)
+        assert domain.contains_exactly(inside)
+        np.testing.assert_allclose(inside, nearest, atol=1e-11)
         np.testing.assert_allclose(domain.project(nearest), nearest, atol=1e-12)
         # Variational inequality: <target - nearest, z - nearest> <= 0 on the whole domain.
         for z in points:
             assert (target - nearest) @ (z - nearest) <= 1e-9
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: type(d).__name__)
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+def test_points_are_pulled_inside_whatever_their_size(domain, size):
+    for target in size * np.random.default_rng(6).normal(size=(100, 3)):
+        assert domain.contains_exactly(domain.nearest_inside(target))
+        if not domain.contains_exactly(target):
+            assert not domain.contains(target, tolerance=0.0)
 
 
 def test_l1_projection_agrees_with_a_quadratic_program():
@@ -79,6 +92,7 @@ def test_linear_minimisation_beats_every_sampled_point(domain):
         best = domain.minimise_linear(direction)
         assert domain.contains(best)
         assert direction @ best <= (points @ direction).min() + 1e-12
+        assert domain.smallest(direction) == pytest.approx(direction @ best, rel=1e-11)
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: type(d).__name__)
@@ -110,11 +124,11 @@ def test_score_bound_holds_for_every_row_within_bounds(domain):
 
 
 def test_bad_domains_are_refused():
-    with pytest.raises(CalibrationError, match="dimension must be an integer >= 1"):
+    with pytest.raises(InvalidProblem, match="dimension must be an integer >= 1"):
         Simplex(dimension=0)
-    with pytest.raises(CalibrationError, match="radius must be finite and > 0"):
+    with pytest.raises(InvalidProblem, match="radius must be finite and > 0"):
         L2Ball(dimension=2, radius=math.inf)
-    with pytest.raises(CalibrationError, match="lower <= upper"):
+    with pytest.raises(InvalidProblem, match="lower <= upper"):
         Box([1.0], [0.0])
-    with pytest.raises(CalibrationError, match="one finite lower and upper end"):
+    with pytest.raises(InvalidProblem, match="one finite lower and upper end"):
         Box([-math.inf], [0.0])

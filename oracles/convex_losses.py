@@ -1,33 +1,29 @@
-"""Losses of linear scores, with constants derived from public bounds on one row.
+"""Losses of linear scores, by name.
 
-Every loss here is ``phi(<x, theta>, y)`` for one row (x, y). The derivative of ``phi`` in the
-score is bounded by a number that public facts fix, so Lipschitz and smoothness constants follow
-from the public bounds on ``|x|`` alone, and never from a table.
+The constants of every loss follow from declared bounds on one row, never from a table.
 """
 
 from __future__ import annotations
 
-from opdisc.errors import CalibrationError
-from opdisc.losses.classification import (
+from oracles.classification_losses import (
     HingeLoss,
     HuberisedHingeLoss,
     LogisticLoss,
     RampLoss,
     SigmoidLoss,
 )
-from opdisc.losses.loss import FloatArray, LinearLoss, LossConstants, RowBounds
-from opdisc.losses.regression import AbsoluteLoss, ScoreLoss, SquaredLoss
+from oracles.errors import InvalidProblem
+from oracles.linear_loss import LinearLoss
+from oracles.regression_losses import AbsoluteLoss, ScoreLoss, SquaredLoss
 
 __all__ = [
+    "CERTIFIABLE_LOSSES",
     "AbsoluteLoss",
-    "FloatArray",
     "HingeLoss",
     "HuberisedHingeLoss",
     "LinearLoss",
     "LogisticLoss",
-    "LossConstants",
     "RampLoss",
-    "RowBounds",
     "ScoreLoss",
     "SigmoidLoss",
     "SquaredLoss",
@@ -48,15 +44,18 @@ _LOSSES: dict[str, type[LinearLoss]] = {
     )
 }
 
+CERTIFIABLE_LOSSES = tuple(name for name, loss in _LOSSES.items() if loss.is_certifiable)
+"""Names of the losses whose tilted sums the oracles minimise with a proof."""
+
 
 def loss_by_name(name: str) -> LinearLoss:
     """Return the loss of that name with its default shape.
 
     Raises
     ------
-    CalibrationError
+    InvalidProblem
         If there is none.
     """
     if name not in _LOSSES:
-        raise CalibrationError(f"loss must be one of {', '.join(_LOSSES)}, got {name!r}.")
+        raise InvalidProblem(f"loss must be one of {', '.join(_LOSSES)}, got {name!r}.")
     return _LOSSES[name]()

@@ -4,20 +4,23 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from opdisc.errors import CalibrationError
-from opdisc.losses import (
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import (
+    CERTIFIABLE_LOSSES,
     AbsoluteLoss,
     HingeLoss,
     HuberisedHingeLoss,
     LogisticLoss,
     RampLoss,
-    RowBounds,
     ScoreLoss,
     SigmoidLoss,
     SquaredLoss,
     loss_by_name,
 )
+from oracles.errors import InvalidProblem
 
 LOSSES = [
     LogisticLoss(),
@@ -29,6 +32,7 @@ LOSSES = [
     AbsoluteLoss(),
     ScoreLoss(),
 ]
+BENT = ("huberised hinge", "ramp")
 NAIVE = {
     "logistic": lambda s, y: math.log(1 + math.exp(-y * s)),
     "hinge": lambda s, y: max(0.0, 1 - y * s),
@@ -97,6 +101,45 @@ def test_convexity_is_as_declared(loss):
     assert (bends.min() >= -1e-12) == loss.is_convex
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [loss for loss in LOSSES if loss.is_convex and loss.is_certifiable],
+    ids=lambda loss: loss.name,
+)
+def test_conjugates_obey_fenchel_young_with_equality_at_the_slope(loss):
+    y = np.repeat([-1.0, 1.0], 200)
+    s = np.tile(np.linspace(-4, 4, 200), 2)
+    slopes = loss.slopes(s, y)
+    touching = loss.of_scores(s, y) + loss.conjugates(slopes, y) - slopes * s
+    np.testing.assert_allclose(touching, 0.0, atol=1e-12)
+    low, high = loss.slope_range(y)
+    for share in np.linspace(0, 1, 7):
+        a = np.clip(low, -5, 5) * (1 - share) + np.clip(high, -5, 5) * share
+        assert (loss.of_scores(s, y) + loss.conjugates(a, y) >= a * s - 1e-12).all()
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(CERTIFIABLE_LOSSES),
+    ends=st.tuples(st.floats(-5, 5), st.floats(-5, 5)),
+    y=st.sampled_from([-1.0, 1.0]),
+    width=st.floats(0.1, 3.0),
+)
+def test_a_minorant_is_below_the_loss_on_its_interval(name, ends, y, width):
+    loss = type(loss_by_name(name))(width) if name in BENT else loss_by_name(name)
+    low, high = np.array([min(ends)]), np.array([max(ends)])
+    slope, height = loss.minorant(low, high, np.array([y]))
+    s = np.linspace(low[0], high[0], 101)
+    assert (slope * s + height <= loss.of_scores(s, np.full(101, y)) + 1e-9).all()
+
+
+@pytest.mark.parametrize("loss", [RampLoss(), SigmoidLoss()], ids=lambda loss: loss.name)
+def test_a_loss_that_is_not_convex_has_no_conjugate(loss):
+    for ask in (loss.slope_range, lambda y: loss.conjugates(y, y)):
+        with pytest.raises(InvalidProblem, match="weak duality needs a convex loss"):
+            ask(np.ones(1))
+
+
 def test_large_scores_do_not_overflow():
     scores = np.array([-1e4, 1e4])
     loss = LogisticLoss()
@@ -105,20 +148,20 @@ def test_large_scores_do_not_overflow():
 
 
 def test_squared_loss_needs_a_domain():
-    with pytest.raises(CalibrationError, match="squared loss needs a bounded domain"):
+    with pytest.raises(InvalidProblem, match="squared loss needs a bounded domain"):
         SquaredLoss().constants(RowBounds(l2=1.0))
     assert SquaredLoss().constants(RowBounds(l2=2.0), score_bound=3.0).lipschitz_l2 == 8.0
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, None])
 def test_absent_bounds_are_refused(bad):
-    with pytest.raises(CalibrationError, match="public bounds must be finite and > 0, got l2="):
+    with pytest.raises(InvalidProblem, match="public bounds must be finite and > 0, got l2="):
         RowBounds(l2=bad)
 
 
 def test_bad_names_and_widths_are_refused():
-    with pytest.raises(CalibrationError, match="loss must be one of logistic"):
+    with pytest.raises(InvalidProblem, match="loss must be one of logistic"):
         loss_by_name("cubic")
-    with pytest.raises(CalibrationError, match="width of a loss"):
+    with pytest.raises(InvalidProblem, match="width of a loss"):
         HuberisedHingeLoss(0.0)
     assert loss_by_name("huberised hinge") == HuberisedHingeLoss()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.losses.loss import FloatArray, LinearLoss, RowBounds
+from oracles.convex_constants import FloatArray, RowBounds
+from oracles.linear_loss import LinearLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class SquaredLoss(LinearLoss):
 
     name = "squared"
     is_classification = False
+    is_certifiable = True
 
     def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return the loss of each score."""
@@ -28,6 +30,14 @@ class SquaredLoss(LinearLoss):
     def curvatures(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return 1."""
         return np.ones_like(scores)
+
+    def slope_range(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the whole line."""
+        return np.full_like(y, -np.inf), np.full_like(y, np.inf)
+
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``a^2 / 2 + a y``."""
+        return np.asarray(0.5 * slopes * slopes + slopes * y)
 
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return the largest residual, ``score_bound + |y|``."""
@@ -44,6 +54,7 @@ class AbsoluteLoss(LinearLoss):
 
     name = "absolute"
     is_classification = False
+    is_certifiable = True
 
     def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return the loss of each score."""
@@ -52,6 +63,14 @@ class AbsoluteLoss(LinearLoss):
     def slopes(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return the sign of the residual."""
         return np.asarray(np.sign(scores - y))
+
+    def slope_range(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return -1 and 1."""
+        return np.full_like(y, -1.0), np.full_like(y, 1.0)
+
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``a y``."""
+        return np.asarray(slopes * y)
 
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return 1."""

@@ -8,12 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from opdisc.errors import CalibrationError
-from opdisc.losses.loss import FloatArray, LinearLoss, RowBounds
+from oracles.convex_constants import FloatArray, RowBounds
+from oracles.errors import InvalidProblem
+from oracles.linear_loss import LinearLoss
+
+
+class MarginLoss(LinearLoss):
+    """A loss that falls with the margin ``y s``, by at most 1 per unit of it."""
+
+    is_certifiable = True
+
+    def slope_range(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of ``-y b`` for b in [0, 1]."""
+        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class LogisticLoss(LinearLoss):
+class LogisticLoss(MarginLoss):
     """``log(1 + exp(-y <x, theta>))``: slope at most 1, curvature at most 1/4."""
 
     name = "logistic"
@@ -30,6 +41,14 @@ class LogisticLoss(LinearLoss):
         """Return ``p (1 - p)``, the same for both labels."""
         return np.asarray(special.expit(scores) * special.expit(-scores))
 
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``b log b + (1 - b) log(1 - b)`` with ``b = -a y``."""
+        b = np.clip(-slopes * y, 0.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.where(b > 0, b * np.log(b), 0.0)
+            high = np.where(b < 1, (1 - b) * np.log1p(-b), 0.0)
+        return np.asarray(low + high)
+
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return the slope at the worst score."""
         return float(special.expit(score_bound))
@@ -40,7 +59,7 @@ class LogisticLoss(LinearLoss):
 
 
 @dataclass(frozen=True, slots=True)
-class HingeLoss(LinearLoss):
+class HingeLoss(MarginLoss):
     """``max(0, 1 - y <x, theta>)``: slope at most 1, a kink at margin 1."""
 
     name = "hinge"
@@ -53,6 +72,10 @@ class HingeLoss(LinearLoss):
         """Return ``-y`` below margin 1, else 0."""
         return np.where(y * scores < 1.0, -y, 0.0)
 
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``-b`` with ``b = -a y``, which is ``a y``."""
+        return np.asarray(slopes * y)
+
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return 1."""
         return 1.0
@@ -63,7 +86,7 @@ class HingeLoss(LinearLoss):
 
 
 @dataclass(frozen=True, slots=True)
-class HuberisedHingeLoss(LinearLoss):
+class HuberisedHingeLoss(MarginLoss):
     """The hinge with its kink replaced by a parabola of half-width h (C11, section 3.4.2).
 
     Parameters
@@ -95,6 +118,11 @@ class HuberisedHingeLoss(LinearLoss):
         """Return ``1 / (2 h)`` on the parabola, else 0."""
         return np.where(np.abs(1.0 - y * scores) <= self.width, 0.5 / self.width, 0.0)
 
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``h b^2 - (1 + h) b`` with ``b = -a y``."""
+        b = -slopes * y
+        return np.asarray(self.width * b * b - (1.0 + self.width) * b)
+
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return 1."""
         return 1.0
@@ -117,6 +145,7 @@ class RampLoss(LinearLoss):
     width: float = 1.0
     name = "ramp"
     is_convex = False
+    is_certifiable = True
 
     def __post_init__(self) -> None:
         """Refuse a width that is not positive."""
@@ -129,6 +158,31 @@ class RampLoss(LinearLoss):
     def slopes(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return ``-y / (2 h)`` between the kinks, else 0."""
         return np.where(np.abs(scores) < self.width, -y / (2 * self.width), 0.0)
+
+    def minorant(
+        self, lower: FloatArray, upper: FloatArray, y: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the better of a constant and a line below the ramp on each interval.
+
+        In ``t = (y s + h) / (2 h)`` the ramp is ``r(t) = min(1, max(0, 1 - t))``. It decreases,
+        so its value at the far end is a minorant. It is concave up to ``t = 1``, so the chord
+        from the near end to ``min(far end, 1)`` is one there, and beyond 1 the chord is below 0.
+        """
+        width = self.width
+        flipped = np.broadcast_to(y, lower.shape) < 0
+        near = (np.where(flipped, -upper, lower) + width) / (2 * width)
+        far = (np.where(flipped, -lower, upper) + width) / (2 * width)
+        end = np.minimum(far, 1.0)
+        span = np.maximum(end - near, 0.0)
+        at_near, at_end = np.clip(1.0 - near, 0.0, 1.0), np.clip(1.0 - end, 0.0, 1.0)
+        slope = np.divide(at_end - at_near, span, out=np.zeros_like(span), where=span > 0)
+        constant = np.clip(1.0 - far, 0.0, 1.0)
+        # The line loses at the far end what the constant loses at the near end: take the smaller.
+        line_wins = constant - (at_near + slope * (far - near)) < at_near - constant
+        slope = np.where(line_wins, slope, 0.0)
+        height = np.where(line_wins, at_near - slope * near, constant)
+        # Back to s: t = (y s + h) / (2 h).
+        return slope * np.where(flipped, -0.5, 0.5) / width, height + 0.5 * slope
 
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return ``1 / (2 h)``."""
@@ -174,4 +228,4 @@ class SigmoidLoss(LinearLoss):
 
 def _require_width(width: float) -> None:
     if not 0 < width < math.inf:
-        raise CalibrationError(f"the width of a loss must be finite and > 0, got {width!r}.")
+        raise InvalidProblem(f"the width of a loss must be finite and > 0, got {width!r}.")

@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from opdisc.domains.domain import Domain, check_size, onto_simplex
-from opdisc.errors import CalibrationError
-
-FloatArray = NDArray[np.float64]
+from oracles.convex_constants import FloatArray
+from oracles.convex_domains import INSIDE, ExactDomain, check_size, onto_simplex, rescaled
+from oracles.errors import InvalidProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Simplex(Domain):
+class Simplex(ExactDomain):
     """Vectors with non-negative coordinates that sum to 1.
 
     Parameters
@@ -43,6 +42,22 @@ class Simplex(Domain):
         vertex = np.zeros(self.dimension)
         vertex[int(np.argmin(direction))] = 1.0
         return vertex
+
+    def contains_exactly(self, theta: FloatArray) -> bool:
+        """Return whether theta is in the simplex, the sum to 2^-40: few floats sum to 1."""
+        off = abs(math.fsum(theta) - 1.0)
+        return bool((theta >= 0).all()) and off <= 1 - INSIDE
+
+    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest point of the simplex, to rounding."""
+        if self.contains_exactly(theta):
+            return np.array(theta, dtype=np.float64)
+        return rescaled(onto_simplex(theta, 1.0), 1.0)
+
+    def smallest(self, direction: FloatArray) -> float:
+        """Return the smallest coordinate, less what the 2^-40 of the sum can change."""
+        least = float(direction.min())
+        return least - abs(least) * (1 - INSIDE)
 
     @property
     def lower(self) -> FloatArray:
@@ -75,7 +90,7 @@ class Simplex(Domain):
         return 1.0
 
 
-class Box(Domain):
+class Box(ExactDomain):
     """An interval for each coordinate.
 
     Parameters
@@ -87,11 +102,11 @@ class Box(Domain):
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
         low, high = (np.array(end, dtype=np.float64).reshape(-1) for end in (lower, upper))
         if len(low) != len(high) or not np.all(np.isfinite(low) & np.isfinite(high)):
-            raise CalibrationError(
+            raise InvalidProblem(
                 "a box needs one finite lower and upper end for each coordinate; declare them."
             )
         if not np.all(low <= high):
-            raise CalibrationError("a box needs lower <= upper in every coordinate.")
+            raise InvalidProblem("a box needs lower <= upper in every coordinate.")
         check_size(len(low), 1.0)
         low.setflags(write=False)
         high.setflags(write=False)
@@ -125,6 +140,18 @@ class Box(Domain):
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Return a corner."""
         return np.where(direction > 0, self._lower, self._upper)
+
+    def contains_exactly(self, theta: FloatArray) -> bool:
+        """Return whether every coordinate is in its interval."""
+        return bool((theta >= self._lower).all() and (theta <= self._upper).all())
+
+    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest point; clipping does not round."""
+        return self.project(theta)
+
+    def smallest(self, direction: FloatArray) -> float:
+        """Return the value at the best corner."""
+        return float(np.minimum(direction * self._lower, direction * self._upper).sum())
 
     @property
     def lower(self) -> FloatArray:

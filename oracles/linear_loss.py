@@ -1,104 +1,58 @@
-"""What a loss of linear scores offers, and the constants that public bounds give it."""
+"""What a loss of one linear score offers: values, slopes, constants, and what a proof needs.
+
+A loss is ``l(theta; x, y) = phi(<x, theta>, y)`` for one row (x, y). A bound on the derivative of
+``phi`` and bounds on ``x`` give Lipschitz and smoothness constants. The conjugate
+``phi*(a) = sup_s a s - phi(s, y)`` of a convex loss gives lower bounds by weak duality, a line
+below ``phi`` on an interval gives them for any loss.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opdisc.errors import CalibrationError
-
-FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowBounds:
-    """Public bounds on one row, the constant column included.
-
-    Parameters
-    ----------
-    l2 : float
-        Largest Euclidean norm of x.
-    linf : float or None
-        Largest absolute coordinate of x; None takes ``l2``.
-    label : float
-        Largest absolute label; classification losses take labels -1 and +1.
-
-    Raises
-    ------
-    CalibrationError
-        If a bound is missing, negative or infinite.
-    """
-
-    l2: float
-    linf: float | None = None
-    label: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse absent bounds: they set the noise, and may not come from the table."""
-        for name in ("l2", "linf", "label"):
-            value = getattr(self, name)
-            if value is None and name == "linf":
-                continue
-            if not isinstance(value, int | float) or not 0 < value < math.inf:
-                raise CalibrationError(
-                    f"public bounds must be finite and > 0, got {name}={value!r}; declare one."
-                )
-
-    @property
-    def largest_coordinate(self) -> float:
-        """Largest absolute coordinate of x."""
-        return self.l2 if self.linf is None else min(self.linf, self.l2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossConstants:
-    """What calibrations need to know of one row's loss, as a function of theta.
-
-    Parameters
-    ----------
-    lipschitz_l2 : float
-        Bound on the Euclidean norm of the gradient: ``|l(a) - l(b)| <= lipschitz_l2 |a - b|_2``.
-    lipschitz_l1 : float
-        Bound on its largest coordinate: ``|l(a) - l(b)| <= lipschitz_l1 |a - b|_1``.
-    smoothness_l2, smoothness_l1 : float
-        Lipschitz constants of the gradient for the same two norms; infinite where the gradient
-        jumps.
-    strong_convexity : float
-        nu with ``l - (nu/2)|theta|_2^2`` convex, on every row; 0 for a loss of one score.
-    """
-
-    lipschitz_l2: float
-    lipschitz_l1: float
-    smoothness_l2: float
-    smoothness_l1: float
-    strong_convexity: float
+from oracles.convex_constants import FloatArray, LossConstants, RowBounds
+from oracles.errors import InvalidProblem
 
 
 class LinearLoss(ABC):
     """A loss of one score, ``l(theta; x, y) = phi(<x, theta>, y)``.
 
-    Subclasses give ``phi``, its derivative and the public bounds on its derivatives. At a kink the
-    derivative is any subgradient.
+    Subclasses give ``phi``, its derivative and bounds on its derivatives. At a kink the derivative
+    is any subgradient. A loss whose minimum the oracles certify gives conjugates or minorants too.
+
+    Attributes
+    ----------
+    name : str
+        How callers refer to it.
+    is_convex : bool
+        Whether ``phi`` is convex in the score.
+    is_classification : bool
+        Whether labels must be -1 or +1.
+    is_certifiable : bool
+        Whether the oracles can prove a minimum: conjugates if convex, minorants in any case.
+    width : float
+        Half-width of the stretch on which the loss bends; 1 for a loss without such a setting.
     """
 
     name: str
     is_convex: bool = True
     is_classification: bool = True
+    is_certifiable: bool = False
+    width: float = 1.0
 
     @abstractmethod
     def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
-        """Return ``phi(score, y)`` elementwise, shape (n,)."""
+        """Return ``phi(score, y)`` elementwise."""
 
     @abstractmethod
     def slopes(self, scores: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the derivative of ``phi`` in the score, elementwise, shape (n,)."""
+        """Return the derivative of ``phi`` in the score, elementwise."""
 
     def curvatures(self, scores: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the second derivative of ``phi`` in the score, shape (n,); 0 where it jumps."""
+        """Return the second derivative of ``phi`` in the score, elementwise; 0 where it jumps."""
         return np.zeros_like(scores)
 
     @abstractmethod
@@ -108,6 +62,44 @@ class LinearLoss(ABC):
     @abstractmethod
     def curvature_bound(self) -> float:
         """Return a bound on ``|phi''|``; infinite where ``phi'`` jumps."""
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the slope never jumps."""
+        return math.isfinite(self.curvature_bound())
+
+    def slope_range(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and highest ``a`` with a finite conjugate, for each label."""
+        raise InvalidProblem("weak duality needs a convex loss; use the 'global' oracle.")
+
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return ``phi*(a)`` elementwise, for slopes ``a`` in :meth:`slope_range`."""
+        raise InvalidProblem("weak duality needs a convex loss; use the 'global' oracle.")
+
+    def minorant(
+        self, lower: FloatArray, upper: FloatArray, y: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a line below the loss on each interval of scores.
+
+        Parameters
+        ----------
+        lower, upper : ndarray of shape (..., n)
+            Ends of the intervals.
+        y : ndarray of shape (n,)
+            Labels.
+
+        Returns
+        -------
+        slope, height : ndarray of shape (..., n)
+            ``slope * s + height <= phi(s, y)`` for all s in ``[lower, upper]``. A convex loss
+            takes the tangent in the middle.
+        """
+        if not self.is_convex:
+            raise InvalidProblem(f"the {self.name} loss has no minorant; choose another loss.")
+        middle = 0.5 * (lower + upper)
+        labels = np.broadcast_to(y, middle.shape)
+        slope = self.slopes(middle, labels)
+        return slope, self.of_scores(middle, labels) - slope * middle
 
     def value(self, X: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
         """Return each row's loss.
@@ -151,19 +143,19 @@ class LinearLoss(ABC):
         Parameters
         ----------
         bounds : RowBounds
-            Public bounds on one row.
+            Bounds on one row.
         score_bound : float
             Largest ``|<x, theta>|`` over the domain (``domain.score_bound(bounds)``); the squared
-            loss needs it, the others ignore it.
+            loss needs it, the logistic loss gains a little by it, the others ignore it.
 
         Raises
         ------
-        CalibrationError
+        InvalidProblem
             If the loss has no bounded derivative without a bound on the score.
         """
         slope = self.slope_bound(bounds, score_bound)
         if not math.isfinite(slope):
-            raise CalibrationError(
+            raise InvalidProblem(
                 f"the {self.name} loss needs a bounded domain for a Lipschitz constant; declare "
                 "one."
             )
