@@ -108,18 +108,28 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
     Raises
     ------
-    ValueError
-        If they hold one class only, or more than two, or are no classes at all.
+    TableError
+        If they hold one class only, or more than two, or are neither text nor numbers.
     """
-    check_classification_targets(labels)
-    classes: NDArray[Any] = np.unique(labels)
-    if len(classes) > 2:
-        raise ValueError(
+    problem, classes = "", np.empty(0)
+    try:
+        check_classification_targets(labels)
+        classes = np.unique(labels)
+    except ValueError as error:
+        problem = str(error)  # names the kind of labels
+    except TypeError:
+        problem = "y must hold labels of one type, text or numbers."
+    if not problem and classes.dtype.kind not in "biufUTO":
+        problem = "y must hold labels that are text or finite numbers."
+    if not problem and len(classes) > 2:
+        problem = (
             "Only binary classification is supported. The type of the target is "
             f"{type_of_target(labels)}."
         )
-    if len(classes) < 2:
-        raise ValueError("y must hold rows of both classes, it has one class.")
+    if not problem and len(classes) < 2:
+        problem = "y must hold rows of both classes, it has one class."
+    if problem:
+        raise TableError(problem)
     return classes
 
 

@@ -301,7 +301,10 @@ BAD_LABELS: dict[str, Callable[[np.ndarray], Any]] = {
     "third word": lambda y: np.where(np.arange(len(y)) == 0, CANARY_TEXT, y.astype(str)),
     "one class": lambda y: np.full(len(y), CANARY_TEXT),
     "one number": lambda y: np.full(len(y), 87654),
-    "fractions": lambda y: y + CANARY_NUMBER,
+    "fractions": lambda y: y * 0.5 + CANARY_NUMBER,
+    "times": lambda y: np.where(y == 1, np.datetime64(87654, "D"), np.datetime64(1, "D")),
+    "bytes": lambda y: np.where(y == 1, CANARY_TEXT.encode(), b""),
+    "tuples": lambda y: [(CANARY_TEXT, label) for label in y],
 }
 
 
@@ -449,6 +452,13 @@ def test_bad_tables_leave_it_unfitted(case):
         model = fitted_to_patients(case)
         said(lambda model=model, rows=rows, labels=labels: model.fit(rows, labels))
         assert_unfitted(model, X)
+
+
+@pytest.mark.parametrize("labels", [("87654", "87654.0"), ("", CANARY_TEXT)], ids=str)
+def test_labels_that_a_scorecard_cannot_tell_apart_are_not_quoted(labels):
+    for case in CASES[:5]:
+        X, y = numbers(case)
+        assert_says_nothing(said(lambda case=case, X=X, y=y: case().fit(X, np.array(labels)[y])))
 
 
 @every_with_schema

@@ -17,14 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from opdisc import OPDiscClassifier, PermuteAndFlipClassifier, PrivateScorecardClassifier
 from opdisc.accounting import Ledger
 from opdisc.encoding import encode_features
 from opdisc.errors import CalibrationError, OPDiscError, TableError, UncertifiedRelease
-from opdisc.estimators import (
-    OPDiscClassifier,
-    PermuteAndFlipClassifier,
-    PrivateScorecardClassifier,
-)
 from opdisc.schema import Schema
 from oracles import InvalidOption, Limit, OracleUnavailable, Termination
 from oracles.enumeration import EnumerationOracle

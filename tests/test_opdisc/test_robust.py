@@ -23,6 +23,7 @@ from opdisc.mechanisms.vote import (
     default_parts,
     stability_threshold,
 )
+from opdisc.named_estimators import RSPMClassifier
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.part_learners import (
     Ballots,
@@ -33,7 +34,6 @@ from opdisc.part_learners import (
 )
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.robust_estimators import RobustVoteClassifier
-from opdisc.rspm import RSPMClassifier
 from oracles import WeightGrid
 from oracles.brute_force import brute_force
 from oracles.enumeration import hypothesis_at
