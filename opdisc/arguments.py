@@ -24,6 +24,7 @@ SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""
 
+_NO_LABELS = "y must hold labels of one type, text or finite numbers."
 _CONVENTIONAL_LABELS = {(0, 1), (-1, 1)}
 
 
@@ -111,25 +112,23 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
     TableError
         If they hold one class only, or more than two, or are neither text nor numbers.
     """
-    problem, classes = "", np.empty(0)
+    kind = labels.dtype.kind
+    if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
+        raise TableError(_NO_LABELS)
     try:
         check_classification_targets(labels)
-        classes = np.unique(labels)
-    except ValueError as error:
-        problem = str(error)  # names the kind of labels
+        classes: NDArray[Any] = np.unique(labels)
+    except ValueError as error:  # names the kind of labels, none of them
+        raise TableError(str(error)) from None
     except TypeError:
-        problem = "y must hold labels of one type, text or numbers."
-    if not problem and classes.dtype.kind not in "biufUTO":
-        problem = "y must hold labels that are text or finite numbers."
-    if not problem and len(classes) > 2:
-        problem = (
+        raise TableError(_NO_LABELS) from None
+    if len(classes) > 2:
+        raise TableError(
             "Only binary classification is supported. The type of the target is "
             f"{type_of_target(labels)}."
         )
-    if not problem and len(classes) < 2:
-        problem = "y must hold rows of both classes, it has one class."
-    if problem:
-        raise TableError(problem)
+    if len(classes) < 2:
+        raise TableError("y must hold rows of both classes, it has one class.")
     return classes
 
 

@@ -280,7 +280,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
 _NAMES_NO_CELL = re.compile(
     r"X has \d+ features, but|The feature names should match|Sparse data was passed|"
-    r"Input X contains (NaN|infinity)"
+    r"Input X contains (NaN|infinity)|Feature names are only supported|np.matrix is not supported"
 )
 """Beginnings of scikit-learn's messages that may be shown as they are."""
 
@@ -301,7 +301,7 @@ def _rows_refusal(error: Exception) -> Exception:
     """Return what may be said of rows that scikit-learn refused, without a cell or a count."""
     said = str(error)
     if _NAMES_NO_CELL.match(said):
-        return TableError(said)
+        return TypeError(said) if isinstance(error, TypeError) else TableError(said)
     for fragment, sentence in _SENTENCES:
         if fragment in said:
             return TableError(sentence)

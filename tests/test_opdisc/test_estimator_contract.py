@@ -278,6 +278,8 @@ BAD_ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "no columns": lambda X: X[:, :0],
     "sparse": lambda X: sparse.csr_array(X + CANARY_NUMBER),
     "nothing": lambda X: None,
+    "matrix": lambda X: np.asmatrix(X + CANARY_NUMBER),
+    "mixed names": lambda X: pd.DataFrame(X + CANARY_NUMBER, columns=["a", 1, "c"]),
 }
 
 BAD_TARGETS: dict[str, Callable[[np.ndarray], Any]] = {
