@@ -286,7 +286,7 @@ _NAMES_NO_CELL = re.compile(
 
 _SENTENCES = (
     ("Complex", "Complex data not supported: X must hold real numbers."),
-    # The words of the two that follow are those which scikit-learn's checks look for.
+    # scikit-learn's checks look for "0 feature(s) ... required" and "Reshape your data".
     ("0 feature(s)", "X must have columns: 0 feature(s) (shape=(, 0)) while a minimum of 1 is "
      "required."),
     ("Expected", "X must be two-dimensional, rows by columns. Reshape your data."),
