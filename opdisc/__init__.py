@@ -5,10 +5,10 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _PUBLIC = {
-    "PrivateScorecardClassifier": "opdisc.estimators",
-    "OPDiscClassifier": "opdisc.estimators",
-    "PermuteAndFlipClassifier": "opdisc.estimators",
-    "RSPMClassifier": "opdisc.rspm",
+    "PrivateScorecardClassifier": "opdisc.scorecard_estimator",
+    "OPDiscClassifier": "opdisc.named_estimators",
+    "PermuteAndFlipClassifier": "opdisc.named_estimators",
+    "RSPMClassifier": "opdisc.named_estimators",
     "RobustVoteClassifier": "opdisc.robust_estimators",
     "ErrorPrediction": "opdisc.utility",
     "OPSampClassifier": "opdisc.sampled_classifier",

@@ -24,6 +24,7 @@ SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""
 
+_NO_LABELS = "y must hold labels of one type, text or finite numbers."
 _CONVENTIONAL_LABELS = {(0, 1), (-1, 1)}
 
 
@@ -108,18 +109,26 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
     Raises
     ------
-    ValueError
-        If they hold one class only, or more than two, or are no classes at all.
+    TableError
+        If they hold one class only, or more than two, or are neither text nor numbers.
     """
-    check_classification_targets(labels)
-    classes: NDArray[Any] = np.unique(labels)
+    kind = labels.dtype.kind
+    if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
+        raise TableError(_NO_LABELS)
+    try:
+        check_classification_targets(labels)
+        classes: NDArray[Any] = np.unique(labels)
+    except ValueError as error:  # names the kind of labels, none of them
+        raise TableError(str(error)) from None
+    except TypeError:
+        raise TableError(_NO_LABELS) from None
     if len(classes) > 2:
-        raise ValueError(
+        raise TableError(
             "Only binary classification is supported. The type of the target is "
             f"{type_of_target(labels)}."
         )
     if len(classes) < 2:
-        raise ValueError("y must hold rows of both classes, it has one class.")
+        raise TableError("y must hold rows of both classes, it has one class.")
     return classes
 
 

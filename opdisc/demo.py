@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from opdisc.datasets import load_dataset
 from opdisc.encoding import encode_features
-from opdisc.estimators import PrivateScorecardClassifier
+from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from opdisc.shipped_schemas import load_schema
 
 HELD_OUT_SHARE = 0.3

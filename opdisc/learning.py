@@ -9,9 +9,10 @@ import pandas as pd
 
 from opdisc.encoding import check_columns
 from opdisc.errors import CalibrationError
-from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
 from opdisc.mechanisms.choice import MECHANISMS
 from opdisc.model_file import SavedModel
+from opdisc.named_estimators import OPDiscClassifier
+from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from opdisc.shipped_schemas import load_schema
 
 
@@ -32,7 +33,7 @@ def learn_model(
     schema : str or path
         Schema file or the name of a shipped one.
     mechanism : str
-        As in :class:`~opdisc.estimators.PrivateScorecardClassifier`.
+        As in :class:`~opdisc.PrivateScorecardClassifier`.
     noise : str
         Noise of the sphere; only with ``mechanism="opdisc"``.
     **settings

@@ -1,23 +1,137 @@
-"""Logistic regression and a support vector classifier over the convex mechanisms."""
+"""Private linear classifiers over the convex mechanisms: logistic regression, support vectors."""
 
 from __future__ import annotations
 
+import math
 from os import PathLike
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from sklearn.utils.validation import check_is_fitted
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
-from opdisc.errors import as_calibration_error
-from opdisc.linear_classifier import PrivateLinearClassifier
+from opdisc.convex.base import ConvexPublic, ConvexReceipt, convex_params
+from opdisc.convex.defaults import RUNNERS
+from opdisc.convex.features import LinearFeatures
+from opdisc.errors import CalibrationError, as_calibration_error
+from opdisc.estimator_base import PrivateClassifier
+from opdisc.linear_model_file import SavedLinearModel, column_names
+from oracles.balls import L2Ball
 from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
 
 FloatArray = NDArray[np.float64]
+
+_MARGIN = 8.0
+"""Radius of the default domain times the bound on a row: the largest score a model can give."""
+
+
+class PrivateLinearClassifier(PrivateClassifier):
+    """A classifier over a convex mechanism; the loss is the subclass's.
+
+    Parameters and attributes: :class:`opdisc.PrivateLogisticRegression`.
+    """
+
+    receipt_: ConvexReceipt
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        rows_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.data_norm = data_norm
+        self.schema = schema
+        self.relation = relation
+        self.ridge = ridge
+        self.rows_guess = rows_guess
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> LinearLoss:
+        """Return the loss of one row."""
+        raise NotImplementedError
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        params = convex_params(self.epsilon, self.delta)
+        if self.mechanism not in RUNNERS:
+            known = ", ".join(RUNNERS)
+            raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
+        self._require_bound()
+        read = self._read(X, y)
+        if read.schema is None:
+            assert self.data_norm is not None
+            features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
+            rows = features.numeric_rows(read.rows, read.signs.astype(np.float64))
+        else:
+            features = LinearFeatures.of_schema(read.schema)
+            rows = features.encoded_rows(read.rows, read.signs)
+        dimension = rows.X.shape[1]
+        public = ConvexPublic(
+            params=params,
+            loss=self._loss(),
+            bounds=features.bounds,
+            dimension=dimension,
+            domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
+            rows_guess=self.rows_guess,
+            **self._public_facts(rows.n_rows, read.schema),
+        )
+        run = RUNNERS[self.mechanism]
+        release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
+        coefficients, intercept = features.weights(release.theta)
+        self.coef_ = coefficients.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
+        self.receipt_ = release.receipt
+
+    def _require_bound(self) -> None:
+        if (self.schema is None) == (self.data_norm is None):
+            raise CalibrationError(
+                "a public bound on the rows is needed, and one only: give data_norm (the largest "
+                "Euclidean norm of a row) or a schema."
+            )
+        norm = self.data_norm
+        if norm is not None and not (
+            isinstance(norm, int | float | np.number) and 0 < norm < math.inf
+        ):
+            raise CalibrationError(f"data_norm must be finite and > 0, got {norm!r}.")
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        rows = self._rows(X)
+        columns = rows if self.schema is None else rows[:, 1:]
+        return np.asarray(columns @ self.coef_[0] + self.intercept_[0])
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, public facts, receipt."""
+        check_is_fitted(self)
+        schema = None if self.schema is None else self.schema_
+        names = getattr(self, "feature_names_in_", None)
+        negative, positive = self.classes_.tolist() if schema is None else schema.classes
+        return SavedLinearModel(
+            columns=(
+                column_names(self.coef_.shape[1], names) if schema is None else schema.column_names
+            ),
+            coefficients=tuple(self.coef_[0].tolist()),
+            intercept=float(self.intercept_[0]),
+            classes=(negative, positive),
+            schema=schema,
+            feature_range=None,
+            target_range=None,
+            receipt=self.receipt_,
+        )
 
 
 class PrivateLogisticRegression(PrivateLinearClassifier):
@@ -61,11 +175,12 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_columns)
-        Weights of the columns (encoded ones with a schema).
+        Weights of the columns (encoded ones with a schema), towards the positive label.
     intercept_ : ndarray of shape (1,)
         Intercept.
     classes_ : ndarray of shape (2,)
-        Negative and positive label.
+        The two labels, sorted as scikit-learn requires. The positive one is ``classes_[1]``, or
+        with a schema ``schema_.target.positive``.
     receipt_ : ConvexReceipt
         The privacy statement.
     n_features_in_ : int

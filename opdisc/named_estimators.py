@@ -11,8 +11,11 @@ import numpy as np
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
+from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.choice import MechanismSettings
 from opdisc.mechanisms.objective_perturbation import SphereNoise
+from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
+from opdisc.privacy import PublicInputs
 from opdisc.schema import Schema
 from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from oracles import Oracle
@@ -73,6 +76,67 @@ class OPDiscClassifier(PrivateScorecardClassifier):
 
     def _settings(self, schema: Schema) -> MechanismSettings:
         return replace(super()._settings(schema), noise=self.noise)
+
+
+class RSPMClassifier(PrivateScorecardClassifier):
+    """RSPM of Neel, Roth, Wu (2018): random weights on a separator set.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, weight_bound, relation, oracle, time_limit, ledger, random_state
+        As in :class:`PrivateScorecardClassifier`.
+    noise : str, default "laplace"
+        "laplace" (proven, pure), "gaussian" (proven) or the refuted "gaussian-published-3.5",
+        whose receipts are VOID.
+    route : str, default "tables"
+        "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
+        data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
+        have the same objective.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 500)
+    >>> clf = RSPMClassifier(epsilon=5.0, route="rows").fit(X, X[:, 0])
+    >>> clf.predict([[1, 0], [0, 1]]).tolist(), clf.receipt_.mechanism
+    ([1, 0], 'rspm')
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = 1,
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        noise: SeparatorNoise = "laplace",
+        route: SeparatorRoute = "tables",
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            weight_bound=weight_bound,
+            mechanism="rspm",
+            relation=relation,
+            oracle=oracle,
+            time_limit=time_limit,
+            ledger=ledger,
+            random_state=random_state,
+        )
+        self.noise = noise
+        self.route = route
+
+    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+        return SeparatorMechanism(noise=self.noise, route=self.route), ""
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):

@@ -70,7 +70,7 @@ def plan_fit(
     n_rows : int or None
         Number of rows; used only where the relation makes it public.
     weight_bound, relation, norm_budget, max_nonzero, base_measure
-        As in :class:`~opdisc.estimators.PrivateScorecardClassifier`; the other mechanisms are
+        As in :class:`~opdisc.PrivateScorecardClassifier`; the other mechanisms are
         compared at the bound that the automatic choice settles on.
     quantile : float
         Level of the bounds.

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from opdisc.accounting import Ledger
-from opdisc.arguments import (
-    SchemaLike,
-    label_assumptions,
-    parse_entropy,
-    parse_relation,
-    parse_weight_bound,
-)
-from opdisc.encoding import encode_features, encode_label_values, require_both_classes
-from opdisc.estimators import PrivateScorecardClassifier
-from opdisc.mechanisms.base import Release
+from opdisc.arguments import SchemaLike, parse_weight_bound
+from opdisc.grids import scorecard_grid
 from opdisc.mechanisms.robust import Isolation, run_robust_vote
 from opdisc.mechanisms.vote import (
     RobustVoteMechanism,
@@ -28,17 +20,18 @@ from opdisc.mechanisms.vote import (
     default_parts,
 )
 from opdisc.part_learners import ErmLearner, EstimatorLearner, PartLearner
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import PrivacyParams, PublicInputs
+from opdisc.scorecard_estimator import ScorecardClassifier
 from oracles import Oracle, SolveOptions
 
 
-class RobustVoteClassifier(PrivateScorecardClassifier):
+class RobustVoteClassifier(ScorecardClassifier):
     """A scorecard elected by learners that each saw a disjoint part of the rows.
 
     Parameters
     ----------
     epsilon, delta, schema, weight_bound, relation, ledger, random_state
-        As in :class:`~opdisc.estimators.PrivateScorecardClassifier`; ``delta`` is used by
+        As in :class:`~opdisc.PrivateScorecardClassifier`; ``delta`` is used by
         ``rule="stability"`` only.
     learner : PartLearner, scikit-learn classifier or None
         Anything: a callable ``learner(part, grid)`` that returns one hypothesis or several, or a
@@ -66,7 +59,8 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
     Notes
     -----
     **Guarantee.** As stated on ``receipt_``, for arbitrary learners and oracles (docs/robust.md).
-    The other attributes are those of the base class.
+    Under "replace_one" the order of the rows belongs to the table. The other attributes are those
+    of :class:`~opdisc.PrivateScorecardClassifier`.
 
     Examples
     --------
@@ -93,82 +87,43 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            schema=schema,
-            weight_bound=weight_bound,
-            mechanism="robust_vote",
-            relation=relation,
-            oracle=oracle,  # type: ignore[arg-type]
-            time_limit=time_limit,
-            ledger=ledger,
-            random_state=random_state,
-        )
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.weight_bound = weight_bound
+        self.relation = relation
         self.learner = learner
+        self.oracle = oracle
         self.n_parts = n_parts
         self.rule = rule
         self.isolation = isolation
+        self.time_limit = time_limit
+        self.ledger = ledger
+        self.random_state = random_state
 
-    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
-        """Learn a scorecard.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Raw rows, as in the base class. Under "replace_one" their order belongs to the table.
-        y : array-like of shape (n_samples,)
-            Labels, as the schema spells them.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        CalibrationError, IsolationError, SchemaError, TableError
-            If an argument, the schema or the table is not acceptable; nothing is spent.
-        """
-        self._forget()
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
-        relation = parse_relation(self.relation)
         bound = parse_weight_bound(self.weight_bound)
-        schema, table, labels = self._validated(X, y)
-        public = PublicInputs(
-            params=params,
-            relation=relation,
-            grid=self._grid(schema, bound),
-            rows_per_unit=schema.rows_per_unit,
-            privacy_unit=schema.privacy_unit,
-            schema_digest=schema.digest(),
-            n_rows=len(table) if relation is NeighboringRelation.REPLACE_ONE else None,
-            assumptions=label_assumptions(*schema.classes) if self.schema is None else (),
-        )
-        check_candidates(public.grid)
-        signs = encode_label_values(labels, schema)
-        require_both_classes(signs)
-        points = encode_features(table, schema).astype(np.int64)
-        ledger = self.ledger
-        if ledger is not None and not isinstance(ledger, Ledger):
-            ledger = Ledger(ledger)
+        schema, rows, signs = self._read_encoded(X, y)
+        grid = scorecard_grid(schema, bound)
+        check_candidates(grid)
+        public = PublicInputs(params=params, grid=grid, **self._public_facts(len(rows), schema))
         n_parts = self.n_parts
         if n_parts is None:
-            n_parts = default_parts(params.epsilon, public.grid.n_assignments, public.n_rows)
+            n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)
         release = run_robust_vote(
             RobustVoteMechanism(n_parts=n_parts, rule=self.rule),
             self._part_learner(),
-            (points, signs.astype(np.int64)),
+            (rows.astype(np.int64), signs.astype(np.int64)),
             public,
-            entropy=parse_entropy(self.random_state),
+            entropy=self._entropy(),
             isolation=self.isolation,
             time_limit=self.time_limit,
-            ledger=ledger,
+            ledger=self._open_ledger(),
         )
-        nobody = tuple(min(allowed, key=abs) for allowed in public.grid.values)
-        winner = nobody if release.hypothesis is None else release.hypothesis
         self.elected_ = release.hypothesis is not None
-        self._publish(schema, Release(hypothesis=winner, receipt=release.receipt))
-        return self
+        nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
+        self._publish(release.hypothesis or nobody, release.receipt)
 
     def _part_learner(self) -> PartLearner:
         if self.learner is None:

@@ -1,21 +1,221 @@
-"""Linear classification by OPSamp as a scikit-learn estimator: Lipschitz losses, real weights."""
+"""OPSamp for scikit-learn: what its estimators share, and the linear classifier."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+import math
+from os import PathLike
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
-from opdisc.arguments import label_assumptions, two_classes
-from opdisc.linear_model_file import SavedLinearModel
-from opdisc.sampled_base import SampledEstimator
-from oracles.convex_constants import FloatArray
+from opdisc.accounting import Ledger
+from opdisc.errors import CalibrationError, as_calibration_error
+from opdisc.estimator_base import PrivateClassifier, PrivateEstimator
+from opdisc.linear_model_file import Label, SavedLinearModel, column_names
+from opdisc.mechanisms.sampled import SampledMechanism
+from opdisc.mechanisms.sampled_receipt import SampledReceipt
+from opdisc.mechanisms.sampled_release import run_sampled
+from opdisc.mechanisms.sampled_spec import SampledPublic
+from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
+from opdisc.privacy import PrivacyParams
+from oracles.balls import L1Ball, L2Ball
+from oracles.convex import RealOracle
+from oracles.convex_constants import FloatArray, RowBounds
+from oracles.convex_domains import Domain
+from oracles.convex_losses import LinearLoss, loss_by_name
+from oracles.polytopes import Box, Simplex
+
+Range = tuple[ArrayLike, ArrayLike]
+"""(lowest, highest): two numbers, or two arrays with one number per column."""
 
 
-class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
+class SampledEstimator(PrivateEstimator):
+    """What the classifier and the regressor share: arguments, ranges, domain, release."""
+
+    hypothesis_: FloatArray
+    receipt_: SampledReceipt
+
+    def __init__(
+        self,
+        feature_range: Range | None = None,
+        loss: str | LinearLoss = "hinge",
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: str | Domain = "box",
+        radius: float = 1.0,
+        fit_intercept: bool = True,
+        relation: str = "replace_one",
+        planned_rows: int | None = None,
+        oracle: str | RealOracle = "auto",
+        allowance: float | None = None,
+        most_draws: int = 10_000,
+        n_jobs: int = 1,
+        backend: str = "sequential",
+        progress: DrawProgress | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.feature_range = feature_range
+        self.loss = loss
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.relation = relation
+        self.planned_rows = planned_rows
+        self.oracle = oracle
+        self.allowance = allowance
+        self.most_draws = most_draws
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.progress = progress
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> LinearLoss:
+        with as_calibration_error():
+            loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
+        if loss.is_classification != is_classifier(self):
+            kind = "classification" if is_classifier(self) else "regression"
+            raise CalibrationError(f"loss must be one for {kind}, got '{loss.name}'.")
+        return loss
+
+    def _domain(self, dimension: int) -> Domain:
+        if isinstance(self.domain, Domain):
+            if self.domain.dimension != dimension:
+                raise CalibrationError(
+                    f"the domain must have {dimension} coordinates (columns and intercept), it "
+                    f"has {self.domain.dimension}."
+                )
+            return self.domain
+        with as_calibration_error():
+            match self.domain:
+                case "l1":
+                    return L1Ball(dimension=dimension, radius=self.radius)
+                case "l2":
+                    return L2Ball(dimension=dimension, radius=self.radius)
+                case "box":
+                    return Box.cube(dimension, self.radius)
+                case "simplex":
+                    return Simplex(dimension=dimension)
+        raise CalibrationError(
+            f"domain must be 'l1', 'l2', 'box', 'simplex' or a Domain, got {self.domain!r}."
+        )
+
+    def _release(self, rows: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
+        """Release parameters of scaled rows and targets; return slopes and start in raw units."""
+        n, facts = len(rows), self._public_facts(len(rows))
+        planned = facts["n_rows"] if self.planned_rows is None else self.planned_rows
+        if planned is None:
+            raise CalibrationError(
+                "planned_rows must be given under add_or_remove_one, where the number of rows is "
+                "private; give a public guess."
+            )
+        delta = 1.0 / planned**2 if self.delta is None else self.delta
+        scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
+        if self.fit_intercept:
+            scaled = np.column_stack([np.ones(n), scaled])
+        dimension = scaled.shape[1]
+        bounds = RowBounds(l2=math.sqrt(dimension), linf=1.0)
+        mechanism = SampledMechanism(
+            loss=self._loss(),
+            domain=self._domain(dimension),
+            bounds=bounds,
+            allowance=self.allowance,
+            # A search has no cheap precision: let it cost more of the stability.
+            allowance_share=0.02 if self._loss().is_convex else 1.0,
+            most_draws=self.most_draws,
+            # Inside the domain or not, a linear score is one; a projection only adds bias.
+            project=math.isinf(self._loss().slope_bound(bounds, math.inf)),
+        )
+        public = SampledPublic(
+            params=PrivacyParams(epsilon=self.epsilon, delta=delta),
+            planned_rows=planned,
+            **facts,
+        )
+        release = run_sampled(
+            mechanism,
+            scaled,
+            targets,
+            public,
+            entropy=self._entropy(),
+            oracle=self.oracle,
+            options=DrawOptions(n_jobs=self.n_jobs, backend=self.backend, progress=self.progress),
+            ledger=self._open_ledger(),
+        )
+        self.hypothesis_, self.receipt_ = release.hypothesis, release.receipt
+        return self._raw_coefficients(rows.shape[1])
+
+    def _range(
+        self, declared: Range | None, columns: int, what: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a declared public range as two arrays, or refuse."""
+        if declared is None:
+            raise CalibrationError(
+                f"{what}_range must be declared, since it sets the noise and may not come from "
+                "the table; give a public (lowest, highest)."
+            )
+        try:
+            low, high = (
+                np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in declared
+            )
+        except (TypeError, ValueError):
+            raise CalibrationError(
+                f"{what}_range must be (lowest, highest), numbers or one per column."
+            ) from None
+        if not (np.isfinite(low) & np.isfinite(high)).all() or not (low < high).all():
+            raise CalibrationError(f"{what}_range must be finite with lowest < highest.")
+        return low, high
+
+    def _linear_scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the linear scores of rows, clipped to the public range."""
+        check_is_fitted(self)
+        rows = self._numbers(X)
+        low, high = self._range(self.feature_range, rows.shape[1], "feature")
+        scaled = unit_scaled(rows, low, high)
+        start, slopes = self._split()
+        return np.asarray(scaled @ slopes + start)
+
+    def _saved(
+        self,
+        coefficients: FloatArray,
+        intercept: float,
+        classes: tuple[Label, Label] | None,
+        target_range: tuple[float, float] | None,
+    ) -> SavedLinearModel:
+        """Return what may be published, in raw units inside the public range."""
+        low, high = self._range(self.feature_range, len(coefficients), "feature")
+        return SavedLinearModel(
+            columns=column_names(len(coefficients), getattr(self, "feature_names_in_", None)),
+            coefficients=tuple(coefficients.tolist()),
+            intercept=intercept,
+            classes=classes,
+            schema=None,
+            feature_range=tuple(zip(low.tolist(), high.tolist(), strict=True)),
+            target_range=target_range,
+            receipt=self.receipt_,
+        )
+
+    def _split(self) -> tuple[float, FloatArray]:
+        """Return intercept and slopes over the scaled columns."""
+        if self.fit_intercept:
+            return float(self.hypothesis_[0]), self.hypothesis_[1:]
+        return 0.0, self.hypothesis_
+
+    def _raw_coefficients(self, columns: int) -> tuple[FloatArray, float]:
+        """Return slopes and intercept over raw columns, valid inside the range."""
+        low, high = self._range(self.feature_range, columns, "feature")
+        start, slopes = self._split()
+        raw = np.array(slopes / (high - low), dtype=np.float64)
+        return raw, start - float(raw @ low)
+
+
+class OPSampClassifier(PrivateClassifier, SampledEstimator):
     """A linear classifier with real weights by OPSamp: any Lipschitz loss, (epsilon, delta)-DP.
 
     Parameters
@@ -88,46 +288,13 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
     'CONDITIONAL'
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn weights.
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        read = self._read(X, y)
+        slopes, start = self._release(read.rows, read.signs.astype(np.float64))
+        self.coef_, self.intercept_ = slopes[None, :], np.array([start])
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numeric rows.
-        y : array-like of shape (n_samples,)
-            Two labels.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        CalibrationError
-            If an argument is not acceptable.
-        UncertifiedRelease
-            If a minimisation was not certified; the budget is spent and nothing is released.
-        """
-        self._forget()
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
-        classes = two_classes(labels)
-        signs = np.where(labels == classes[1], 1.0, -1.0)
-        release = self._release(rows, signs, label_assumptions(*classes.tolist()))
-        self.classes_ = classes
-        self.hypothesis_, self.receipt_ = release.hypothesis, release.receipt
-        slopes, self.intercept_ = self._raw_coefficients(self.hypothesis_, rows.shape[1])
-        self.coef_ = slopes[None, :]
-        return self
-
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the score of each row, shape (n_samples,); above 0 means the positive class."""
-        return self._scores(X)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the predicted label of each row, shape (n_samples,)."""
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(int)])
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        return self._linear_scores(X)
 
     def to_model(self) -> SavedLinearModel:
         """Return what may be published: weights, the public range, the receipt."""
@@ -137,8 +304,12 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
         return self._saved(self.coef_[0], start, (negative, positive), None)
 
     def __sklearn_tags__(self) -> Any:
-        """Declare a binary classifier whose accuracy is limited by noise."""
+        """Declare a classifier whose accuracy is limited by noise."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def unit_scaled(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Clip to the public range and map it onto [0, 1]: a map of one row and public facts."""
+    return np.clip((np.clip(rows, low, high) - low) / (high - low), 0.0, 1.0)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from opdisc.accounting import Ledger
+from opdisc.estimator_base import PrivateRegressor
 from opdisc.linear_model_file import SavedLinearModel
 from opdisc.mechanisms.tilted_draws import DrawProgress
-from opdisc.sampled_base import Range, SampledEstimator
+from opdisc.sampled_classifier import Range, SampledEstimator
 from oracles.convex import RealOracle
 from oracles.convex_constants import FloatArray
 from oracles.convex_domains import Domain
@@ -21,7 +22,7 @@ from oracles.convex_losses import LinearLoss
 from oracles.polytopes import Box
 
 
-class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
+class OPSampRegressor(PrivateRegressor, SampledEstimator):
     """Linear regression by OPSamp: least absolute deviations (a private median) or least squares.
 
     Parameters
@@ -33,9 +34,9 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
     loss : str or LinearLoss
         "absolute" or "squared", of the target scaled to [-1, 1].
     epsilon, delta, domain, radius, fit_intercept, relation, planned_rows, oracle, allowance
-        As in :class:`~opdisc.sampled_classifier.OPSampClassifier`.
+        As in :class:`~opdisc.OPSampClassifier`.
     most_draws, n_jobs, backend, progress, ledger, random_state
-        As in :class:`~opdisc.sampled_classifier.OPSampClassifier`.
+        As in :class:`~opdisc.OPSampClassifier`.
 
     Attributes
     ----------
@@ -104,41 +105,16 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
         )
         self.target_range = target_range
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numeric rows.
-        y : array-like of shape (n_samples,)
-            Numeric targets.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        CalibrationError
-            If an argument is not acceptable.
-        UncertifiedRelease
-            If a minimisation was not certified; the budget is spent and nothing is released.
-        """
-        self._forget()
-        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        rows, targets = self._read(X, y)
         middle, half = self._target_scale()
-        scaled = np.clip((targets - middle) / half, -1.0, 1.0)
-        release = self._release(rows, scaled, ())
-        self.hypothesis_, self.receipt_ = release.hypothesis, release.receipt
-        slopes, start = self._raw_coefficients(self.hypothesis_, rows.shape[1])
+        slopes, start = self._release(rows, np.clip((targets - middle) / half, -1.0, 1.0))
         self.coef_ = slopes * half
-        self.intercept_ = float(start[0]) * half + middle
-        return self
+        self.intercept_ = start * half + middle
 
-    def predict(self, X: ArrayLike) -> FloatArray:
+    def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the prediction for each row, shape (n_samples,), inside the target range."""
-        scores = self._scores(X)
+        scores = self._linear_scores(X)
         middle, half = self._target_scale()
         return np.clip(scores, -1.0, 1.0) * half + middle
 
@@ -152,12 +128,6 @@ class OPSampRegressor(RegressorMixin, SampledEstimator):  # type: ignore[misc]
     def _target_scale(self) -> tuple[float, float]:
         low, high = self._range(self.target_range, 1, "target")
         return 0.5 * float(low[0] + high[0]), 0.5 * float(high[0] - low[0])
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare a regressor whose accuracy is limited by noise."""
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
 
 
 def private_median(

@@ -1,39 +1,96 @@
-"""The scikit-learn classifier that learns a private scorecard."""
+"""The scikit-learn classifier that learns a private scorecard, and what its kin share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import (
     SchemaLike,
-    label_assumptions,
     parse_automatic_bound,
-    parse_entropy,
     parse_max_rounds,
-    parse_relation,
     parse_time_limit,
 )
+from opdisc.cells import canonical_text
 from opdisc.column_structure import column_structure
-from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
+from opdisc.encoding import CellArray, aggregate, encode_features
+from opdisc.errors import TableError
+from opdisc.estimator_base import PrivateClassifier
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
 from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.model_file import SavedModel
+from opdisc.privacy import PrivacyParams, PrivacyReceipt, PublicInputs
 from opdisc.progress import draw_progress, search_progress
 from opdisc.schema import Schema
-from opdisc.scorecard_predictor import ScorecardPredictor
+from opdisc.scorecard import Scorecard
 from opdisc.weight_rule import SettledFit, settle_fit
-from oracles import Oracle, SolveOptions, WeightGrid, ZeroOneProblem
+from oracles import Hypothesis, Oracle, SolveOptions, WeightGrid, ZeroOneProblem
 
 
-class PrivateScorecardClassifier(ScorecardPredictor):
+class ScorecardClassifier(PrivateClassifier):
+    """A classifier that learns a scorecard: it reads rows by a schema and publishes points.
+
+    Without a declared schema every column is a number on the public range [0, 1].
+    """
+
+    receipt_: PrivacyReceipt
+    scorecard_: Scorecard
+
+    def _read_encoded(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[Schema, CellArray, CellArray]:
+        """Return the schema, the encoded rows and the signs of the labels."""
+        read = self._read(X, y)
+        if read.schema is not None:
+            return read.schema, read.rows, read.signs
+        negative, positive = self.classes_.tolist()
+        texts = {canonical_text(negative), canonical_text(positive)}
+        if len(texts) < 2 or "" in texts:
+            raise TableError("the two labels in y must be different texts, neither of them blank.")
+        names = getattr(self, "feature_names_in_", None)
+        self.schema_ = Schema.equal_width(
+            read.rows.shape[1],
+            names=None if names is None else [str(name) for name in names],
+            classes=(negative, positive),
+        )
+        return self.schema_, self._encoded_numbers(read.rows), read.signs
+
+    def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
+        table = pd.DataFrame(values, columns=list(self.schema_.columns))
+        return encode_features(table, self.schema_)
+
+    def _publish(self, hypothesis: Hypothesis, receipt: PrivacyReceipt) -> None:
+        schema = self.schema_
+        self.scorecard_ = Scorecard(
+            target=schema.target.column,
+            classes=schema.classes,
+            columns=schema.column_names,
+            points=hypothesis[1:],
+            start=hypothesis[0],
+        )
+        self.coef_ = np.array([hypothesis[1:]], dtype=np.int64)
+        self.intercept_ = np.array([hypothesis[0]], dtype=np.int64)
+        self.receipt_ = receipt
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
+        rows = self._rows(X)
+        return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    def to_model(self) -> SavedModel:
+        """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
+        check_is_fitted(self)
+        return SavedModel(scorecard=self.scorecard_, schema=self.schema_, receipt=self.receipt_)
+
+
+class PrivateScorecardClassifier(ScorecardClassifier):
     """An integer scorecard learned by minimising the 0/1 loss under differential privacy.
 
     Parameters
@@ -159,69 +216,25 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         self.progress = progress
         self.base_measure = base_measure
 
-    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
-        """Learn a scorecard.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Raw rows. With a schema: a DataFrame that has the schema's columns, or an array with
-            exactly those columns in order.
-        y : array-like of shape (n_samples,)
-            Labels, as the schema spells them.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        CalibrationError, SchemaError, TableError
-            If an argument, the schema or the table is not acceptable.
-        UncertifiedRelease
-            If the oracle gave no certificate; the budget is spent and nothing is released.
-
-        Notes
-        -----
-        A refused fit leaves the estimator unfitted, whatever it was before.
-        """
-        self._forget()
-        try:
-            return self._fit(X, y)
-        except BaseException:
-            self._forget()
-            raise
-
-    def _fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
-        relation = parse_relation(self.relation)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, table, labels = self._validated(X, y)
+        schema, rows, signs = self._read_encoded(X, y)
+        facts: dict[str, Any] = self._public_facts(len(rows), schema)
 
         def public_for(weight_bound: int) -> PublicInputs:
-            return PublicInputs(
-                params=params,
-                relation=relation,
-                grid=self._grid(schema, weight_bound),
-                rows_per_unit=schema.rows_per_unit,
-                privacy_unit=schema.privacy_unit,
-                schema_digest=schema.digest(),
-                n_rows=len(table) if relation is NeighboringRelation.REPLACE_ONE else None,
-                assumptions=label_assumptions(*schema.classes) if self.schema is None else (),
-            )
+            return PublicInputs(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
-        encoded_labels = encode_label_values(labels, schema)
-        require_both_classes(encoded_labels)
-        encoded = aggregate(encode_features(table, schema), encoded_labels)
+        encoded = aggregate(rows, signs)
         problem = ZeroOneProblem(
             points=encoded.points.astype(np.int64),
             positives=encoded.positives,
             negatives=encoded.negatives,
             grid=settled.public.grid,
         )
-        self._publish(schema, self._release(problem, settled.without_spare_delta()))
-        return self
+        release = self._release(problem, settled.without_spare_delta())
+        self._publish(release.hypothesis, release.receipt)
 
     def _grid(self, schema: Schema, bound: int) -> WeightGrid:
         budget = self.norm_budget
@@ -248,9 +261,6 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         )
 
     def _release(self, problem: ZeroOneProblem, settled: SettledFit) -> Release:
-        ledger = self.ledger
-        if ledger is not None and not isinstance(ledger, Ledger):
-            ledger = Ledger(ledger)
         report = self.progress
         options = SolveOptions(
             time_limit=parse_time_limit(self.time_limit),
@@ -260,9 +270,9 @@ class PrivateScorecardClassifier(ScorecardPredictor):
             settled.mechanism,
             problem,
             settled.public,
-            entropy=parse_entropy(self.random_state),
+            entropy=self._entropy(),
             oracle=self.oracle,
             options=options,
-            ledger=ledger,
+            ledger=self._open_ledger(),
             choice=settled.reason,
         )

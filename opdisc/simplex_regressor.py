@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from os import PathLike
-from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from opdisc.accounting import Ledger
-from opdisc.arguments import parse_entropy, parse_relation
-from opdisc.convex.base import ConvexPublic, Rows, convex_params
+from opdisc.convex.base import ConvexPublic, ConvexReceipt, Rows, convex_params
 from opdisc.convex.simplex import simplex_sampling
 from opdisc.errors import CalibrationError
+from opdisc.estimator_base import PrivateRegressor
 from opdisc.linear_model_file import SavedLinearModel, column_names
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import SquaredLoss
@@ -24,7 +23,7 @@ from oracles.polytopes import Simplex
 FloatArray = NDArray[np.float64]
 
 
-class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSimplexRegressor(PrivateRegressor):
     """Least squares over mixtures of the columns: non-negative weights that sum to 1.
 
     Parameters
@@ -70,6 +69,8 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     2
     """
 
+    receipt_: ConvexReceipt
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -88,25 +89,7 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn the mixture.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-        y : array-like of shape (n_samples,)
-            Target.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        CalibrationError
-            If an argument is not acceptable, a bound is missing, or the budget pays for no vertex.
-        """
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = convex_params(self.epsilon, self.delta)
         bound = self.value_bound
         if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
@@ -114,37 +97,30 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 "a public bound on features and target is needed, got "
                 f"value_bound={bound!r}; declare one."
             )
-        relation = parse_relation(self.relation)
-        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        values, target = self._read(X, y)
         dimension = values.shape[1]
         public = ConvexPublic(
             params=params,
-            relation=relation,
             loss=SquaredLoss(),
             bounds=RowBounds(l2=math.sqrt(dimension), linf=1.0),
             dimension=dimension,
             domain=Simplex(dimension=dimension),
-            n_rows=len(target) if parse_relation("replace_one") is relation else None,
+            **self._public_facts(len(target)),
         )
-        rows = Rows(X=np.clip(values / bound, -1.0, 1.0), y=np.clip(target / bound, -1.0, 1.0))
-        ledger = self.ledger
-        if ledger is not None and not isinstance(ledger, Ledger):
-            ledger = Ledger(ledger)
         release = simplex_sampling(
-            rows,
+            Rows(X=np.clip(values / bound, -1.0, 1.0), y=np.clip(target / bound, -1.0, 1.0)),
             public,
-            entropy=parse_entropy(self.random_state),
+            entropy=self._entropy(),
             entropy_weight=self.entropy_weight,
-            ledger=ledger,
+            ledger=self._open_ledger(),
         )
         self.coef_ = release.theta
         self.receipt_ = release.receipt
-        return self
 
-    def predict(self, X: ArrayLike) -> FloatArray:
+    def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the mixture of each row's values, shape (n_samples,)."""
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
+        return np.asarray(self._numbers(X) @ self.coef_)
 
     def to_model(self) -> SavedLinearModel:
         """Return what may be published: the mixture and its receipt."""
@@ -159,9 +135,3 @@ class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             target_range=None,
             receipt=self.receipt_,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare that a mixture of the columns need not fit any target."""
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags

@@ -7,7 +7,7 @@ import pytest
 from opdisc.accounting import Ledger
 from opdisc.cli import cli
 from opdisc.console import run_command_line
-from opdisc.estimators import PermuteAndFlipClassifier
+from opdisc.named_estimators import PermuteAndFlipClassifier
 
 
 @pytest.fixture

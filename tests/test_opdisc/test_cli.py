@@ -21,9 +21,9 @@ from opdisc.accounting import Ledger
 from opdisc.cli import cli
 from opdisc.console import run_command_line
 from opdisc.datasets import DATASETS
-from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.mechanisms.choice import MECHANISMS
 from opdisc.model_file import load_model, save_model
+from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from opdisc.tables import read_table
 from oracles import Limit, Termination, available_oracles, register_oracle, registry
 from oracles.enumeration import EnumerationOracle

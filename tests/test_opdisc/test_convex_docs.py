@@ -8,8 +8,10 @@ SUMMARY = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## convex-sour
 PAGE = (ROOT / "docs" / "convex.md").read_text(encoding="utf-8")
 SOURCES = [
     *(ROOT / "opdisc" / "convex").glob("*.py"),
-    *(ROOT / "opdisc" / name for name in ("gaussian.py", "linear_models.py")),
-    *(ROOT / "opdisc" / name for name in ("linear_classifier.py", "simplex_regressor.py")),
+    *(
+        ROOT / "opdisc" / name
+        for name in ("gaussian.py", "linear_models.py", "simplex_regressor.py")
+    ),
 ]
 
 

@@ -15,16 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from opdisc import OPDiscClassifier, PermuteAndFlipClassifier, PrivateScorecardClassifier
 from opdisc.accounting import Ledger
 from opdisc.encoding import encode_features
 from opdisc.errors import CalibrationError, OPDiscError, TableError, UncertifiedRelease
-from opdisc.estimators import (
-    OPDiscClassifier,
-    PermuteAndFlipClassifier,
-    PrivateScorecardClassifier,
-)
 from opdisc.schema import Schema
 from oracles import InvalidOption, Limit, OracleUnavailable, Termination
 from oracles.enumeration import EnumerationOracle
@@ -41,12 +36,6 @@ ALLOWED = {
     "n_features_in_",
     "feature_names_in_",
 }
-
-
-# No check is expected to fail.
-@parametrize_with_checks([cls(epsilon=1e4, random_state=0) for cls in CLASSES])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def schema(positive="yes", negative="no"):

@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc.accounting import Ledger
 from opdisc.convex.features import LinearFeatures
@@ -33,17 +32,6 @@ MECHANISMS = (
     "mirror_descent",
     "svrg",
 )
-
-
-# No check is expected to fail.
-@parametrize_with_checks(
-    [
-        *(cls(epsilon=1e4, data_norm=10.0, random_state=0) for cls in CLASSES),
-        PrivateSimplexRegressor(epsilon=1e4, value_bound=10.0, random_state=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def table(n=600, seed=0):

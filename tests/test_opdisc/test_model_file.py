@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from opdisc.cells import canonical_text
 from opdisc.errors import ModelFileError, TableError
-from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.model_file import SavedModel, load_model, model_digest, save_model, spelled_classes
 from opdisc.schema import Schema
+from opdisc.scorecard_estimator import PrivateScorecardClassifier
 
 TABLE = pd.DataFrame({"age": ["25", "35", "61", "80"] * 10, "job": ["a", "b", "?", ""] * 10})
 LABELS = np.array(["no", "yes", "yes", "no"] * 10)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from broken import LIARS
 from scipy import stats
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc import isolation
 from opdisc.accounting import Ledger
@@ -33,7 +32,6 @@ from opdisc.part_learners import (
 )
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from opdisc.robust_estimators import RobustVoteClassifier
-from opdisc.rspm import RSPMClassifier
 from oracles import WeightGrid
 from oracles.brute_force import brute_force
 from oracles.enumeration import hypothesis_at
@@ -494,17 +492,6 @@ def test_lying_oracles_cannot_void_the_guarantee(liar):
     clf = RobustVoteClassifier(epsilon=1.0, oracle=liar(), n_parts=3).fit(X, y)
     assert clf.receipt_.guarantee == "HOLDS"
     assert clf.receipt_.conditions == ()
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        RobustVoteClassifier(epsilon=1e3, isolation="none", random_state=0),
-        RSPMClassifier(epsilon=1e3, random_state=0),
-    ]
-)
-def test_the_classifiers_pass_the_checks_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_nobody_elected_is_the_zero_scorecard():

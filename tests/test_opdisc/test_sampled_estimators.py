@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc.errors import CalibrationError
 from opdisc.linear_models import PrivateLinearSVC
@@ -19,16 +18,6 @@ from opdisc.sampled_regressor import OPSampRegressor, private_median
 from oracles.polytopes import Box
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
-
-
-@parametrize_with_checks(
-    [
-        OPSampClassifier(feature_range=(-5, 5), **QUICK),
-        OPSampRegressor(feature_range=(-5, 5), target_range=(-10, 10), **QUICK),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def separable(n=3000, seed=0):

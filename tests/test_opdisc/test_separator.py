@@ -9,9 +9,9 @@ from scipy import stats
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import SeparatorMechanism, run_mechanism
+from opdisc.named_estimators import RSPMClassifier
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
-from opdisc.rspm import RSPMClassifier
 from opdisc.separator_calibration import (
     published_separator_stddev,
     separator_gaussian_stddev,
