@@ -210,11 +210,11 @@ def fit_peer(peer: Peer, task: Task) -> Fitted:
     }
     lease = Lease(interpreter)
     rows = public_rows(task.table, task.schema, peer.form)
-    reply, _ = lease.process.ask(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
+    reply, _ = lease.process.exchange(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
     lease.keep_afterwards(interpreter)
 
     def scores(table: pd.DataFrame) -> FloatArray:
-        _, arrays = lease.process.ask({}, X=public_rows(table, task.schema, peer.form))
+        _, arrays = lease.process.exchange({}, X=public_rows(table, task.schema, peer.form))
         return np.asarray(arrays["scores"], dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:
