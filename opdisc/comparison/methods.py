@@ -22,6 +22,7 @@ import pandas as pd
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
+from opdisc.scorecard import Scorecard
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -110,8 +111,8 @@ class Fitted:
         Table to float array (n,), larger for the positive class; None where there is no score.
     receipt : Receipt or None
         The privacy statement, if the method writes one.
-    scorecard : str or None
-        The scorecard as text.
+    scorecard : Scorecard or None
+        The scorecard, where one is learned.
     parameters : mapping
         What was chosen or learned about settings, as JSON types.
     delta : float or None
@@ -126,7 +127,7 @@ class Fitted:
     predict: Callable[[pd.DataFrame], BoolArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
     receipt: Receipt | None = None
-    scorecard: str | None = None
+    scorecard: Scorecard | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
     guarantee: str | None = None

@@ -58,7 +58,7 @@ def fit_best_scorecard(
     return Fitted(
         predict=predict,
         scores=scores,
-        scorecard=str(card),
+        scorecard=card,
         parameters={
             **(parameters or {}),
             "certified_gap": float(solution.certificate.gap_in_rows),

@@ -117,6 +117,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
         "receipt_digest": None,
         "receipt": None,
         "scorecard": None,
+        "scorecard_data": None,
         "versions": {},
     }
 
@@ -197,7 +198,9 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     versions = {**package_versions(), **fitted.parameters.get("peer_versions", {})}
     row = blank_row(run, setting)
     row |= {"status": "ok", "seconds": float(seconds), "versions": versions}
-    row |= {"parameters": dict(fitted.parameters), "scorecard": fitted.scorecard}
+    row["parameters"] = dict(fitted.parameters)
+    if fitted.scorecard is not None:
+        row |= {"scorecard": str(fitted.scorecard), "scorecard_data": fitted.scorecard.to_dict()}
     row |= _privacy(fitted, row)
     row |= _measures(fitted, task.table, source, "train")
     if len(task.test):

@@ -35,7 +35,7 @@ def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
         predict=predict,
         scores=scores,
         receipt=model.receipt_,
-        scorecard=str(model.scorecard_),
+        scorecard=model.scorecard_,
         parameters={"mechanism": model.receipt_.mechanism, **parameters},
     )
 
