@@ -31,8 +31,7 @@ from opdisc.errors import CalibrationError, TableError
 from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import LinearLoss
 from opdisc.privacy import NeighboringRelation
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""

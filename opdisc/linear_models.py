@@ -6,17 +6,16 @@ from os import PathLike
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
 from opdisc.linear_classifier import PrivateLinearClassifier
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
+from oracles.arrays import FloatArray
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
-
-FloatArray = NDArray[np.float64]
 
 
 class PrivateLogisticRegression(PrivateLinearClassifier):

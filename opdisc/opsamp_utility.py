@@ -8,9 +8,9 @@ import numpy as np
 
 from opdisc.domains import Box, L1Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.losses import FloatArray
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_spec import SampledSpec
+from oracles.arrays import FloatArray
 
 
 def simulated_error(

@@ -15,13 +15,14 @@ from opdisc.arguments import parse_entropy, parse_relation
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.linear_model_file import Label, SavedLinearModel, column_names
-from opdisc.losses import FloatArray, LinearLoss, RowBounds, loss_by_name
+from opdisc.losses import LinearLoss, RowBounds, loss_by_name
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import SampledRelease, run_sampled
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.convex import RealOracle
 
 Range = tuple[ArrayLike, ArrayLike]

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opdisc.arguments import label_assumptions, two_classes
 from opdisc.linear_model_file import SavedLinearModel
-from opdisc.losses import FloatArray
 from opdisc.sampled_base import SampledEstimator
+from oracles.arrays import FloatArray
 
 
 class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]

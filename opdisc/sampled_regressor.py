@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opdisc.accounting import Ledger
 from opdisc.domains import Box, Domain
 from opdisc.linear_model_file import SavedLinearModel
-from opdisc.losses import FloatArray, LinearLoss
+from opdisc.losses import LinearLoss
 from opdisc.mechanisms.tilted_draws import DrawProgress
 from opdisc.sampled_base import Range, SampledEstimator
+from oracles.arrays import FloatArray
 from oracles.convex import RealOracle
 
 

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,8 +19,7 @@ from opdisc.domains import Simplex
 from opdisc.errors import CalibrationError
 from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import RowBounds, SquaredLoss
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 class PrivateSimplexRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.errors import InvalidProblem
-from oracles.point_loss import FloatArray, PointLoss, decreasing_range, loss_of
+from oracles.point_loss import PointLoss, decreasing_range, loss_of
 
 
 def huberised_hinge(width: float) -> PointLoss:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oracles.arrays import IntArray
 from oracles.compilation import compiled, copy_into
-from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
 
 (

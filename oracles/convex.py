@@ -14,10 +14,11 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.duality import RealCertificate, RealClaim, certify
 from oracles.errors import InvalidOption, UnsupportedProblem
 from oracles.registry import OracleEntry, Registry
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 Session = Callable[[FloatArray], RealClaim]
 """From a tilt to a claim. It may keep state between calls; every claim is certified by itself."""

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, Session
 from oracles.duality import RealClaim
 from oracles.errors import NoHypothesis
 from oracles.regions import BoxRegion, L1Region, L2Region, Region
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 
 def import_cvxpy() -> Any:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.errors import InconsistentSolution
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 
 class Basis(enum.Enum):

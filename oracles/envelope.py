@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.block_sums import BlockSum
 from oracles.column_groups import ColumnBlock, ColumnGroup
 from oracles.envelope_kernels import boltzmann, mix_shares, threshold_tables
-from oracles.problem import IntArray, ZeroOneProblem
+from oracles.problem import ZeroOneProblem
 from oracles.tightening_kernels import shortfalls, tails, tighten
 
 Mixtures = NDArray[np.float16]

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, Session
 from oracles.duality import RealClaim
 from oracles.regions import L1Region, L2Region, SimplexRegion
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 LARGEST_DIMENSION = 6
 _BATCH = 128

@@ -14,11 +14,12 @@ from typing import Any
 import highspy
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, Session
 from oracles.duality import RealClaim, lower_bound
 from oracles.errors import NoHypothesis
 from oracles.regions import L1Region, L2Region, SimplexRegion
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 _FEASIBILITY = 1e-10
 _MOST_CUTS = 2000

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from oracles.arrays import FloatArray
+
 Elementwise: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.bent_losses import huberised_hinge, ramp
 from oracles.errors import InvalidProblem
-from oracles.point_loss import FloatArray, PointLoss, decreasing_range, loss_of
+from oracles.point_loss import PointLoss, decreasing_range, loss_of
 
 
 def get_loss(name: str, width: float = 1.0) -> PointLoss:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracles.arrays import IntArray
 from oracles.errors import InvalidProblem
 from oracles.grid import WeightGrid
 
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 Hypothesis = tuple[int, ...]
-IntArray = NDArray[np.int64]
 Objective = int | float
 
 _LARGEST_SUM = 2**62

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from oracles.arrays import FloatArray
 from oracles.errors import InvalidProblem
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 _INSIDE = 1 - 2.0**-40
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, Session
 from oracles.duality import RealClaim
 from oracles.regions import BoxRegion, L1Region, L2Region, Region
-from oracles.tilted_problem import FloatArray, TiltedProblem
+from oracles.tilted_problem import TiltedProblem
 
 _NEWTON_STEPS = 60
 _INNER_STEPS = 4000

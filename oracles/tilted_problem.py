@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from oracles.arrays import FloatArray
 from oracles.errors import InvalidProblem
 from oracles.point_loss import PointLoss
 from oracles.point_losses import get_loss
 from oracles.regions import Region
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 UNIT_ROUNDOFF = 2.0**-53
 _ELEMENTARY_OPERATIONS = 64

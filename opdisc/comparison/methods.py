@@ -15,17 +15,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
+from oracles.arrays import BoolArray, FloatArray
 
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Family: TypeAlias = Literal["opdisc", "convex", "reference", "peer"]
 Tuning: TypeAlias = Literal["fixed", "non-private", "private"]
 

@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.comparison.methods import BoolArray, ComparisonError, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import ComparisonError, Fitted, Method, Task
 from opdisc.comparison.peer_processes import Lease, find_interpreter
 from opdisc.convex.features import LinearFeatures
 from opdisc.encoding import encode_features, encode_labels
 from opdisc.schema import Schema
+from oracles.arrays import BoolArray, FloatArray
 
 Form = Literal["unit rows", "columns", "levels"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from oracles.arrays import BoolArray, FloatArray
 
 
 def fit_best_scorecard(

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Task
+from opdisc.comparison.methods import Fitted, Task
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
 from opdisc.comparison.versions import package_versions
@@ -23,9 +22,9 @@ from opdisc.encoding import encode_labels
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from oracles import OracleError
+from oracles.arrays import BoolArray, FloatArray, IntArray
 
 Row = dict[str, Any]
-IntArray = npt.NDArray[np.int64]
 
 _FEW_ROWS = 10
 _HARDLY_ANY_NOISE = 1e6

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from oracles.arrays import BoolArray, FloatArray
 
 
 def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:

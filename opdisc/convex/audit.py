@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.audit import AuditedCase, AuditResult, check_audit, loss_bound
 from opdisc.convex.base import ConvexPublic, Rows
 from opdisc.losses import LinearLoss, RowBounds
 from opdisc.noise import EntropySource, SystemEntropy
+from oracles.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Release = Callable[[Rows, ConvexPublic, EntropySource], float]
 
 _PILOT = 300

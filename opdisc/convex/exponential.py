@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -22,8 +21,8 @@ from opdisc.domains import Domain, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 _LARGEST_DIMENSION = 5
 ENDS = "the rejection sampler ends on every table (it has no limit)"
 

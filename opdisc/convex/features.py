@@ -13,8 +13,7 @@ from opdisc.encoding import aggregate
 from opdisc.features import CategoryFeature
 from opdisc.losses import RowBounds
 from opdisc.schema import Schema
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

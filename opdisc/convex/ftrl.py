@@ -19,8 +19,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 FTRLNoise = Literal["zcdp", "published"]
 

@@ -20,8 +20,7 @@ from opdisc.domains import Domain, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 _PENALTY = 20.0
 """How fast the walk's density falls outside the domain at least, per unit of its gauge."""

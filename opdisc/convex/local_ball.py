@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.domains import Domain
 from opdisc.errors import CalibrationError
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,12 @@ from abc import ABC, abstractmethod
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
 from opdisc.domains import Domain, L1Ball, Simplex
 from opdisc.errors import CalibrationError
 from opdisc.losses import LossConstants
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 Geometry = Literal["euclidean", "entropy", "p-norm"]
 

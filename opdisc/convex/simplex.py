@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.accounting import Ledger
@@ -22,8 +21,8 @@ from opdisc.gaussian import require_delta
 from opdisc.losses import LinearLoss
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 _NEWTON_STEPS = 200
 _LOG_ACCURACY = 1e-8
 TAIL = 2.0**-63

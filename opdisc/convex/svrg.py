@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -24,8 +23,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.domains.domain import Domain, check_size, onto_simplex
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

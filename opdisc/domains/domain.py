@@ -6,12 +6,10 @@ import math
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.errors import CalibrationError
 from opdisc.losses import RowBounds
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 class Domain(ABC):

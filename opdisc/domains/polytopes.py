@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from opdisc.domains.domain import Domain, check_size, onto_simplex
 from opdisc.errors import CalibrationError
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

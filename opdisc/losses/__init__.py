@@ -15,8 +15,9 @@ from opdisc.losses.classification import (
     RampLoss,
     SigmoidLoss,
 )
-from opdisc.losses.loss import FloatArray, LinearLoss, LossConstants, RowBounds
+from opdisc.losses.loss import LinearLoss, LossConstants, RowBounds
 from opdisc.losses.regression import AbsoluteLoss, ScoreLoss, SquaredLoss
+from oracles.arrays import FloatArray
 
 __all__ = [
     "AbsoluteLoss",

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 
 from opdisc.errors import CalibrationError
-from opdisc.losses.loss import FloatArray, LinearLoss, RowBounds
+from opdisc.losses.loss import LinearLoss, RowBounds
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.errors import CalibrationError
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.losses.loss import FloatArray, LinearLoss, RowBounds
+from opdisc.losses.loss import LinearLoss, RowBounds
+from oracles.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

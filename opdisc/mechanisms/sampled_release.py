@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from opdisc.accounting import Ledger
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.losses import FloatArray, HuberisedHingeLoss, RampLoss
+from opdisc.losses import HuberisedHingeLoss, RampLoss
 from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
@@ -23,6 +23,7 @@ from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
 from opdisc.privacy import Guarantee
+from oracles.arrays import FloatArray
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
 from oracles.regions import BoxRegion, L1Region, L2Region, Region, SimplexRegion
 from oracles.tilted_problem import TiltedProblem

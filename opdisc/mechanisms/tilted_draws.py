@@ -14,7 +14,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from opdisc.losses import FloatArray
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, RealOracle, minimise_tilts
 from oracles.tilted_problem import TiltedProblem
 
