@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opdisc.calibration import harmonic_number
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.losses import LossConstants
 
@@ -109,11 +110,7 @@ def _mean_tilts(domain: Domain) -> tuple[float, float]:
 
 
 def _simplex_tilts(dimension: int) -> tuple[float, float]:
-    return _harmonic(dimension) - 1.0, (dimension - 1) / (dimension + 1)
-
-
-def _harmonic(size: int) -> float:
-    return math.fsum(1.0 / k for k in range(1, size + 1))
+    return harmonic_number(dimension) - 1.0, (dimension - 1) / (dimension + 1)
 
 
 def release_error(

@@ -195,14 +195,6 @@ class Envelope:
         """Return ``m(w)`` in rows of loss from the score indices of all rows."""
         return bound.constant + float(bound.costs[np.arange(len(indices)), indices].sum())
 
-    def score_indices(self, weights: Sequence[IntArray]) -> IntArray:
-        """Return the clipped score index of every row, given each block's weights."""
-        parts = [
-            np.clip(block.contexts @ chosen - low, 0, high - low)
-            for block, chosen, (low, high) in zip(self.sums, weights, self.spans, strict=True)
-        ]
-        return np.concatenate(parts)
-
     def shortfalls(self, shares: FloatArray) -> FloatArray:
         """Return the bound's mean shortfall per row, rows of loss, after :meth:`take_laws`."""
         lost = np.zeros(len(self.law))

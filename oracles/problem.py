@@ -126,11 +126,6 @@ class Perturbation:
             unit=unit,
         )
 
-    @property
-    def is_separable(self) -> bool:
-        """Whether every block has one coordinate (a norm term may still couple them)."""
-        return all(len(block) == 1 for block in self.blocks)
-
     def _check_against(self, grid: WeightGrid) -> None:
         for block, table in zip(self.blocks, self.tables, strict=True):
             if any(not 0 <= j < grid.n_features for j in block):

@@ -71,12 +71,6 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
     )
 
 
-def ftrl_regret_bound(public: ConvexPublic, plan: NoisePlan) -> float:
-    """Return the bound on expected regret: ``lambda ln p + T R^2 / lambda``."""
-    weight, largest = plan.setting("entropy weight"), public.bounds.largest_coordinate
-    return weight * math.log(public.dimension) + plan.setting("rounds") * largest**2 / weight
-
-
 def private_ftrl(
     rows: Rows,
     public: ConvexPublic,
