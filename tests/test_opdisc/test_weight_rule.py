@@ -46,6 +46,8 @@ def test_the_closed_form_of_the_mean_is_that_of_the_simulation(mechanism):
     assert found == pytest.approx(
         predict_error(mechanism, inputs, simulations=100_000).mean, rel=0.03
     )
+    exact = math.fsum(1 / k for k in range(1, 20_001))
+    assert 0 <= harmonic_number(20_000) - exact < 1e-9
     assert harmonic_number(1000) == pytest.approx(
         math.fsum(1 / k for k in range(1, 1001)), abs=1e-8
     )
