@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import opdisc
 import oracles
 
 SOLVERS = ("pulp", "highspy", "ortools", "pyscipopt", "gurobipy", "cvxpy")
@@ -60,3 +61,12 @@ def test_oracles_speak_of_optimisation_only(source):
 def test_the_words_would_be_found():
     text = "Differential privacy needs epsilon."
     assert len(PRIVACY_WORDS.findall(text)) == 3
+
+
+def test_the_stub_is_where_the_public_names_come_from():
+    assert set(dir(opdisc)) >= set(opdisc.__all__)
+    assert "PrivateScorecardClassifier" in opdisc.__all__ and "__version__" in opdisc.__all__
+    for name in opdisc.__all__:
+        assert getattr(opdisc, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        opdisc.nothing  # noqa: B018

@@ -94,7 +94,7 @@ def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pu
 def _fit_vote(task: Task) -> Fitted:
     from opdisc import RobustVoteClassifier
 
-    assert task.epsilon is not None
+    assert task.epsilon is not None and task.weight_bound != "auto"
     model = RobustVoteClassifier(
         epsilon=task.epsilon,
         schema=task.schema,

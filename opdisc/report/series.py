@@ -51,6 +51,11 @@ class Series:
     guarantee: str
 
     @property
+    def rankable(self) -> bool:
+        """Whether it may be called the best private method."""
+        return self.private and self.tuning != "non-private" and self.guarantee in _KEPT
+
+    @property
     def remark(self) -> str:
         """Why it may not, or what its guarantee rests on; empty if nothing is to be said."""
         if not self.private:
