@@ -209,9 +209,11 @@ class ParentConnection:
 
     def _listen(self) -> None:
         """Queue requests; where there can be no more, end this process and what it started."""
+        # Not sys.stdin: an interpreter that ends while a thread reads from it aborts.
+        source = open(0, "rb", closefd=False)  # noqa: SIM115
         try:
             while True:
-                self._requests.put(pickle.load(sys.stdin.buffer))
+                self._requests.put(pickle.load(source))
         finally:
             _end_this_process()
 

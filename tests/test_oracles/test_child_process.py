@@ -190,3 +190,12 @@ def test_modules_are_found_where_this_process_finds_them_and_not_in_the_folder(t
     )
     assert run.stdout == "found\n"
     assert module_command("m", "a")[1:] == ["-P", "-m", "m", "a"]
+
+
+def test_a_child_that_is_done_ends_in_peace():
+    code = "from oracles.child_process import ParentConnection; ParentConnection().send(1)"
+    child = ChildProcess([sys.executable, "-c", code], environment=module_environment())
+    assert child.receive() == 1
+    with pytest.raises(ChildEnded) as caught:
+        child.receive()
+    assert caught.value.status == 0
