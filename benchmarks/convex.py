@@ -23,15 +23,13 @@ import numpy as np
 from convex_cost import compare_cost
 from convex_methods import compare
 from convex_rates import rates
-from numpy.typing import NDArray
 
 from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
 from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import LogisticLoss
-
-FloatArray = NDArray[np.float64]
 
 
 def dimension(repeats: int) -> None:

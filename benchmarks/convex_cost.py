@@ -16,18 +16,17 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
 from opdisc.convex.stochastic import Sampling, plan_noisy_sgd
 from opdisc.linear_models import PrivateLogisticRegression
 from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import LogisticLoss
 
-FloatArray = NDArray[np.float64]
 STEPS, BATCH, RADIUS, DELTA = 200, 784, 5.0, 1e-8
 
 _PEER = """

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from opdisc.convex import ConvexPublic, Rows
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss, SigmoidLoss
 
-FloatArray = NDArray[np.float64]
 Run = Callable[[Rows, ConvexPublic], FloatArray]
 
 RADIUS, DELTA = 3.0, 1e-6

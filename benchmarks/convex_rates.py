@@ -37,15 +37,14 @@ from convex_problems import (
 )
 from convex_regimes import REGIMES, P, Regime
 from convex_settings import ENTROPY, SETTINGS
-from numpy.typing import NDArray
 
 from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import HuberisedHingeLoss, LogisticLoss
 
-FloatArray = NDArray[np.float64]
 PLAIN = LogisticLoss()
 RADIUS = 0.49
 """Radius on which the Huberised hinge is straight for rows of length 1."""

@@ -12,19 +12,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from noise_norm_bounds import (
+    separator_gaussian_error_bound,
+    separator_laplace_error_bound,
+    sphere_error_bound,
+)
+from opsamp_utility import simulated_error
+from published_bounds import opsamp_error_bound
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_spec import SampledPublic
-from opdisc.noise_norm_bounds import (
-    separator_gaussian_error_bound,
-    separator_laplace_error_bound,
-    sphere_error_bound,
-)
-from opdisc.opsamp_utility import simulated_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
-from opdisc.published_bounds import opsamp_error_bound
 from opdisc.utility import predict_error
 from oracles import WeightGrid
 from oracles.convex_constants import RowBounds

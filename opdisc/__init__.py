@@ -1,49 +1,11 @@
-"""Publishable integer scorecards from small sensitive tables, under differential privacy."""
+"""Publishable integer scorecards from small sensitive tables, under differential privacy.
 
-from typing import Any
+The public names are those of the stub beside this file; each is imported when it is first used.
+"""
+
+import lazy_loader
 
 __version__ = "0.1.0.dev0"
 
-_PUBLIC = {
-    "PrivateScorecardClassifier": "opdisc.scorecard_estimator",
-    "OPDiscClassifier": "opdisc.named_estimators",
-    "PermuteAndFlipClassifier": "opdisc.named_estimators",
-    "RSPMClassifier": "opdisc.named_estimators",
-    "RobustVoteClassifier": "opdisc.robust_estimators",
-    "ErrorPrediction": "opdisc.utility",
-    "OPSampClassifier": "opdisc.sampled_classifier",
-    "OPSampRegressor": "opdisc.sampled_regressor",
-    "PrivateLinearSVC": "opdisc.linear_models",
-    "PrivateLogisticRegression": "opdisc.linear_models",
-    "PrivateSimplexRegressor": "opdisc.simplex_regressor",
-    "Ledger": "opdisc.accounting",
-    "NeighboringRelation": "opdisc.privacy",
-    "PrivacyParams": "opdisc.privacy",
-    "PrivacyReceipt": "opdisc.privacy",
-    "PublicInputs": "opdisc.privacy",
-    "Release": "opdisc.mechanisms",
-    "SavedLinearModel": "opdisc.linear_model_file",
-    "SavedModel": "opdisc.model_file",
-    "Schema": "opdisc.schema",
-    "Scorecard": "opdisc.scorecard",
-    "load_dataset": "opdisc.datasets",
-    "load_model": "opdisc.model_file",
-    "load_schema": "opdisc.shipped_schemas",
-    "private_median": "opdisc.sampled_regressor",
-    "private_selection": "opdisc.hyperparameters",
-    "plan_errors": "opdisc.utility",
-    "predict_error": "opdisc.utility",
-    "run_mechanism": "opdisc.mechanisms",
-    "save_model": "opdisc.model_file",
-}
-
-__all__ = ["__version__", *_PUBLIC]
-
-
-def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that the command line starts quickly."""
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'opdisc' has no attribute '{name}'")
-    import importlib
-
-    return getattr(importlib.import_module(_PUBLIC[name]), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__", *__all__]

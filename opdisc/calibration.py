@@ -6,6 +6,7 @@ scales are rounded up and re-evaluated. Proofs are in docs/theory.md under the n
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -36,7 +37,6 @@ def lattice_margin(sensitivity: int, allowance: Fraction | float, spacing: Fract
     Fraction
         The smallest multiple of ``spacing`` strictly above ``sensitivity + 2 * allowance``, rows.
     """
-    _check_allowance(float(allowance))
     _check_allowance(allowance)
     needed = Fraction(sensitivity) + 2 * Fraction(allowance)
     return (needed // spacing + 1) * spacing
@@ -89,7 +89,7 @@ def block_decay_rates(
     ----------
     .. [1] docs/theory.md, entry "block-one-hot".
     """
-    weights = [math.sqrt(_harmonic(size) - 1.0) if size > 1 else 0.0 for size in sizes]
+    weights = [math.sqrt(harmonic_number(size) - 1.0) if size > 1 else 0.0 for size in sizes]
     total = math.fsum(weights)
     if total == 0:
         raise CalibrationError(
@@ -109,7 +109,9 @@ def block_decay_rates(
     return rates
 
 
-def _harmonic(size: int) -> float:
+@functools.lru_cache(maxsize=1024)
+def harmonic_number(size: int) -> float:
+    """Return ``1 + 1/2 + ... + 1/size``, at most 1e-9 too large beyond 10,000."""
     if size > 10_000:
         return math.log(size) + float(np.euler_gamma) + 0.5 / size
     return math.fsum(1.0 / k for k in range(1, size + 1))

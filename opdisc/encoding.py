@@ -20,8 +20,8 @@ from opdisc.errors import TableError
 from opdisc.exclusive import exclusive_positions
 from opdisc.features import CategoryFeature, Feature, ThresholdFeature
 from opdisc.schema import Schema
+from oracles.arrays import IntArray
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
 CellArray: TypeAlias = npt.NDArray[np.int8]
 Table: TypeAlias = pd.DataFrame
 

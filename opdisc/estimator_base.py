@@ -33,8 +33,7 @@ from opdisc.errors import TableError
 from opdisc.noise import EntropySource
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
@@ -17,8 +16,7 @@ from opdisc.mechanisms.objective_perturbation import BlockSpec, SphereSpec
 from opdisc.mechanisms.selection import GibbsSpec
 from opdisc.mechanisms.separator import SeparatorSpec
 from oracles import WeightGrid
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 def quantile_limit(draws: FloatArray, quantile: float, confidence: float) -> float:

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.errors import CalibrationError
 from opdisc.noise_search import smallest_noise
 from opdisc.privacy import NeighboringRelation, PrivacyParams
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 _ROUND_UP = 1 + 1e-9
 _MASS_TRUNCATION = -60.0

@@ -18,8 +18,8 @@ from opdisc.errors import ModelFileError, TableError
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.model_file import check_receipt, model_digest, spelled_classes
 from opdisc.schema import Schema
+from oracles.arrays import FloatArray
 
-FloatArray = NDArray[np.float64]
 Label = str | int | float | bool
 
 FORMAT = "opdisc-linear-model"

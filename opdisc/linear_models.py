@@ -7,7 +7,7 @@ from os import PathLike
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,12 +19,12 @@ from opdisc.convex.features import LinearFeatures
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimator_base import PrivateClassifier
 from opdisc.linear_model_file import SavedLinearModel, column_names
+from oracles.arrays import FloatArray
 from oracles.balls import L2Ball
 from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss
 
 __all__ = ["PrivateLinearSVC", "PrivateLogisticRegression"]
 
-FloatArray = NDArray[np.float64]
 
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opdisc.calibration import harmonic_number
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex_constants import LossConstants
 from oracles.convex_domains import Domain
@@ -111,11 +112,7 @@ def _mean_tilts(domain: Domain) -> tuple[float, float]:
 
 
 def _simplex_tilts(dimension: int) -> tuple[float, float]:
-    return _harmonic(dimension) - 1.0, (dimension - 1) / (dimension + 1)
-
-
-def _harmonic(size: int) -> float:
-    return math.fsum(1.0 / k for k in range(1, size + 1))
+    return harmonic_number(dimension) - 1.0, (dimension - 1) / (dimension + 1)
 
 
 def release_error(

@@ -17,6 +17,7 @@ from opdisc.datasets import find_dataset, load_dataset, load_schema
 from opdisc.encoding import encode
 from opdisc.errors import TableError
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
+from oracles.arrays import IntArray
 
 UNIT = 2.0**-10
 """Spacing of the perturbation, rows."""
@@ -25,8 +26,6 @@ TASKS = ("small", "16", "wide", "breast-cancer")
 """Seven columns, 15 columns, 30 one-hot columns of the census table; 30 of breast_cancer."""
 
 _SCHEMAS = {"small": "adult-small", "wide": "adult-wide31"}
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles import Oracle, SolveOptions, WeightGrid, ZeroOneProblem, solve
+from oracles.arrays import IntArray
 from oracles.enumeration import all_losses, grid_assignments, squared_norms
-from oracles.problem import IntArray
 
 CANDIDATE_LIMIT = 1_000_000
 """Largest grid whose hypotheses may be candidates of a vote."""

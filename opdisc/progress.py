@@ -6,19 +6,23 @@ import math
 from collections.abc import Callable
 
 from oracles.interface import Progress
-from oracles.sampling_options import SamplingDiagnostics, SamplingProgress
+from oracles.sampling_options import SamplingDiagnostics, SearchDiagnostics
 
 Report = Callable[[str], None]
 
 WARNING = "not private, do not publish"
 
 
-def draw_progress(report: Report) -> SamplingProgress:
-    """Return a callback of the exact sampler that reports a line of text."""
+DrawProgress = Callable[[SamplingDiagnostics | SearchDiagnostics], None]
+"""Told how an exact draw goes, by rejection or by a search."""
 
-    def told(now: SamplingDiagnostics) -> None:
-        if math.isnan(now.acceptance):  # a search, not rejection
-            report(f"{WARNING}: {now.rounds:,} nodes, {now.cells:,} open, {now.seconds:.0f} s")
+
+def draw_progress(report: Report) -> DrawProgress:
+    """Return a callback of the exact samplers that reports a line of text."""
+
+    def told(now: SamplingDiagnostics | SearchDiagnostics) -> None:
+        if isinstance(now, SearchDiagnostics):
+            report(f"{WARNING}: {now.nodes:,} nodes, {now.open_nodes:,} open, {now.seconds:.0f} s")
             return
         needed = "" if now.gap is None else f", a success in about 1e{now.gap / math.log(10):.0f}"
         report(

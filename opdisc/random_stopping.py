@@ -138,26 +138,6 @@ def trial_law(expected_trials: float, shape: float = 0.0) -> TrialLaw:
     return TrialLaw(shape=shape, stop=high)
 
 
-def selection_cost(trial: PrivacyParams, law: TrialLaw) -> PrivacyParams:
-    """Return what the whole selection costs; docs/tuning.md, entry "random-stopping".
-
-    Parameters
-    ----------
-    trial : PrivacyParams
-        Guarantee of one trial: setting drawn, fitted and scored.
-    law : TrialLaw
-        Number of trials.
-
-    Returns
-    -------
-    PrivacyParams
-        ``((2 + eta) epsilon, 1 - E[(1 - delta)^K])``, rounded up.
-    """
-    # 1 - E[(1 - delta)^K] <= E[K] delta by convexity; the difference is negligible here.
-    delta = min(law.mean * trial.delta * _UP, math.nextafter(1.0, 0.0))
-    return PrivacyParams(epsilon=law.cost * trial.epsilon * _UP, delta=delta)
-
-
 def trial_budget(total: PrivacyParams, law: TrialLaw) -> PrivacyParams:
     """Return the guarantee that each trial must have for the selection to meet a total."""
     return PrivacyParams(

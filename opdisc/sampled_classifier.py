@@ -22,9 +22,10 @@ from opdisc.mechanisms.sampled_release import run_sampled
 from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
 from opdisc.privacy import PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle
-from oracles.convex_constants import FloatArray, RowBounds
+from oracles.convex_constants import RowBounds
 from oracles.convex_domains import Domain
 from oracles.convex_losses import LinearLoss, loss_by_name
 from oracles.polytopes import Box, Simplex

@@ -15,8 +15,8 @@ from opdisc.estimator_base import PrivateRegressor
 from opdisc.linear_model_file import SavedLinearModel
 from opdisc.mechanisms.tilted_draws import DrawProgress
 from opdisc.sampled_classifier import Range, SampledEstimator
+from oracles.arrays import FloatArray
 from oracles.convex import RealOracle
-from oracles.convex_constants import FloatArray
 from oracles.convex_domains import Domain
 from oracles.convex_losses import LinearLoss
 from oracles.polytopes import Box

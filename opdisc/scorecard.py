@@ -103,22 +103,24 @@ class Scorecard:
             start=record["start"],
         )
 
-    def _used(self) -> list[tuple[str, int]]:
+    def used(self) -> list[tuple[str, int]]:
+        """Return the points of the start, and of every statement that has any."""
         pairs = zip(self.columns, self.points, strict=True)
         return [("start with", self.start), *((name, p) for name, p in pairs if p)]
 
-    def _rule(self) -> str:
+    def rule(self) -> str:
+        """Return the sentence that says what a total means."""
         negative, positive = self.classes
         return f"Total of 1 or more: {positive}. Total of 0 or less: {negative}."
 
     def __str__(self) -> str:
         """Return the scorecard as it would be printed on paper."""
-        used = self._used()
+        used = self.used()
         unused = [n for n, p in zip(self.columns, self.points, strict=True) if not p]
         width = max(18, *(len(name) for name, _ in used))
         lines = [f"Predict {self.target}"]
         lines += [f"  {name:<{width}}  {points:+d}" for name, points in used]
-        lines.append(self._rule())
+        lines.append(self.rule())
         if unused:
             lines.append(f"Not used (0 points): {', '.join(unused)}")
         return "\n".join(lines)
@@ -126,11 +128,11 @@ class Scorecard:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{escape(name)}</td><td style='text-align:right'>{points:+d}</td></tr>"
-            for name, points in self._used()
+            for name, points in self.used()
         )
         return (
             f"<table><caption>Predict {escape(self.target)}</caption>{rows}"
-            f"<tr><td colspan='2'>{escape(self._rule())}</td></tr></table>"
+            f"<tr><td colspan='2'>{escape(self.rule())}</td></tr></table>"
         )
 
 

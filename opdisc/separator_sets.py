@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from opdisc.errors import CalibrationError
 from oracles import WeightGrid, ZeroOneProblem
+from oracles.arrays import IntArray
 from oracles.enumeration import grid_assignments
-from oracles.problem import IntArray
 
 _LARGEST_CHECK = 1_000_000
 

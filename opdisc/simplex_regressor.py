@@ -7,7 +7,7 @@ from os import PathLike
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.accounting import Ledger
@@ -16,11 +16,10 @@ from opdisc.convex.simplex import simplex_sampling
 from opdisc.errors import CalibrationError
 from opdisc.estimator_base import PrivateRegressor
 from opdisc.linear_model_file import SavedLinearModel, column_names
+from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import SquaredLoss
 from oracles.polytopes import Simplex
-
-FloatArray = NDArray[np.float64]
 
 
 class PrivateSimplexRegressor(PrivateRegressor):

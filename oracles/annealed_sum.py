@@ -19,10 +19,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.compilation import njit
 from oracles.log_weights import LogWeights
-from oracles.problem import IntArray, ZeroOneProblem
+from oracles.problem import ZeroOneProblem
 
 N_CHAINS = 16
 """Independent chains of an estimate."""

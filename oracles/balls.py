@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray
+from oracles.arrays import FloatArray
 from oracles.convex_domains import ExactDomain, check_size, onto_simplex, rescaled
 
 

@@ -1,33 +1,24 @@
 """The child process of :mod:`oracles.benchmarking`: one oracle, problems in, measurements out.
 
-Run as a script, with the oracle's name. Problems arrive pickled on standard input, answers leave
-as JSON lines on standard output. It ends when its standard input does, so it cannot outlive its
-parent for long.
+Run with the oracle's name.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
-import os
-import pickle
-import queue
 import resource
-import signal
 import sys
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from oracles import OracleError, SolveOptions, WeightGrid, ZeroOneProblem, get_oracle, solve
+from oracles.child_process import ParentConnection, die_with_parent
 
 SECONDS_BETWEEN_SAMPLES = 0.02
-
-_PR_SET_PDEATHSIG = 1
 
 
 class PeakMemory:
@@ -103,46 +94,11 @@ def measurement(problem: ZeroOneProblem, oracle: Any, options: SolveOptions) -> 
     }
 
 
-def requests() -> queue.SimpleQueue[tuple[ZeroOneProblem, SolveOptions]]:
-    """Return the queue that a thread fills from standard input; its end is the process's."""
-    waiting: queue.SimpleQueue[tuple[ZeroOneProblem, SolveOptions]] = queue.SimpleQueue()
-
-    def listen() -> None:
-        while True:
-            try:
-                waiting.put(pickle.load(sys.stdin.buffer))
-            except EOFError:
-                # Whatever a solver has started goes too: the parent made this a group of its own.
-                if os.getpgid(0) == os.getpid():
-                    os.killpg(0, signal.SIGKILL)
-                os._exit(0)
-
-    threading.Thread(target=listen, daemon=True).start()
-    return waiting
-
-
-def private_output() -> TextIO:
-    """Return standard output, and send what solvers print there to standard error."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    return answers
-
-
-def die_with_parent() -> None:
-    """Ask Linux to end this process with its parent.
-
-    For a solver that keeps Python's other threads from running; it would orphan a solver's child.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-
-
 def main() -> None:
     """Warm the oracle up, then answer until the parent is gone."""
     if sys.argv[1] == "pulp:SCIP":
         die_with_parent()
-    answers, waiting = private_output(), requests()
+    parent = ParentConnection()
     oracle = get_oracle(sys.argv[1])
     one = np.ones((1, 1), dtype=np.int64)
     tiny = ZeroOneProblem(
@@ -152,9 +108,8 @@ def main() -> None:
         solve(tiny, oracle)
     message: dict[str, Any] = {"ready": True}
     while True:
-        answers.write(json.dumps(message) + "\n")
-        answers.flush()
-        problem, options = waiting.get()
+        parent.send(message)
+        problem, options = parent.receive()
         if oracle.supports(problem):
             message = measurement(problem, oracle, options)
         else:

@@ -7,16 +7,10 @@ and never timed.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import pickle
 import platform
-import signal
 import statistics
-import subprocess
-import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import oracles
+from oracles.child_process import (
+    ChildEnded,
+    ChildProcess,
+    module_command,
+    module_environment,
+)
 from oracles.interface import SolveOptions
 from oracles.problem import ZeroOneProblem
 
@@ -79,7 +78,7 @@ class OracleProcess:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
 
     def __enter__(self) -> Self:
         """Use it as a context, so that no process is left behind."""
@@ -104,86 +103,34 @@ class OracleProcess:
         options : SolveOptions
             Without a progress callback.
         """
-        process = self._process or self._started()
-        if process is None:
-            return Measurement(seconds=0.0, error="crashed")
-        assert process.stdin is not None
-        overran = threading.Event()
+        limit = options.time_limit
         try:
-            pickle.dump((problem, options), process.stdin)
-            process.stdin.flush()
-            message = self._answer(process, options.time_limit, overran)
-        except BrokenPipeError:
-            message = None
+            if self._process is None:
+                self._process = self._started()
+                self._process.receive()
+            patience = None if limit is None else limit + SECONDS_OF_GRACE
+            return Measurement(**self._process.ask((problem, options), patience))
+        except ChildEnded as ended:
+            self.close()
+            if ended.overran:
+                return Measurement(seconds=limit or 0.0, error="overran")
+            return Measurement(seconds=0.0, error="crashed")
         except BaseException:
             self.close()
             raise
-        if message is None:
-            self.close()
-            seconds = options.time_limit if overran.is_set() else None
-            error = "overran" if overran.is_set() else "crashed"
-            return Measurement(seconds=seconds or 0.0, error=error)
-        return Measurement(**message)
 
     def close(self) -> None:
         """End the process and whatever it started; harmless if there is none."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
-        process.wait()
+        if process is not None:
+            process.close()
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
-        """Start the process and wait until its oracle is warm; None if it cannot be."""
-        package = Path(oracles.__file__).parent
-        searched = [str(package.parent), os.environ.get("PYTHONPATH", "")]
-        process = subprocess.Popen(
-            # -P: neither this folder nor the current one shadows other modules.
-            [sys.executable, "-P", str(package / "benchmark_worker.py"), self.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, searched))},
-            start_new_session=True,  # Ctrl-C is for the parent, which then ends the group
+    def _started(self) -> ChildProcess:
+        return ChildProcess(
+            module_command("oracles.benchmark_worker", self.name),
+            environment=module_environment(),
+            show_errors=True,
         )
-        self._process = process
-        try:
-            ready = self._answer(process, None, threading.Event())
-        except BaseException:
-            self.close()
-            raise
-        if ready is None:
-            self.close()
-            return None
-        return process
-
-    @staticmethod
-    def _answer(
-        process: subprocess.Popen[bytes], time_limit: float | None, overran: threading.Event
-    ) -> dict[str, Any] | None:
-        """Read one message; None if the process died, of itself or for want of an answer."""
-        assert process.stdout is not None
-
-        def kill() -> None:
-            overran.set()
-            process.kill()
-
-        killer = None
-        if time_limit is not None:
-            killer = threading.Timer(time_limit + SECONDS_OF_GRACE, kill)
-            killer.daemon = True
-            killer.start()
-        try:
-            line = process.stdout.readline()
-        finally:
-            if killer is not None:
-                killer.cancel()
-        message: dict[str, Any] | None = json.loads(line) if line else None
-        return message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.entropy import RandomBits
-from oracles.problem import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,11 @@ stands for configurations of relative weight below ``2**-1022``.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oracles.arrays import FloatArray
 from oracles.block_plan import Plan
 from oracles.bundle_kernels import multiply_bundle, scale_halves
 from oracles.compilation import njit
-
-FloatArray = NDArray[np.float64]
 
 # Sums may be reordered, but infinities and NaNs keep their meaning.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}

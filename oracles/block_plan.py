@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.problem import IntArray
+from oracles.arrays import IntArray
 
 _LEAST_CUT = 8192
 _CUT_SIZE = 0.25  # below 1: then both tables fit where the whole one would

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import FloatArray, IntArray
 from oracles.block_draws import BlockDraw, BlockDraws, settled
-from oracles.block_kernels import FloatArray, sum_block
+from oracles.block_kernels import sum_block
 from oracles.block_plan import Term, bundle_sizes, without_halves
 from oracles.block_variables import LevelVariable, Variable, cheapest_variables
 from oracles.bundle_kernels import ROWS
@@ -21,7 +22,6 @@ from oracles.marginal_kernels import block_marginals
 from oracles.plan_builder import PlanBuilder
 from oracles.plan_kernels import to_full_states
 from oracles.plan_restriction import PlanRestriction
-from oracles.problem import IntArray
 
 
 class BlockSum:

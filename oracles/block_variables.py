@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.block_plan import Fixed, Term
 from oracles.column_groups import ColumnGroup
 from oracles.enumeration import grid_assignments
 from oracles.plan_builder import elimination_entries
-from oracles.problem import IntArray
 
 _LARGEST_JOINT = 4096
 

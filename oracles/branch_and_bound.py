@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from typing import TypeAlias
 
+from oracles.arrays import IntArray
 from oracles.exact_search import ExactSearch, new_search
 from oracles.interface import SolveOptions
 from oracles.local_search import Columns, Walk, columns_of, new_walk, walk_on
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.reduction import (
     LARGEST_COST,
     LARGEST_NORM,

@@ -17,8 +17,8 @@ tries' worth of what its table says, and the cost of undecided points. A child w
 
 from __future__ import annotations
 
+from oracles.arrays import IntArray
 from oracles.compilation import compiled, copy_into
-from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
 
 (

@@ -15,13 +15,9 @@ low), ``two`` (own, high); both lie in ``tables``, one behind the other. Rows of
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from oracles.arrays import FloatArray
 from oracles.block_plan import Plan
 from oracles.compilation import njit
-
-FloatArray = NDArray[np.float64]
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _TINY = 1e-300

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.acceptance import accept
+from oracles.arrays import FloatArray, IntArray
 from oracles.block_draws import BlockDraws
-from oracles.block_kernels import FloatArray
 from oracles.draw_kernels import BROKEN, CANDIDATE, WORDS_TO_SPARE, first_look
 from oracles.entropy import RandomBits
 from oracles.envelope import Envelope, Region
@@ -20,7 +20,7 @@ from oracles.errors import InconsistentSolution
 from oracles.log_weights import LogWeights
 from oracles.ordered_jobs import results_in_order
 from oracles.partition import MASS_BITS, Cell
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.problem import Hypothesis, ZeroOneProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from oracles.convex_constants import FloatArray, RowBounds
+from oracles.arrays import FloatArray
+from oracles.convex_constants import RowBounds
 from oracles.errors import InvalidProblem
 from oracles.linear_loss import LinearLoss
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from oracles.arrays import IntArray
 from oracles.errors import InvalidOption, InvalidProblem, UnsupportedProblem
-from oracles.problem import IntArray, WeightGrid
+from oracles.problem import WeightGrid
 
 COMFORTABLE_BLOCK = 100_000_000
 """Table work of a block (entries, weighted by lookups) up to which fewer blocks are preferred."""

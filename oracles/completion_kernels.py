@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracles.arrays import IntArray
 from oracles.compilation import compiled, compiled_in_place, copy_into
 from oracles.completion_layout import (
     FIXED_COST,
@@ -33,7 +34,6 @@ from oracles.completion_layout import (
     VISITED,
     Completion,
 )
-from oracles.problem import IntArray
 from oracles.reach_kernels import tabulate_reach
 from oracles.search_layout import INFINITE, Arena, Frames, Model
 

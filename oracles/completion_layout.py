@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.problem import IntArray
+from oracles.arrays import IntArray
 
 ShortArray = NDArray[np.int32]
 

@@ -7,9 +7,6 @@ certificates by weak duality (:mod:`oracles.duality`).
 
 from __future__ import annotations
 
-import importlib
-import importlib.metadata
-import importlib.util
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +14,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray
+from oracles.arrays import FloatArray
 from oracles.duality import RealCertificate, RealClaim, certify
-from oracles.errors import InvalidOption, OracleUnavailable, UnsupportedProblem
+from oracles.errors import InvalidOption, UnsupportedProblem
+from oracles.registry import OracleEntry, Registry
 from oracles.tilted_problem import TiltedProblem
 
 Session = Callable[[FloatArray], RealClaim]
@@ -99,110 +97,51 @@ class RealSolution:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealOracleEntry:
-    """Where an oracle lives and what it needs.
-
-    Parameters
-    ----------
-    target : str or callable
-        ``"module:attribute"`` or a factory without arguments.
-    modules : tuple of str
-        Modules that must be importable (looked up without importing them).
-    distributions : tuple of str
-        Installed packages whose versions identify the oracle.
-    install : str
-        The command that installs what is missing.
-    summary : str
-        One line for listings.
-    """
-
-    target: str | Callable[[], RealOracle]
-    modules: tuple[str, ...] = ()
-    distributions: tuple[str, ...] = ()
-    install: str = ""
-    summary: str = ""
-
-    @property
-    def installed(self) -> bool:
-        """Whether everything needed is there, found out without importing any of it."""
-        return all(importlib.util.find_spec(module) is not None for module in self.modules)
-
-
-_ENTRIES: dict[str, RealOracleEntry] = {
-    "lp-highs": RealOracleEntry(
-        target="oracles.linear_oracle:LinearOracle",
-        modules=("highspy",),
-        distributions=("highspy",),
-        install="pip install highspy",
-        summary="linear program, HiGHS; hinge and absolute loss; cutting planes on an l2 ball",
-    ),
-    "scipy": RealOracleEntry(
-        target="oracles.smooth_oracle:SmoothOracle",
-        distributions=("scipy",),
-        summary="L-BFGS-B or SLSQP, then Newton steps; smooth losses",
-    ),
-    "cvxpy": RealOracleEntry(
-        target="oracles.cvxpy_oracle:CvxpyOracle",
-        modules=("cvxpy", "clarabel"),
-        distributions=("cvxpy", "clarabel"),
-        install="pip install cvxpy clarabel",
-        summary="Clarabel through CVXPY; every convex loss and domain",
-    ),
-    "global": RealOracleEntry(
-        target="oracles.global_oracle:GlobalOracle",
-        distributions=("numpy",),
-        summary="branch and bound over boxes; every loss, up to 6 dimensions",
-    ),
-}
-
-
-def register_real_oracle(name: str, entry: RealOracleEntry) -> None:
-    """Make an oracle for real parameters available under a name; an existing one is replaced."""
-    _ENTRIES[name] = entry
+REAL_ORACLES: Registry[RealOracle] = Registry(
+    {
+        "lp-highs": OracleEntry(
+            target="oracles.linear_oracle:LinearOracle",
+            modules=("highspy",),
+            distributions=("highspy",),
+            install="pip install highspy",
+            summary="linear program, HiGHS; hinge and absolute loss; cutting planes on an l2 ball",
+        ),
+        "scipy": OracleEntry(
+            target="oracles.smooth_oracle:SmoothOracle",
+            distributions=("scipy",),
+            summary="L-BFGS-B or SLSQP, then Newton steps; smooth losses",
+        ),
+        "cvxpy": OracleEntry(
+            target="oracles.cvxpy_oracle:CvxpyOracle",
+            modules=("cvxpy", "clarabel"),
+            distributions=("cvxpy", "clarabel"),
+            install="pip install cvxpy clarabel",
+            summary="Clarabel through CVXPY; every convex loss and domain",
+        ),
+        "global": OracleEntry(
+            target="oracles.global_oracle:GlobalOracle",
+            distributions=("numpy",),
+            summary="branch and bound over boxes; every loss, up to 6 dimensions",
+        ),
+    }
+)
+"""Everything that minimises a :class:`~oracles.tilted_problem.TiltedProblem`."""
 
 
 def available_real_oracles() -> tuple[str, ...]:
     """Return the names of the oracles whose solvers are installed."""
-    return tuple(name for name, entry in _ENTRIES.items() if entry.installed)
-
-
-def real_oracle_entries() -> dict[str, RealOracleEntry]:
-    """Return a copy of the registry, installed or not, for listings."""
-    return dict(_ENTRIES)
+    return REAL_ORACLES.available()
 
 
 def real_oracle_versions(name: str) -> dict[str, str]:
     """Return the versions of the packages that identify an oracle."""
-    entry = _ENTRIES.get(name)
-    names = () if entry is None or not entry.installed else entry.distributions
-    return {distribution: importlib.metadata.version(distribution) for distribution in names}
+    entry = REAL_ORACLES.entry(name)
+    return {} if entry is None else entry.versions()
 
 
 def get_real_oracle(name: str) -> RealOracle:
-    """Return a new oracle.
-
-    Raises
-    ------
-    OracleUnavailable
-        If the name is unknown or its solver is not installed.
-    """
-    entry = _ENTRIES.get(name)
-    installed = ", ".join(available_real_oracles())
-    if entry is None:
-        raise OracleUnavailable(
-            f"oracle must be one of the installed ones ({installed}), got '{name}'."
-        )
-    if not entry.installed:
-        raise OracleUnavailable(
-            f"oracle '{name}' needs a solver that is not installed; run `{entry.install}` or "
-            f"choose one of the installed ones ({installed})."
-        )
-    if callable(entry.target):
-        return entry.target()
-    module, attribute = entry.target.split(":")
-    oracle: RealOracle = getattr(importlib.import_module(module), attribute)()
-    return oracle
+    """Return a new oracle; OracleUnavailable where it is unknown or not installed."""
+    return REAL_ORACLES.get(name)
 
 
 def choose_real_oracle(problem: TiltedProblem) -> str:

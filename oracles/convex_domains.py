@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray, RowBounds
+from oracles.arrays import FloatArray
+from oracles.convex_constants import RowBounds
 from oracles.errors import InvalidProblem
 
 INSIDE = 1 - 2.0**-40

@@ -6,16 +6,17 @@ is started at the first solve, serves one oracle object and dies with it or with
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
-import threading
 import time
-import weakref
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+from oracles.child_process import (
+    ChildEnded,
+    ChildProcess,
+    module_command,
+    module_environment,
+)
 from oracles.errors import InvalidOption
 from oracles.formulation import formulate, formulation_limits
 from oracles.interface import SolveOptions
@@ -36,6 +37,8 @@ STATUS = {
     "DIED": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
 }
 """What every CP-SAT status means ("DIED": the child did); a missing one raises ``KeyError``."""
+
+Report = Callable[[dict[str, Any]], None]
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -67,7 +70,7 @@ class CpSatOracle:
     def __init__(self, formulation: str = "aggregated") -> None:
         self.formulation = formulation
         self.requirement = "takes tables on a lattice only"
-        self._child: _Child | None = None
+        self._child: ChildProcess | None = None
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the problem is exact and can be written down."""
@@ -110,74 +113,30 @@ class CpSatOracle:
 
         return _claim(problem, program, offset, self._ask(request, report), deadline)
 
-    def _ask(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], report: Report) -> dict[str, Any]:
         """Ask the child; whatever interrupts the wait also ends the child."""
-        child, self._child = self._child or _Child(), None
+
+        def left() -> float | None:
+            deadline = request["deadline"]
+            return None if deadline is None else deadline - time.time() + SECONDS_OF_GRACE
+
+        child, self._child = self._child or _started(), None
         try:
-            answer = child.ask(request, report)
+            child.send(request, left())
+            while "status" not in (message := child.receive(left())):
+                report(message)
+        except ChildEnded:
+            return {"status": "DIED", "assignment": None, "bound": None, "nodes": None}
         except BaseException:
-            child.kill()
+            child.close()
             raise
-        if answer["status"] == "DIED":
-            child.kill()
-        else:
-            self._child = child
+        self._child = child
+        answer: dict[str, Any] = message
         return answer
 
 
-class _Child:
-    """A running worker."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            # -P: do not let this folder shadow other modules.
-            [sys.executable, "-P", str(Path(__file__).with_name("cpsat_worker.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,  # Ctrl-C is for the parent, which then ends the child
-        )
-        self._finalizer = weakref.finalize(self, _end, self._process)
-
-    def kill(self) -> None:
-        """End the child now."""
-        self._finalizer()
-
-    def ask(self, request: dict[str, Any], report: Any) -> dict[str, Any]:
-        """Send a request, pass on the reports, return the answer."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        killer = None
-        if request["deadline"] is not None:
-            left = request["deadline"] - time.time() + SECONDS_OF_GRACE
-            killer = threading.Timer(max(left, 0.0), self._process.kill)
-            killer.daemon = True
-            killer.start()
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            for line in self._process.stdout:
-                message: dict[str, Any] = json.loads(line)
-                if "status" in message:
-                    return message
-                report(message)
-        except BrokenPipeError:
-            pass
-        finally:
-            if killer is not None:
-                killer.cancel()
-        return {"status": "DIED", "assignment": None, "bound": None, "nodes": None}
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
-    process.wait()
+def _started() -> ChildProcess:
+    return ChildProcess(module_command("oracles.cpsat_worker"), environment=module_environment())
 
 
 def integer_program(program: Formulation, steps_per_row: int) -> dict[str, list[int | None]]:

@@ -1,39 +1,17 @@
-"""The child process of :mod:`oracles.cpsat`: integer programs in, answers out, one JSON line each.
+"""The child process of :mod:`oracles.cpsat`: integer programs in, reports and answers out.
 
-Run as a script, never imported by the package: OR-tools and HiGHS cannot share a process. It ends
-when its standard input does, so it cannot outlive its parent.
+Never imported by the package: OR-tools and HiGHS cannot share a process.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import queue
-import sys
 import threading
 import time
 from typing import Any
 
+from oracles.child_process import ParentConnection
+
 SECONDS_BETWEEN_REPORTS = 0.1
-
-
-def emit(message: dict[str, Any]) -> None:
-    """Write one line to the parent."""
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
-
-
-def requests() -> queue.SimpleQueue[dict[str, Any]]:
-    """Return the queue that a thread fills from standard input."""
-    waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-
-    def listen() -> None:
-        for line in sys.stdin:
-            waiting.put(json.loads(line))
-        os._exit(0)
-
-    threading.Thread(target=listen, daemon=True).start()
-    return waiting
 
 
 def build(program: dict[str, Any]) -> tuple[Any, list[Any]]:
@@ -61,8 +39,8 @@ def build(program: dict[str, Any]) -> tuple[Any, list[Any]]:
     return model, variables
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Solve one program."""
+def answer(request: dict[str, Any], parent: ParentConnection) -> dict[str, Any]:
+    """Solve one program, reporting on the way."""
     from ortools.sat.python import cp_model
 
     model, variables = build(request["program"])
@@ -73,7 +51,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     solver.parameters.absolute_gap_limit = request["gap"]
     if request["deadline"] is not None:
         solver.parameters.max_time_in_seconds = max(request["deadline"] - time.time(), 0.0)
-    watch = Watch()
+    watch = Watch(parent)
     if request["report"]:
         solver.best_bound_callback = watch.bound
         status = solver.solve(model, watch.callback(cp_model))
@@ -91,7 +69,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 class Watch:
     """Reports incumbents and bounds, not too often."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: ParentConnection) -> None:
+        self._parent = parent
         self._incumbent: float | None = None
         self._bound: float | None = None
         self._last = 0.0
@@ -118,14 +97,14 @@ class Watch:
             self._bound = bound if self._bound is None else max(self._bound, bound)
             if time.monotonic() - self._last >= SECONDS_BETWEEN_REPORTS:
                 self._last = time.monotonic()
-                emit({"incumbent": self._incumbent, "bound": self._bound})
+                self._parent.send({"incumbent": self._incumbent, "bound": self._bound})
 
 
 def main() -> None:
     """Answer requests until the parent is gone."""
-    waiting = requests()
+    parent = ParentConnection()
     while True:
-        emit(answer(waiting.get()))
+        parent.send(answer(parent.receive(), parent))
 
 
 if __name__ == "__main__":

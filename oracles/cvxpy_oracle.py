@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
-from oracles.convex_constants import FloatArray
 from oracles.convex_domains import ExactDomain
 from oracles.convex_losses import (
     AbsoluteLoss,

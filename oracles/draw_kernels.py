@@ -21,10 +21,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray, half_sizes
+from oracles.arrays import FloatArray, IntArray
+from oracles.block_kernels import half_sizes
 from oracles.block_plan import Plan
 from oracles.compilation import njit
-from oracles.problem import IntArray
 
 WORDS_TO_SPARE = 1024
 """On top of 65 words for 64 choices: they run out with probability below 2**-400."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray
+from oracles.arrays import FloatArray
 from oracles.errors import InconsistentSolution
 from oracles.tilted_problem import TiltedProblem
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.interface import SolveOptions
-from oracles.problem import IntArray, Objective, WeightGrid, ZeroOneProblem
+from oracles.problem import Objective, WeightGrid, ZeroOneProblem
 from oracles.registry import ENUMERATION_LIMIT
 from oracles.solution import Claim, Limit, Termination
 

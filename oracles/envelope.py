@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.block_sums import BlockSum
 from oracles.column_groups import ColumnBlock, ColumnGroup
 from oracles.envelope_kernels import boltzmann, mix_shares, threshold_tables
-from oracles.problem import IntArray, ZeroOneProblem
+from oracles.problem import ZeroOneProblem
 from oracles.tightening_kernels import shortfalls, tails, tighten
 
 Mixtures = NDArray[np.float16]
@@ -230,17 +230,6 @@ class Envelope:
     def certified(self, bound: Bound, indices: IntArray) -> float:
         """Return ``m(w)`` in rows of loss from the score indices of all rows, shape (rows,)."""
         return bound.constant + float(bound.costs[np.arange(len(indices)), indices].sum())
-
-    def score_indices(self, weights: Sequence[IntArray]) -> IntArray:
-        """Return the clipped score index of every row, given each block's weights.
-
-        Shape (rows,) int64; the weights of a block have shape (its columns,).
-        """
-        parts = [
-            np.clip(block.contexts @ chosen - low, 0, high - low)
-            for block, chosen, (low, high) in zip(self.sums, weights, self.spans, strict=True)
-        ]
-        return np.concatenate(parts)
 
     def shortfalls(self, shares: FloatArray) -> FloatArray:
         """Return the bound's mean shortfall per row, after :meth:`take_laws`.

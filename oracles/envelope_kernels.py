@@ -30,9 +30,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.compilation import njit
-from oracles.problem import IntArray
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 DEEPEST = -14.0

@@ -10,8 +10,8 @@ from oracles import branching_kernels as places
 from oracles import completion_kernels as completion
 from oracles import completion_layout as completed
 from oracles import search_kernels as kernels
+from oracles.arrays import IntArray
 from oracles.local_search import Walk
-from oracles.problem import IntArray
 from oracles.reduction import Reduction
 from oracles.search_layout import (
     Arena,

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import FloatArray, IntArray
 from oracles.errors import FormulationError
 from oracles.order_rows import add_order_rows
-from oracles.problem import IntArray, ZeroOneProblem
-from oracles.program import FloatArray, Formulation, ProgramBuilder
+from oracles.problem import ZeroOneProblem
+from oracles.program import Formulation, ProgramBuilder
 
 FORMULATIONS = ("aggregated", "ordered", "per-row")
 """Names of the encodings."""

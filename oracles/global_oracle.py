@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
-from oracles.convex_constants import FloatArray
 from oracles.convex_losses import SquaredLoss
 from oracles.duality import RealClaim
 from oracles.polytopes import Simplex

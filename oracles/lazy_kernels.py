@@ -25,10 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import FloatArray, IntArray
 from oracles.compilation import compiled, compiled_entry
-from oracles.problem import IntArray
-
-FloatArray = NDArray[np.float64]
 
 RUNNING, FINISHED, FULL, WORDS, BROKEN = 0, 1, 2, 3, 4
 SIZE, INCUMBENT, BEST, NODES, USED = 0, 1, 2, 3, 4

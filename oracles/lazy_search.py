@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracles.arrays import IntArray
 from oracles.entropy import EntropySource
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
-from oracles.problem import Hypothesis, IntArray, ZeroOneProblem
+from oracles.problem import Hypothesis, ZeroOneProblem
 
 if TYPE_CHECKING:
     from oracles.lazy_kernels import Heap, LazyModel

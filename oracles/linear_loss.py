@@ -13,7 +13,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray, LossConstants, RowBounds
+from oracles.arrays import FloatArray
+from oracles.convex_constants import LossConstants, RowBounds
 from oracles.errors import InvalidProblem
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import highspy
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
-from oracles.convex_constants import FloatArray
 from oracles.convex_losses import AbsoluteLoss, HingeLoss
 from oracles.duality import RealClaim, lower_bound
 from oracles.errors import NoHypothesis

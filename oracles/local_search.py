@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oracles.arrays import IntArray
 from oracles.compilation import compiled, compiled_in_place, copy_into
-from oracles.problem import IntArray
 from oracles.reduction import Reduction
 from oracles.search_layout import INFINITE, Model
 

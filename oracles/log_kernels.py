@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray
 from oracles.block_plan import Plan
 from oracles.compilation import njit
 

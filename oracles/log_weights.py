@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oracles.arrays import FloatArray
 from oracles.errors import InvalidProblem, UnsupportedProblem
 from oracles.problem import WeightGrid
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_SPAN = 500.0
 """Penalty, nats, up to which factors of block sums stay far from underflow."""

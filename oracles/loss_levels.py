@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from oracles.arrays import FloatArray, IntArray
 from oracles.entropy import EntropySource, RandomBits, exponential_enclosure
 from oracles.enumeration import all_losses, hypothesis_at, squared_norms
 from oracles.errors import InconsistentSolution, InvalidOption, UnsupportedProblem
-from oracles.log_weights import FloatArray, LogWeights, checked_weights
-from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
+from oracles.log_weights import LogWeights, checked_weights
+from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.registry import ENUMERATION_LIMIT
 
 _FIRST_BITS = 128

@@ -17,7 +17,8 @@ Arrays are one-dimensional float64; ``law`` (contexts * width,), ``downward`` li
 
 from __future__ import annotations
 
-from oracles.block_kernels import FloatArray, half_sizes
+from oracles.arrays import FloatArray
+from oracles.block_kernels import half_sizes
 from oracles.block_plan import Plan
 from oracles.bundle_kernels import take_back_bundle
 from oracles.compilation import njit

@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.problem import IntArray
+from oracles.arrays import IntArray
 from oracles.program import ProgramBuilder
 
 ROWS_PER_POINT = 4

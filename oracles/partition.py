@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.entropy import RandomBits
 from oracles.envelope import Bound, Mixtures, Region
 from oracles.errors import InconsistentSolution
-from oracles.problem import IntArray
 
 _WORD = 64
 _LARGEST = 2**64 - 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray
 from oracles.envelope import Envelope, Region
 from oracles.envelope_numbers import step_work
 from oracles.ordered_jobs import results_in_order

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from oracles.arrays import IntArray
 from oracles.block_plan import Fixed, Plan, Term, with_halves
-from oracles.problem import IntArray
 
 
 @dataclass(slots=True)

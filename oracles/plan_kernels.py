@@ -24,9 +24,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.block_plan import Plan
 from oracles.compilation import njit
-from oracles.problem import IntArray
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

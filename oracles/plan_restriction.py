@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.block_plan import Plan, plan_work, with_halves
 from oracles.plan_kernels import feasible_states, fill_restricted, restricted_shape
-from oracles.problem import IntArray
 
 _CACHED_BYTES = 200_000_000
 _CACHED_PLANS = 200

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracles.convex_constants import FloatArray
+from oracles.arrays import FloatArray
 from oracles.convex_domains import INSIDE, ExactDomain, check_size, onto_simplex, rescaled
 from oracles.errors import InvalidProblem
 

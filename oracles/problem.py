@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracles.arrays import IntArray
 from oracles.errors import InvalidProblem
 from oracles.grid import WeightGrid
 
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 Hypothesis = tuple[int, ...]
-IntArray = NDArray[np.int64]
 Objective = int | float
 
 _LARGEST_SUM = 2**62
@@ -125,11 +125,6 @@ class Perturbation:
             norm_table=None if norm_table is None else np.asarray(norm_table),
             unit=unit,
         )
-
-    @property
-    def is_separable(self) -> bool:
-        """Whether every block has one coordinate (a norm term may still couple them)."""
-        return all(len(block) == 1 for block in self.blocks)
 
     def _check_against(self, grid: WeightGrid) -> None:
         for block, table in zip(self.blocks, self.tables, strict=True):

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracles.problem import Hypothesis, IntArray
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray, IntArray
+from oracles.problem import Hypothesis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

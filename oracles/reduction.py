@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.problem import IntArray, ZeroOneProblem
+from oracles.arrays import IntArray
+from oracles.problem import ZeroOneProblem
 from oracles.search_layout import INFINITE, Model
 
 LARGEST_COST = 2**57

@@ -8,10 +8,10 @@ import importlib.metadata
 import importlib.util
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oracles.errors import OracleUnavailable
 from oracles.problem import ZeroOneProblem
@@ -19,15 +19,20 @@ from oracles.problem import ZeroOneProblem
 if TYPE_CHECKING:
     from oracles.interface import Oracle
 
+ENTRY_POINTS = "opdisc.oracles"
+"""Group of entry points by which an installed package offers oracles of its own."""
+
 ENUMERATION_LIMIT = 10_000_000
 """Largest box (grid assignments) that ``enumeration`` takes."""
 
 AUTOMATIC_ENUMERATION = 1_000_000
 """Largest box that ``"auto"`` gives to it: beyond, branch and bound is the faster one."""
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleEntry:
+class OracleEntry(Generic[T]):
     """Where an oracle lives and what it needs.
 
     Parameters
@@ -46,7 +51,7 @@ class OracleEntry:
         Whether an executable that is not a Python module is there too.
     """
 
-    target: str | Callable[..., Oracle]
+    target: str | Callable[..., T]
     modules: tuple[str, ...] = ()
     distributions: tuple[str, ...] = ()
     install: str = ""
@@ -58,9 +63,111 @@ class OracleEntry:
         """Whether everything needed is there, found out without importing any of it."""
         return _installed(self.modules) and (self.runnable is None or self.runnable())
 
+    def versions(self) -> dict[str, str]:
+        """Return the versions of those distributions that are installed."""
+        found: dict[str, str] = {}
+        for distribution in self.distributions:
+            try:
+                found[distribution] = importlib.metadata.version(distribution)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return found
+
+    def load(self, **settings: Any) -> T:
+        """Import the oracle and return a new one."""
+        if callable(self.target):
+            return self.target(**settings)
+        module, attribute = self.target.split(":")
+        found: T = getattr(importlib.import_module(module), attribute)(**settings)
+        return found
+
+
+class Registry(Generic[T]):
+    """Oracles of one protocol by name.
+
+    Parameters
+    ----------
+    entries : mapping of str to OracleEntry
+        Those that are always there.
+    entry_points : str or None
+        Group of entry points, ``name = module:attribute``, by which installed packages add to
+        them. They are looked up when first needed, are imported only when asked for, and never
+        replace a name that is there already.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, OracleEntry[T]], *, entry_points: str | None = None
+    ) -> None:
+        self._entries = dict(entries)
+        self._entry_points = entry_points
+
+    def register(self, name: str, entry: OracleEntry[T]) -> None:
+        """Add an entry; one of the same name is replaced."""
+        self._entries[name] = entry
+
+    def entry(self, name: str) -> OracleEntry[T] | None:
+        """Return the entry of that name; None if there is none."""
+        return self._entries.get(name) or self.entries().get(name)
+
+    def entries(self) -> dict[str, OracleEntry[T]]:
+        """Return every entry, installed or not."""
+        found = {} if self._entry_points is None else _entry_points(self._entry_points)
+        return self._entries | {k: v for k, v in found.items() if k not in self._entries}
+
+    def available(self) -> tuple[str, ...]:
+        """Return the names of the oracles whose solvers are installed."""
+        return tuple(name for name, entry in self.entries().items() if entry.installed)
+
+    def get(self, name: str, **settings: Any) -> T:
+        """Return a new oracle.
+
+        Raises
+        ------
+        OracleUnavailable
+            If the name is unknown or its solver is not installed; the message lists those that
+            are.
+        """
+        entry = self.entry(name)
+        if entry is None:
+            raise OracleUnavailable(
+                f"oracle must be one of the installed ones ({', '.join(self.available())}), "
+                f"got '{name}'."
+            )
+        if not entry.installed:
+            raise OracleUnavailable(
+                f"oracle '{name}' needs a solver that is not installed; run `{entry.install}` or "
+                f"choose one of the installed ones ({', '.join(self.available())})."
+            )
+        return entry.load(**settings)
+
+
+@functools.cache
+def _entry_points(group: str) -> dict[str, OracleEntry[Any]]:
+    return {
+        point.name: OracleEntry(
+            target=functools.partial(_load_entry_point, point),
+            distributions=() if point.dist is None else (point.dist.name,),
+            summary="" if point.dist is None else f"from the package {point.dist.name}",
+        )
+        for point in importlib.metadata.entry_points(group=group)
+    }
+
+
+def _load_entry_point(point: importlib.metadata.EntryPoint, **settings: Any) -> Any:
+    try:
+        found = point.load()
+    except (ImportError, AttributeError) as error:
+        raise OracleUnavailable(
+            f"oracle '{point.name}' must be importable, but its package fails with "
+            f"{type(error).__name__}; repair or uninstall it."
+        ) from error
+    return found(**settings)
+
 
 def _load_pulp(solver: str, **settings: Any) -> Oracle:
-    return _load("oracles.pulp_backend:PulpOracle", solver=solver, **settings)
+    from oracles.pulp_backend import PulpOracle
+
+    return PulpOracle(solver=solver, **settings)
 
 
 @functools.lru_cache(maxsize=1)
@@ -75,63 +182,67 @@ def _has_cbc() -> bool:
     )
 
 
-_ENTRIES: dict[str, OracleEntry] = {
-    "enumeration": OracleEntry(
-        target="oracles.enumeration:EnumerationOracle",
-        distributions=("numpy",),
-        summary="every hypothesis; integers; grids up to 10,000,000",
-    ),
-    "branch-and-bound": OracleEntry(
-        target="oracles.branch_and_bound:BranchAndBoundOracle",
-        modules=("numba",),
-        distributions=("numba",),
-        install="pip install numba",
-        summary="native exact search; integers; any size, proof included",
-    ),
-    "highs": OracleEntry(
-        target="oracles.highs:HighsOracle",
-        modules=("highspy",),
-        distributions=("highspy",),
-        install="pip install highspy",
-        summary="HiGHS called directly; floating point; mixed-integer program",
-    ),
-    "pulp:HiGHS": OracleEntry(
-        target="oracles.pulp_backend:PulpOracle",
-        modules=("pulp", "highspy"),
-        distributions=("pulp", "highspy"),
-        install="pip install pulp highspy",
-        summary="HiGHS through PuLP; floating point; mixed-integer program",
-    ),
-    "pulp:CBC": OracleEntry(
-        target=functools.partial(_load_pulp, "CBC"),
-        modules=("pulp",),
-        distributions=("pulp",),
-        install="pip install 'pulp[cbc]'",
-        summary="CBC through PuLP; floating point; a bound only with a proof",
-        runnable=_has_cbc,
-    ),
-    "pulp:SCIP": OracleEntry(
-        target=functools.partial(_load_pulp, "SCIP"),
-        modules=("pulp", "pyscipopt"),
-        distributions=("pulp", "pyscipopt"),
-        install="pip install pulp pyscipopt",
-        summary="SCIP through PuLP; floating point; mixed-integer program",
-    ),
-    "pulp:GUROBI": OracleEntry(
-        target=functools.partial(_load_pulp, "GUROBI"),
-        modules=("pulp", "gurobipy"),
-        distributions=("pulp", "gurobipy"),
-        install="pip install pulp gurobipy",
-        summary="Gurobi through PuLP; floating point; mixed-integer program",
-    ),
-    "cp-sat": OracleEntry(
-        target="oracles.cpsat:CpSatOracle",
-        modules=("ortools",),
-        distributions=("ortools",),
-        install="pip install ortools",
-        summary="OR-tools CP-SAT in a child process; integers",
-    ),
-}
+ORACLES: Registry[Oracle] = Registry(
+    {
+        "enumeration": OracleEntry(
+            target="oracles.enumeration:EnumerationOracle",
+            distributions=("numpy",),
+            summary="every hypothesis; integers; grids up to 10,000,000",
+        ),
+        "branch-and-bound": OracleEntry(
+            target="oracles.branch_and_bound:BranchAndBoundOracle",
+            modules=("numba",),
+            distributions=("numba",),
+            install="pip install numba",
+            summary="native exact search; integers; any size, proof included",
+        ),
+        "highs": OracleEntry(
+            target="oracles.highs:HighsOracle",
+            modules=("highspy",),
+            distributions=("highspy",),
+            install="pip install highspy",
+            summary="HiGHS called directly; floating point; mixed-integer program",
+        ),
+        "pulp:HiGHS": OracleEntry(
+            target="oracles.pulp_backend:PulpOracle",
+            modules=("pulp", "highspy"),
+            distributions=("pulp", "highspy"),
+            install="pip install pulp highspy",
+            summary="HiGHS through PuLP; floating point; mixed-integer program",
+        ),
+        "pulp:CBC": OracleEntry(
+            target=functools.partial(_load_pulp, "CBC"),
+            modules=("pulp",),
+            distributions=("pulp",),
+            install="pip install 'pulp[cbc]'",
+            summary="CBC through PuLP; floating point; a bound only with a proof",
+            runnable=_has_cbc,
+        ),
+        "pulp:SCIP": OracleEntry(
+            target=functools.partial(_load_pulp, "SCIP"),
+            modules=("pulp", "pyscipopt"),
+            distributions=("pulp", "pyscipopt"),
+            install="pip install pulp pyscipopt",
+            summary="SCIP through PuLP; floating point; mixed-integer program",
+        ),
+        "pulp:GUROBI": OracleEntry(
+            target=functools.partial(_load_pulp, "GUROBI"),
+            modules=("pulp", "gurobipy"),
+            distributions=("pulp", "gurobipy"),
+            install="pip install pulp gurobipy",
+            summary="Gurobi through PuLP; floating point; mixed-integer program",
+        ),
+        "cp-sat": OracleEntry(
+            target="oracles.cpsat:CpSatOracle",
+            modules=("ortools",),
+            distributions=("ortools",),
+            install="pip install ortools",
+            summary="OR-tools CP-SAT in a child process; integers",
+        ),
+    },
+    entry_points=ENTRY_POINTS,
+)
+"""Everything that minimises a :class:`~oracles.problem.ZeroOneProblem`."""
 
 
 def register_oracle(
@@ -154,6 +265,11 @@ def register_oracle(
     modules, distributions, install, summary
         See :class:`OracleEntry`.
 
+    Notes
+    -----
+    An installed package needs no call: it declares an entry point ``name = module:attribute`` in
+    the group :data:`ENTRY_POINTS`.
+
     Examples
     --------
     >>> from oracles import get_oracle, register_oracle
@@ -161,13 +277,14 @@ def register_oracle(
     >>> get_oracle("mine").name
     'enumeration'
     """
-    _ENTRIES[name] = OracleEntry(
+    entry: OracleEntry[Oracle] = OracleEntry(
         target=target,
         modules=modules,
         distributions=distributions,
         install=install,
         summary=summary,
     )
+    ORACLES.register(name, entry)
 
 
 def get_oracle(name: str, **settings: Any) -> Oracle:
@@ -193,35 +310,17 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
     """
     first, then, second = name.partition(" then ")
     if then:
-        return _load(
-            "oracles.handover:HandoverOracle",
-            first=get_oracle(first, **settings),
-            second=get_oracle(second),
-        )
-    entry = _ENTRIES.get(name)
-    if entry is None and name.startswith("pulp:") and _installed(("pulp",)):
-        return _load("oracles.pulp_backend:PulpOracle", solver=name[len("pulp:") :], **settings)
-    if entry is None:
-        raise OracleUnavailable(
-            f"oracle must be one of the installed ones ({', '.join(available_oracles())}), "
-            f"got '{name}'."
-        )
-    if not entry.installed:
-        raise OracleUnavailable(
-            f"oracle '{name}' needs a solver that is not installed; run `{entry.install}` or "
-            f"choose one of the installed ones ({', '.join(available_oracles())})."
-        )
-    return _load(entry.target, **settings)
+        from oracles.handover import HandoverOracle
+
+        return HandoverOracle(first=get_oracle(first, **settings), second=get_oracle(second))
+    if name.startswith("pulp:") and ORACLES.entry(name) is None and _installed(("pulp",)):
+        return _load_pulp(name[len("pulp:") :], **settings)
+    return ORACLES.get(name, **settings)
 
 
 def available_oracles() -> tuple[str, ...]:
     """Return the names of the oracles whose solvers are installed."""
-    return tuple(name for name, entry in _ENTRIES.items() if entry.installed)
-
-
-def oracle_entries() -> dict[str, OracleEntry]:
-    """Return a copy of the registry, installed or not, for listings."""
-    return dict(_ENTRIES)
+    return ORACLES.available()
 
 
 def oracle_versions(name: str) -> dict[str, str]:
@@ -229,15 +328,8 @@ def oracle_versions(name: str) -> dict[str, str]:
     if " then " in name:
         first, _, second = name.partition(" then ")
         return oracle_versions(first) | oracle_versions(second)
-    entry = _ENTRIES.get(name)
-    names = ("pulp",) if entry is None else entry.distributions
-    found: dict[str, str] = {}
-    for distribution in names:
-        try:
-            found[distribution] = importlib.metadata.version(distribution)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    other: OracleEntry[Oracle] = OracleEntry(target=_load_pulp, distributions=("pulp",))
+    return (ORACLES.entry(name) or other).versions()
 
 
 def choose_oracle(problem: ZeroOneProblem) -> str:
@@ -257,22 +349,15 @@ def choose_oracle(problem: ZeroOneProblem) -> str:
         ``highs``. The first two always end with a proof, so that no other oracle has to take
         over. To give another one the first try, name it: ``"cp-sat then branch-and-bound"``.
     """
-    size, installed = problem.grid.n_assignments, available_oracles()
+    size = problem.grid.n_assignments
     if size <= AUTOMATIC_ENUMERATION:
         return "enumeration"
     if problem.is_exact:
         for name in ("branch-and-bound", "cp-sat"):
-            if name in installed:
+            entry = ORACLES.entry(name)
+            if entry is not None and entry.installed:
                 return name
     return "enumeration" if size <= ENUMERATION_LIMIT else "highs"
-
-
-def _load(target: str | Callable[..., Oracle], **settings: Any) -> Oracle:
-    if callable(target):
-        return target(**settings)
-    module, attribute = target.split(":")
-    oracle: Oracle = getattr(importlib.import_module(module), attribute)(**settings)
-    return oracle
 
 
 @functools.lru_cache(maxsize=64)

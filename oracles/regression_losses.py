@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.convex_constants import FloatArray, RowBounds
+from oracles.arrays import FloatArray
+from oracles.convex_constants import RowBounds
 from oracles.linear_loss import LinearLoss
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -17,6 +16,12 @@ from numba import typeof, types
 
 from oracles import branching_kernels, completion_kernels, frame_kernels, search_kernels
 from oracles import local_search as walking
+from oracles.child_process import (
+    ChildProcess,
+    ParentConnection,
+    module_command,
+    module_environment,
+)
 from oracles.exact_search import ExactSearch, new_search
 from oracles.local_search import columns_of, new_walk
 from oracles.problem import WeightGrid, ZeroOneProblem
@@ -128,35 +133,28 @@ class _Helper:
     """A child process that runs this module; None if none could be started."""
 
     def __init__(self) -> None:
-        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self.child: subprocess.Popen[bytes] | None = None
+        self.child: ChildProcess | None = None
         with suppress(OSError):
-            self.child = subprocess.Popen(
-                [sys.executable, "-m", __name__],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": paths},
-            )
+            self.child = ChildProcess(module_command(__name__), environment=module_environment())
 
     def __enter__(self) -> _Helper:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.child is not None:
-            self.child.kill()
-            self.child.wait()
+            self.child.close()
 
     def wait_for(self, function: Any) -> None:
         """Wait until the function is on disk or the child has ended, for whatever reason."""
         last = time.monotonic() + _PATIENCE
-        while self.child is not None and self.child.poll() is None and time.monotonic() < last:
+        while self.child is not None and self.child.is_alive and time.monotonic() < last:
             if _is_on_disk(function):
                 return
             time.sleep(_GLANCE)
 
 
 if __name__ == "__main__":
+    _parent = ParentConnection()
     _part = _Example()
     _part.compile_bounds()
     _part.compile_rest()

@@ -15,6 +15,7 @@ hypotheses were looked at, or if its children were. ``state`` is the int64 array
 
 from __future__ import annotations
 
+from oracles.arrays import IntArray
 from oracles.bound_kernels import update_group
 from oracles.branching_kernels import (
     COMPLETING,
@@ -37,7 +38,6 @@ from oracles.branching_kernels import (
 from oracles.compilation import compiled, compiled_apart, compiled_in_place, copy_into
 from oracles.frame_kernels import has_room, make_child
 from oracles.perturbation_kernels import update_block, update_norm
-from oracles.problem import IntArray
 from oracles.search_layout import INFINITE, Arena, Frames, Model, Scratch
 
 FINISHED, PAUSED, FULL, COMPLETE = range(4)

@@ -24,11 +24,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oracles.problem import IntArray
-
-BoolArray = NDArray[np.bool_]
+from oracles.arrays import BoolArray, IntArray
 
 INFINITE = 2**61
 """Cost of what is not allowed. Every finite cost stays below 2**59."""

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from oracles import branching_kernels as places
+from oracles.arrays import IntArray
 from oracles.exact_search import ExactSearch
-from oracles.problem import IntArray
 from oracles.search_layout import Arena
 
 _MOST_NODES = 64

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, Session
-from oracles.convex_constants import FloatArray
 from oracles.convex_domains import ExactDomain
 from oracles.duality import RealClaim
 from oracles.polytopes import Box

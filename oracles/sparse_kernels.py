@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.arrays import IntArray
 from oracles.compilation import compiled_entry
-from oracles.problem import IntArray
 
 
 @compiled_entry

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracles.arrays import IntArray
 from oracles.entropy import EntropySource, RandomBits
 from oracles.errors import InconsistentSolution, UnsupportedProblem
 from oracles.log_weights import LogWeights, checked_weights
 from oracles.loss_levels import checked_beta, draw_level, draw_listed
-from oracles.problem import Hypothesis, IntArray, WeightGrid, ZeroOneProblem
+from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.registry import ENUMERATION_LIMIT
 
 if TYPE_CHECKING:

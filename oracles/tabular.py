@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracles.arrays import IntArray
 from oracles.enumeration import hypothesis_at, squared_norms
 from oracles.errors import InvalidProblem, UnsupportedProblem
 from oracles.interface import SolveOptions
-from oracles.problem import Hypothesis, IntArray, Objective, Perturbation, WeightGrid
+from oracles.problem import Hypothesis, Objective, Perturbation, WeightGrid
 from oracles.registry import ENUMERATION_LIMIT
 from oracles.solution import Claim, Termination
 

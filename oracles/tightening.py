@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray
 from oracles.envelope import Bound, Envelope, Mixtures, Region
 from oracles.envelope_numbers import step_work
 

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.block_kernels import FloatArray
+from oracles.arrays import FloatArray, IntArray
 from oracles.compilation import njit
 from oracles.envelope_kernels import DEEPEST
-from oracles.problem import IntArray
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracles.convex_constants import FloatArray
+from oracles.arrays import FloatArray
 from oracles.convex_domains import ExactDomain
 from oracles.convex_losses import CERTIFIABLE_LOSSES, LinearLoss
 from oracles.errors import InvalidProblem

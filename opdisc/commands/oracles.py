@@ -60,7 +60,7 @@ def _option(name: str) -> str:
 
 
 def _list(as_json: bool) -> None:
-    from oracles.registry import available_oracles, oracle_entries, oracle_versions
+    from oracles.registry import ORACLES, available_oracles, oracle_versions
 
     installed = set(available_oracles())
     records = [
@@ -71,7 +71,7 @@ def _list(as_json: bool) -> None:
             "versions": oracle_versions(name) if name in installed else {},
             "install": "" if name in installed else entry.install,
         }
-        for name, entry in oracle_entries().items()
+        for name, entry in ORACLES.entries().items()
     ]
     if as_json:
         print_json(records)

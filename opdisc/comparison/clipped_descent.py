@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.comparison.linear_methods import ROWS_GUESS
-from opdisc.comparison.methods import BoolArray, FloatArray, Task
+from opdisc.comparison.methods import Task
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import NormalStream
 from opdisc.convex.features import LinearFeatures
@@ -25,6 +25,7 @@ from opdisc.gaussian import SampledSteps, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
 from opdisc.schema import Schema
+from oracles.arrays import BoolArray, FloatArray
 from oracles.convex_losses import LogisticLoss
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from oracles.arrays import BoolArray, FloatArray
 
 ROWS_GUESS = 10_000
 """Public constant for step sizes where the number of rows is private."""

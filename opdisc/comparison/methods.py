@@ -15,16 +15,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
+from opdisc.scorecard import Scorecard
+from oracles.arrays import BoolArray, FloatArray
 
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Family: TypeAlias = Literal["opdisc", "convex", "reference", "peer"]
 Tuning: TypeAlias = Literal["fixed", "non-private", "private"]
 
@@ -110,8 +108,8 @@ class Fitted:
         Table to float array (n,), larger for the positive class; None where there is no score.
     receipt : Receipt or None
         The privacy statement, if the method writes one.
-    scorecard : str or None
-        The scorecard as text.
+    scorecard : Scorecard or None
+        The scorecard, where one is learned.
     parameters : mapping
         What was chosen or learned about settings, as JSON types.
     delta : float or None
@@ -126,7 +124,7 @@ class Fitted:
     predict: Callable[[pd.DataFrame], BoolArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
     receipt: Receipt | None = None
-    scorecard: str | None = None
+    scorecard: Scorecard | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
     guarantee: str | None = None

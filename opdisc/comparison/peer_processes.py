@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import subprocess
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from opdisc.comparison import peer_worker
 from opdisc.comparison.methods import ComparisonError
+from oracles.child_process import ChildEnded, ChildProcess
 
 VARIABLE = "OPDISC_PEERS"
 """Environment variable that names the interpreter where ``--peers`` does not."""
@@ -50,37 +49,29 @@ def find_interpreter(given: str | None) -> str:
     return found
 
 
-class PeerProcess:
+class PeerProcess(ChildProcess):
     """A child of the peers' interpreter that holds one fitted model at a time.
 
     Parameters
     ----------
     interpreter : str
         Path of the Python that has the peers.
-
-    Notes
-    -----
-    The child ends with this object, and with this process.
     """
 
     def __init__(self, interpreter: str) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-        # -I: nothing of this environment, the directory of the script included, is importable.
-        self._child = subprocess.Popen(
+        super().__init__(
+            # -I: nothing of this environment, the directory of the script included, is importable.
             [interpreter, "-I", peer_worker.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
+            environment=environment,
+            own_group=False,  # it ends with the group of the run
+            write=_write,
+            read=_read,
         )
-        self.close = weakref.finalize(self, _end, self._child)
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the child is still there."""
-        return self._child.poll() is None
-
-    def ask(self, header: dict[str, Any], **arrays: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def exchange(
+        self, header: dict[str, Any], **arrays: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Send one message and return the reply.
 
         Parameters
@@ -95,20 +86,28 @@ class PeerProcess:
         ComparisonError
             If the child ended, or reports a failure.
         """
-        assert self._child.stdin is not None and self._child.stdout is not None
         try:
-            peer_worker.write_message(self._child.stdin, header, **arrays)
-            reply = peer_worker.read_message(self._child.stdout)
-        except OSError:
-            reply = None
-        if reply is None:
+            reply: tuple[dict[str, Any], dict[str, Any]] = self.ask((header, arrays))
+        except ChildEnded:
             raise ComparisonError(
                 "the peers' interpreter ended without an answer; try it by hand, or make a new "
                 f"environment by {RECIPE}."
-            )
+            ) from None
         if "error" in reply[0]:
             raise ComparisonError(_explained(str(reply[0]["error"])))
         return reply
+
+
+def _write(stream: IO[bytes], message: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    header, arrays = message
+    peer_worker.write_message(stream, header, **arrays)
+
+
+def _read(stream: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
+    message = peer_worker.read_message(stream)
+    if message is None:
+        raise EOFError
+    return message
 
 
 def _explained(error: str) -> str:
@@ -118,15 +117,6 @@ def _explained(error: str) -> str:
             "give its interpreter."
         )
     return f"the peer failed: {error}"
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    for stream in (child.stdin, child.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    child.wait()
 
 
 class Lease:

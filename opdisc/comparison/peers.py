@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.comparison.methods import BoolArray, ComparisonError, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import ComparisonError, Fitted, Method, Task
 from opdisc.comparison.peer_processes import Lease, find_interpreter
 from opdisc.convex.features import LinearFeatures
 from opdisc.encoding import encode_features, encode_labels
 from opdisc.schema import Schema
+from oracles.arrays import BoolArray, FloatArray
 
 Form = Literal["unit rows", "columns", "levels"]
 
@@ -210,11 +211,11 @@ def fit_peer(peer: Peer, task: Task) -> Fitted:
     }
     lease = Lease(interpreter)
     rows = public_rows(task.table, task.schema, peer.form)
-    reply, _ = lease.process.ask(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
+    reply, _ = lease.process.exchange(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
     lease.keep_afterwards(interpreter)
 
     def scores(table: pd.DataFrame) -> FloatArray:
-        _, arrays = lease.process.ask({}, X=public_rows(table, task.schema, peer.form))
+        _, arrays = lease.process.exchange({}, X=public_rows(table, task.schema, peer.form))
         return np.asarray(arrays["scores"], dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:

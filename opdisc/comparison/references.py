@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from oracles.arrays import BoolArray, FloatArray
 
 
 def fit_best_scorecard(
@@ -58,7 +59,7 @@ def fit_best_scorecard(
     return Fitted(
         predict=predict,
         scores=scores,
-        scorecard=str(card),
+        scorecard=card,
         parameters={
             **(parameters or {}),
             "certified_gap": float(solution.certificate.gap_in_rows),

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Task
+from opdisc.comparison.methods import Fitted, Task
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
 from opdisc.comparison.versions import package_versions
@@ -23,9 +22,9 @@ from opdisc.encoding import encode_labels
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from oracles import OracleError
+from oracles.arrays import BoolArray, FloatArray, IntArray
 
 Row = dict[str, Any]
-IntArray = npt.NDArray[np.int64]
 
 _FEW_ROWS = 10
 _HARDLY_ANY_NOISE = 1e6
@@ -117,6 +116,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
         "receipt_digest": None,
         "receipt": None,
         "scorecard": None,
+        "scorecard_data": None,
         "versions": {},
     }
 
@@ -197,7 +197,9 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     versions = {**package_versions(), **fitted.parameters.get("peer_versions", {})}
     row = blank_row(run, setting)
     row |= {"status": "ok", "seconds": float(seconds), "versions": versions}
-    row |= {"parameters": dict(fitted.parameters), "scorecard": fitted.scorecard}
+    row["parameters"] = dict(fitted.parameters)
+    if fitted.scorecard is not None:
+        row |= {"scorecard": str(fitted.scorecard), "scorecard_data": fitted.scorecard.to_dict()}
     row |= _privacy(fitted, row)
     row |= _measures(fitted, task.table, source, "train")
     if len(task.test):

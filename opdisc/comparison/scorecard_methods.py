@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import BoolArray, Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
+from oracles.arrays import BoolArray, FloatArray
 
 
 def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
@@ -35,7 +36,7 @@ def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
         predict=predict,
         scores=scores,
         receipt=model.receipt_,
-        scorecard=str(model.scorecard_),
+        scorecard=model.scorecard_,
         parameters={"mechanism": model.receipt_.mechanism, **parameters},
     )
 
@@ -93,7 +94,7 @@ def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pu
 def _fit_vote(task: Task) -> Fitted:
     from opdisc import RobustVoteClassifier
 
-    assert task.epsilon is not None
+    assert task.epsilon is not None and task.weight_bound != "auto"
     model = RobustVoteClassifier(
         epsilon=task.epsilon,
         schema=task.schema,

@@ -7,7 +7,6 @@ the kill tore is dropped when the comparison is resumed.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import filelock
 import pandas as pd
 
 from opdisc.comparison.methods import ComparisonError
@@ -25,6 +25,7 @@ from opdisc.tables import atomic_write_text, write_table
 SETTINGS = "settings.json"
 ROWS = "runs.jsonl"
 TABLE = "runs.csv"
+LOCK = "runs.lock"
 IDENTITY = ("plan", "dataset", "schema_digest", "table_digest")
 """What must be the same for a comparison to be continued."""
 
@@ -42,7 +43,7 @@ class Store:
     done : set of str
         Runs that have a row.
     _file : BinaryIO
-        ``runs.jsonl``, locked and open to append.
+        ``runs.jsonl``, open to append.
     """
 
     directory: Path
@@ -91,6 +92,7 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
         If the directory exists and is not to be continued, holds another comparison, is in use, or
         cannot be written.
     """
+    lock = filelock.FileLock(directory / LOCK, timeout=0)
     try:
         existed = directory.exists()
         if existed and not directory.is_dir():
@@ -101,24 +103,27 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
                 "another directory with --out."
             )
         directory.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
         file = (directory / ROWS).open("a+b")
+    except filelock.Timeout:
+        raise ComparisonError(
+            f"{directory} is in use by another comparison; wait for it or name another "
+            "directory with --out."
+        ) from None
     except OSError as error:
+        lock.release()
         reason = error.strerror or type(error).__name__
         raise ComparisonError(
             f"out must be a writable directory, but {directory}: {reason}."
         ) from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ComparisonError(
-                f"{directory} is in use by another comparison; wait for it or name another "
-                "directory with --out."
-            ) from None
-        known = _settle(directory, settings)
-        _drop_torn_line(file)
-        done = {row["run_id"] for row in read_rows(directory)}
-        yield Store(directory=directory, settings=known, done=done, _file=file)
+    try:
+        with file:
+            known = _settle(directory, settings)
+            _drop_torn_line(file)
+            done = {row["run_id"] for row in read_rows(directory)}
+            yield Store(directory=directory, settings=known, done=done, _file=file)
+    finally:
+        lock.release()
 
 
 def read_rows(directory: Path) -> list[Row]:

@@ -15,11 +15,12 @@ from opdisc.comparison.clipped_descent import (
     clipped_descent,
     descent_task,
 )
-from opdisc.comparison.methods import Fitted, FloatArray, Method, Task
+from opdisc.comparison.methods import Fitted, Method, Task
 from opdisc.convex.base import ConvexReceipt
 from opdisc.hyperparameters import private_selection
 from opdisc.noise import EntropySource
 from opdisc.privacy import PrivacyParams
+from oracles.arrays import FloatArray
 
 SEARCH_FITS = 3
 """Fits of each setting in the search that is not private."""

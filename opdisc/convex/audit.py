@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.audit import AuditedCase, AuditResult, check_audit, loss_bound
 from opdisc.convex.base import ConvexPublic, Rows
 from opdisc.noise import EntropySource, SystemEntropy
+from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import LinearLoss
 
-FloatArray = NDArray[np.float64]
 Release = Callable[[Rows, ConvexPublic, EntropySource], float]
 
 _PILOT = 300

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.draws import FLOATING_POINT
@@ -26,6 +25,7 @@ from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, Guarantee
+from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "release",
 ]
 
-FloatArray = NDArray[np.float64]
 
 NO_PRIVACY = "epsilon is infinite: no noise was added, and nothing is promised"
 

@@ -11,7 +11,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -22,8 +21,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 Iterate = Literal["last", "random"]
 

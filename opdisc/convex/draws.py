@@ -10,12 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.noise import EntropySource
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from oracles.arrays import FloatArray, IntArray
 
 FLOATING_POINT = (
     "floating point: noise and arithmetic are double precision, the release is rounded, and the "

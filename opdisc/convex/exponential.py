@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -21,10 +20,10 @@ from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 from oracles.polytopes import Simplex
 
-FloatArray = NDArray[np.float64]
 _LARGEST_DIMENSION = 5
 ENDS = "the rejection sampler ends on every table (it has no limit)"
 

@@ -12,9 +12,8 @@ from opdisc.convex.base import Rows
 from opdisc.encoding import aggregate
 from opdisc.features import CategoryFeature
 from opdisc.schema import Schema
+from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 FTRLNoise = Literal["zcdp", "published"]
 
@@ -70,12 +69,6 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
         settings=(("entropy weight", largest * scale), ("rounds", rounds)),
         distance=rounds * TAIL,
     )
-
-
-def ftrl_regret_bound(public: ConvexPublic, plan: NoisePlan) -> float:
-    """Return the bound on expected regret: ``lambda ln p + T R^2 / lambda``."""
-    weight, largest = plan.setting("entropy weight"), public.bounds.largest_coordinate
-    return weight * math.log(public.dimension) + plan.setting("rounds") * largest**2 / weight
 
 
 def private_ftrl(

@@ -19,10 +19,9 @@ from opdisc.convex.exponential import gibbs_rate
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 from oracles.polytopes import Simplex
-
-FloatArray = NDArray[np.float64]
 
 _PENALTY = 20.0
 """How fast the walk's density falls outside the domain at least, per unit of its gauge."""

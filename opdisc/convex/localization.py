@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from opdisc.accounting import Ledger
@@ -21,8 +19,7 @@ from opdisc.convex.objective_plan import ACCURACY_CONDITION, RELATIVE_ACCURACY, 
 from opdisc.errors import CalibrationError
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PrivacyParams
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 Radius = Literal["quantile", "published"]
 

@@ -8,15 +8,13 @@ that the exact optimum is within ``accuracy`` of it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import linalg as sparse_linalg
 
 from opdisc.convex.base import Rows
+from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 from oracles.convex_losses import LinearLoss
-
-FloatArray = NDArray[np.float64]
 
 _NEWTON_STEPS = 200
 _LARGEST_DENSE = 400

@@ -13,16 +13,14 @@ from abc import ABC, abstractmethod
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
 from opdisc.errors import CalibrationError
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball
 from oracles.convex_constants import LossConstants
 from oracles.convex_domains import Domain
 from oracles.polytopes import Simplex
-
-FloatArray = NDArray[np.float64]
 
 Geometry = Literal["euclidean", "entropy", "p-norm"]
 

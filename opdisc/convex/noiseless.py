@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.minimise import minimum
 from opdisc.convex.stochastic import check_ridge
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 def noiseless_plan(mechanism: str, *settings: tuple[str, float]) -> NoisePlan:

@@ -9,7 +9,7 @@ from typing import Literal
 from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.base import ConvexPublic, NoisePlan
 from opdisc.errors import CalibrationError
-from opdisc.gaussian import gaussian_multiplier, require_delta
+from opdisc.gaussian import gaussian_multiplier
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
 from oracles.convex_constants import LossConstants
 
@@ -233,13 +233,3 @@ def output_noise_scale(sensitivity: float, params: PrivacyParams) -> float:
     if params.delta > 0:
         return sensitivity * gaussian_multiplier(params)
     return sensitivity / params.epsilon * (1 + 1e-9)
-
-
-def published_amp_stddev(tau: float, ridge: float, params: PrivacyParams) -> float:
-    """Return AMP's output standard deviation as published: sensitivity ``tau / Lambda``. Refuted.
-
-    docs/convex.md, entry "approximate-minima": two tables whose approximate minima lie on opposite
-    sides of exact ones differ by ``2 tau / Lambda``.
-    """
-    require_delta(params, "AMP")
-    return tau / ridge * gaussian_multiplier(params)

@@ -6,9 +6,6 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.minimise import minimise, minimise_on, row_spectrum
@@ -25,8 +22,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 OutputNoise = Literal["auto", "gaussian", "pure", "j14"]
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows, release
 from opdisc.convex.draws import l2_laplace, normals
@@ -20,8 +17,7 @@ from opdisc.convex.objective_plan import (
     plan_objective_perturbation,
 )
 from opdisc.noise import EntropySource
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 
 def objective_perturbation(

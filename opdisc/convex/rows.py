@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from opdisc.convex.facts import ConvexPublic
 from opdisc.errors import CalibrationError
+from oracles.arrays import FloatArray
 from oracles.convex_losses import LinearLoss
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

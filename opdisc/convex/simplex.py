@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.accounting import Ledger
@@ -20,10 +19,10 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from oracles.arrays import FloatArray
 from oracles.convex_losses import LinearLoss
 from oracles.polytopes import Simplex
 
-FloatArray = NDArray[np.float64]
 _NEWTON_STEPS = 200
 _LOG_ACCURACY = 1e-8
 TAIL = 2.0**-63

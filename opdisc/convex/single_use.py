@@ -6,7 +6,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -17,8 +16,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier, require_delta
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 A20Noise = Literal["analytic", "published"]
 

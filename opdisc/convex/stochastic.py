@@ -22,8 +22,7 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_multiplier, require_delta, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, NeighboringRelation
-
-FloatArray = NDArray[np.float64]
+from oracles.arrays import FloatArray
 
 Sampling = Literal["poisson", "fixed"]
 SGDNoise = Literal["accountant", "published"]

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
@@ -23,9 +22,8 @@ from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_multiplier
 from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus
+from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

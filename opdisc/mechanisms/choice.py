@@ -27,10 +27,10 @@ from opdisc.mechanisms.reach import (
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy import PublicInputs
+from opdisc.progress import DrawProgress
 from oracles import WeightGrid
 from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
-from oracles.sampling_options import SamplingProgress
 
 MECHANISMS = (
     "auto",
@@ -73,7 +73,7 @@ class MechanismSettings:
     base_measure: BaseMeasure = BaseMeasure()
     max_rounds: int | None = None
     time_limit: float | None = None
-    progress: SamplingProgress | None = None
+    progress: DrawProgress | None = None
 
 
 def build_mechanism(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from opdisc.calibration import harmonic_number
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockSpec
 from opdisc.mechanisms.selection import GibbsSpec
 from oracles import WeightGrid
-
-_FEW = 100
 
 
 def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
@@ -43,7 +40,7 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     for block, rate in zip(spec.blocks, spec.rates, strict=True):
         if rate > 0:
             size = block_size(grid, block)
-            total += spec.spacing * (float(1 / rate) * (harmonic(size) - 1) + 1)
+            total += spec.spacing * (float(1 / rate) * (harmonic_number(size) - 1) + 1)
     return total
 
 
@@ -52,10 +49,3 @@ def block_size(grid: WeightGrid, block: tuple[int, ...]) -> int:
     if len(block) == grid.n_features:
         return grid.n_hypotheses
     return math.prod(grid.shape[j] for j in block)
-
-
-def harmonic(n: int) -> float:
-    """Return ``1 + 1/2 + ... + 1/n``, at most 1e-8 too small."""
-    if n <= _FEW:
-        return math.fsum(1 / k for k in range(1, n + 1))
-    return math.log(n) + np.euler_gamma + 1 / (2 * n) - 1 / (12 * n * n)

@@ -15,7 +15,7 @@ from opdisc.noise import EntropySource
 from opdisc.privacy import CalibrationStatus, PublicInputs
 from oracles import Hypothesis, NoHypothesis, UnsupportedProblem, ZeroOneProblem
 from oracles.lazy_search import ROUNDING, check_lazy, minimise_lazily
-from oracles.sampling_options import SamplingDiagnostics, SamplingProgress
+from oracles.sampling_options import SearchDiagnostics, SearchProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class LazyPermuteAndFlipMechanism:
 
     max_rounds: int | None = None
     time_limit: float | None = None
-    progress: SamplingProgress | None = field(default=None, compare=False)
+    progress: SearchProgress | None = field(default=None, compare=False)
     name: str = "permute_and_flip"
 
     @property
@@ -108,7 +108,7 @@ class LazyPermuteAndFlipMechanism:
 class _Watch:
     """Called between slices of the search: it reports, and gives up when time is over."""
 
-    def __init__(self, time_limit: float | None, progress: SamplingProgress | None) -> None:
+    def __init__(self, time_limit: float | None, progress: SearchProgress | None) -> None:
         self._limit, self._progress = time_limit, progress
         self._started = self._reported = time.perf_counter()
 
@@ -119,12 +119,5 @@ class _Watch:
         if self._progress is not None and now - self._reported > 1.0:
             self._reported = now
             self._progress(
-                SamplingDiagnostics(
-                    rounds=nodes,
-                    acceptance=math.nan,
-                    cells=open_nodes,
-                    steps=0,
-                    log_total=math.nan,
-                    seconds=now - self._started,
-                )
+                SearchDiagnostics(nodes=nodes, open_nodes=open_nodes, seconds=now - self._started)
             )

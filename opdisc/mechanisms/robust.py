@@ -32,8 +32,8 @@ from opdisc.privacy import (
     PublicInputs,
 )
 from oracles import Hypothesis, WeightGrid
+from oracles.arrays import IntArray
 from oracles.entropy import RandomBits
-from oracles.problem import IntArray
 
 Isolation = Literal["process", "none"]
 

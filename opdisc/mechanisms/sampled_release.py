@@ -21,9 +21,9 @@ from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
 from opdisc.noise import EntropySource, discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
 from opdisc.privacy import Guarantee
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
-from oracles.convex_constants import FloatArray
 from oracles.polytopes import Box, Simplex
 from oracles.tilted_problem import TiltedProblem
 

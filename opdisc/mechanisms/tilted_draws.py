@@ -14,8 +14,8 @@ from typing import Any
 import joblib
 import numpy as np
 
+from oracles.arrays import FloatArray
 from oracles.convex import RealOptions, RealOracle, minimise_tilts
-from oracles.convex_constants import FloatArray
 from oracles.tilted_problem import TiltedProblem
 
 DrawProgress = Callable[[int, int], None]

@@ -17,8 +17,8 @@ from opdisc.noise import EntropySource, discrete_laplace, geometric, geometric_d
 from opdisc.part_learners import CANDIDATE_LIMIT
 from opdisc.privacy import CalibrationStatus, PublicInputs
 from oracles import Hypothesis, WeightGrid
+from oracles.arrays import IntArray
 from oracles.enumeration import hypothesis_at, squared_norms
-from oracles.problem import IntArray
 
 VoteRule = Literal["permute_and_flip", "stability"]
 _VOTES_PER_NOISE = 3.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +12,8 @@ import pandas as pd
 from opdisc.report.formats import UNKNOWN, epsilons_text, flattened
 from opdisc.report.results import Results
 from opdisc.report.series import Series, relation_text
+from opdisc.scorecard import Scorecard
 
-_POINTS = re.compile(r"^  (?P<name>.+?)  *(?P<points>[+-]\d+)$")
 _PROMISE_FIRST = (
     "guarantee", "conditions", "epsilon", "delta", "delta_numerical", "relation", "privacy_unit",
     "mechanism", "theorem", "calibration",
@@ -34,9 +33,9 @@ class CardTable:
     lines : tuple of (str, tuple of str)
         Statement, and its points in each column.
     rule : str
-        How a total is read; empty if the texts could not be read as scorecards.
+        How a total is read; empty if there are only texts.
     texts : tuple of (str, str)
-        Head and text of scorecards that could not be read.
+        Head and text of scorecards that an older version wrote as text only.
     """
 
     series: Series
@@ -125,31 +124,30 @@ def _card_table(series: Series, runs: pd.DataFrame) -> CardTable | None:
     shown = runs.sort_values("epsilon").drop_duplicates("epsilon")
     heads = [UNKNOWN if math.isnan(e) else f"ε = {e:g}" for e in shown["epsilon"]]
     heads = ["points"] if heads == [UNKNOWN] else heads
-    parsed = [read_card(text) for text in shown["scorecard"]]
-    if any(card is None for card in parsed):
+    cards = [_card(record) for record in shown["scorecard_data"]]
+    known = [card for card in cards if card is not None]
+    if len(known) < len(cards):
         texts = tuple(zip(heads, shown["scorecard"], strict=True))
         return CardTable(series=series, heads=(), lines=(), rule="", texts=texts)
-    cards = [card for card in parsed if card is not None]
-    names = list(dict.fromkeys(name for card in cards for name in card[0]))
+    points = [dict(card.used()) for card in known]
+    names = list(dict.fromkeys(name for card in points for name in card))
     return CardTable(
         series=series,
         heads=tuple(heads),
-        lines=tuple((n, tuple(_signed(card[0].get(n, 0)) for card in cards)) for n in names),
-        rule=cards[0][1],
+        lines=tuple((n, tuple(_signed(card.get(n, 0)) for card in points)) for n in names),
+        rule=f"Predict {known[0].target}. {known[0].rule()}",
         texts=(),
     )
 
 
-def read_card(text: str) -> tuple[dict[str, int], str] | None:
-    """Return the points other than 0 and the rule of a printed scorecard; None for other text."""
-    lines = text.split("\n")
-    body = [line for line in lines[1:] if line.startswith("  ")]
-    rest = [line for line in lines[1:] if not line.startswith("  ")]
-    found = [_POINTS.match(line) for line in body]
-    if not lines[0].startswith("Predict ") or not body or not rest or None in found:
+def _card(record: object) -> Scorecard | None:
+    """Return the scorecard of a run; None where an older version wrote its text only."""
+    if not isinstance(record, Mapping):
         return None
-    points = {m["name"].rstrip(): int(m["points"]) for m in found if m is not None}
-    return points, f"{lines[0]}. {rest[0]}"
+    try:
+        return Scorecard.from_dict(record)
+    except ValueError:
+        return None
 
 
 def _signed(points: int) -> str:

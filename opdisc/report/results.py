@@ -25,7 +25,9 @@ _NUMBERS = (
     "test_accuracy", "train_balanced_accuracy", "test_balanced_accuracy", "train_auc", "test_auc",
     "train_errors", "optimum_errors", "seconds",
 )  # fmt: skip
-_OBJECTS = ("private", "parameters", "conditions", "receipt", "versions")
+_OBJECTS = (
+    "private", "parameters", "conditions", "receipt", "scorecard_data", "versions",
+)  # fmt: skip
 _REQUIRED = ("run_id", "method", "family", "private", "repeat", "status")
 
 

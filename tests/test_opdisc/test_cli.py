@@ -235,7 +235,7 @@ FIT_CASES = [
 
 @pytest.fixture
 def absent_solver(monkeypatch):
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    monkeypatch.setattr(registry.ORACLES, "_entries", dict(registry.ORACLES._entries))
     register_oracle(
         "test:absent",
         "nowhere:Nothing",
@@ -313,7 +313,7 @@ class Crashing(EnumerationOracle):
 
 @pytest.fixture
 def failing_oracles(monkeypatch):
-    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    monkeypatch.setattr(registry.ORACLES, "_entries", dict(registry.ORACLES._entries))
     for oracle in (Hurried, Crashing):
         register_oracle(oracle.name, oracle)
 

@@ -1,12 +1,16 @@
 """A comparison's plan, rows and directory; nothing here starts a process."""
 
 import json
+import shutil
 from dataclasses import replace
+from html import escape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from opdisc.comparison.comparing import compare
 from opdisc.comparison.methods import ComparisonError, Fitted, find_method, registry
 from opdisc.comparison.plan import DEFAULT_METHODS, Plan, method_names, parse_method, runs_of
 from opdisc.comparison.runs import blank_row, execute, receipt_digest, setting_of
@@ -20,13 +24,16 @@ from opdisc.comparison.source import (
 from opdisc.comparison.store import open_store, read_rows
 from opdisc.encoding import encode_labels
 from opdisc.errors import OPDiscError
+from opdisc.report import write_report
+from opdisc.report.results import read_results
 from opdisc.schema import Schema
+from opdisc.scorecard import Scorecard
 
 FIELDS = """run_id dataset schema schema_digest n_rows n_train n_test method title family private
 tuning parameters epsilon delta relation weight_bound oracle repeat split_seed evaluation status
 error train_accuracy test_accuracy train_balanced_accuracy test_balanced_accuracy train_auc
 test_auc train_errors optimum_errors seconds guarantee conditions label theorem receipt_digest
-receipt scorecard versions""".split()
+receipt scorecard scorecard_data versions""".split()
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +49,40 @@ def plan_of(*methods, **settings):
 def rows_of(source, plan):
     setting = setting_of(plan, source)
     return [execute(run, setting, source) for run in runs_of(plan)]
+
+
+# --- what older versions wrote ----------------------------------------------------------------
+
+STORED = Path(__file__).resolve().parents[1] / "stored" / "comparison-0.1"
+"""Written before rows had their scorecards as data."""
+
+
+def test_a_comparison_of_an_older_version_is_resumed_and_reported(source, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(STORED, out)
+    before = (out / "runs.jsonl").read_bytes()
+    plan = plan_of("permute-and-flip", "optimum", "majority", repeats=1)
+    outcome = compare(source, plan, out, resume=True)
+    assert (outcome.finished, outcome.failed) == (4, 0)
+    assert (out / "runs.jsonl").read_bytes() == before
+    page = (out / "report.html").read_text()
+    cards = [row["scorecard"] for row in read_rows(out) if row["scorecard"]]
+    assert len(cards) == 3
+    assert all(escape(card, quote=False) in page for card in cards)
+
+
+def test_a_row_of_this_version_beside_older_ones_is_reported(source, tmp_path):
+    shutil.copytree(STORED, tmp_path / "out")
+    lines = (STORED / "runs.jsonl").read_text().splitlines()
+    plan = plan_of("permute-and-flip", "optimum", "majority", repeats=1)
+    fresh = next(row for row in rows_of(source, plan) if row["method"] == "optimum")
+    assert Scorecard.from_dict(fresh["scorecard_data"]).hypothesis
+    mixed = [line for line in lines if json.loads(line)["method"] != "optimum"]
+    mixed.append(json.dumps(fresh))
+    (tmp_path / "out" / "runs.jsonl").write_text("\n".join(mixed) + "\n")
+    results = read_results(tmp_path / "out")
+    assert results.runs["scorecard_data"].notna().tolist() == [False, False, False, True]
+    write_report(tmp_path / "out")
 
 
 # --- the plan ---------------------------------------------------------------------------------

@@ -19,11 +19,10 @@ from opdisc.convex.minimise import NotReached, minimise, minimise_on
 from opdisc.convex.objective_plan import (
     output_noise_scale,
     plan_objective_perturbation,
-    published_amp_stddev,
 )
 from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.gaussian import gaussian_delta
+from opdisc.gaussian import gaussian_delta, gaussian_multiplier
 from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L1Ball, L2Ball
@@ -251,7 +250,7 @@ def test_amp_needs_the_factor_two():
         # F(t) = (ridge/2)(t - theta)^2 has gradient tau at this distance from its minimiser.
         point = theta + side * tau / ridge
         assert abs(ridge * (point - theta)) == pytest.approx(tau)
-    published = published_amp_stddev(tau, ridge, params)
+    published = tau / ridge * gaussian_multiplier(params)
     assert gaussian_delta(published / (2 * tau / ridge), 0.5) > 100e-6
     assert gaussian_delta(output_noise_scale(2 * tau / ridge, params) / 0.3, 0.5) <= 1e-6
 

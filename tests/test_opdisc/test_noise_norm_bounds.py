@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 import pytest
-
-from opdisc.errors import CalibrationError
-from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
-from opdisc.noise_norm_bounds import (
+from noise_norm_bounds import (
     separator_gaussian_error_bound,
     separator_laplace_error_bound,
     sphere_error_bound,
 )
+from published_bounds import opdisc_error_bound, opsamp_error_bound
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
-from opdisc.published_bounds import opdisc_error_bound, opsamp_error_bound
 from opdisc.utility import predict_error
 from oracles import WeightGrid
 

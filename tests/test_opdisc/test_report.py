@@ -17,7 +17,7 @@ from opdisc.errors import TableError
 from opdisc.report import ReportError, write_report
 from opdisc.report.cells import evaluations, find_cells, optimum_errors, regret
 from opdisc.report.curves import spread_out
-from opdisc.report.evidence import card_tables, read_card, receipts
+from opdisc.report.evidence import card_tables, receipts
 from opdisc.report.intervals import mean_interval
 from opdisc.report.narrative import answers
 from opdisc.report.ranking import rank
@@ -257,9 +257,17 @@ def test_scorecards_of_the_first_repeat_become_columns(tmp_path):
     assert table.rule.startswith("Predict income-per-year. Total of 1 or more: >50K.")
 
 
-def test_other_text_is_no_scorecard():
-    assert read_card("weights: 0.2, 0.1") is None
-    assert read_card("Predict x\n  a  +1\n  b\nTotal of 1 or more: y.") is None
+@pytest.mark.parametrize("data", [None, "Predict x", {"points": [1]}])
+def test_a_scorecard_without_its_data_is_shown_as_the_text_it_was_stored_as(tmp_path, data):
+    records = report_rows.rows(FEW, epsilons=(0.1, 1.0), repeats=1)
+    learned = [record for record in records if record["scorecard"]]
+    learned[0]["scorecard_data"] = data
+    _, series, runs, _ = read(tmp_path, records)
+    _, tables = card_tables(runs, series)
+    first, *others = tables
+    assert first.lines == () and all(table.lines for table in others)
+    assert [head for head, _ in first.texts] == ["ε = 0.1", "ε = 1"]
+    assert all(text.startswith("Predict income-per-year\n") for _, text in first.texts)
 
 
 def test_equal_receipts_are_shown_once(tmp_path):
@@ -319,7 +327,9 @@ def written(tmp_path_factory):
         record["title"] += HOSTILE
         record["dataset"] = f"table {HOSTILE}"
         if record["scorecard"]:
-            record["scorecard"] = record["scorecard"].replace("education-num", HOSTILE)
+            for name in ("scorecard", "scorecard_data"):
+                text = json.dumps(record[name]).replace("education-num", json.dumps(HOSTILE)[1:-1])
+                record[name] = json.loads(text)
         if record["receipt"]:
             record["receipt"] |= {"privacy_unit": HOSTILE, HOSTILE: HOSTILE}
         record["conditions"] = [HOSTILE for _ in record["conditions"]]

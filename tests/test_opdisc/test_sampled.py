@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from opsamp_utility import simulated_error
 from scipy import stats
 
 from opdisc.accounting import Ledger
@@ -23,7 +24,6 @@ from opdisc.opsamp_calibration import (
     tilt_lattice,
 )
 from opdisc.opsamp_spaces import lifted_space, search_space
-from opdisc.opsamp_utility import simulated_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, get_real_oracle

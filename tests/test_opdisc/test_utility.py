@@ -4,6 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from published_bounds import (
+    opdisc_error_bound,
+    opdisc_mean_error_bound,
+    opsamp_best_rate,
+    opsamp_error_bound,
+    opsamp_published_scale,
+)
 from scipy import stats
 
 from opdisc.errors import CalibrationError
@@ -19,13 +26,6 @@ from opdisc.mechanisms import (
 from opdisc.mechanisms.vote import RobustVoteMechanism
 from opdisc.noise import SeededEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
-from opdisc.published_bounds import (
-    opdisc_error_bound,
-    opdisc_mean_error_bound,
-    opsamp_best_rate,
-    opsamp_error_bound,
-    opsamp_published_scale,
-)
 from opdisc.utility import epsilon_for, plan_errors, predict_error
 from oracles import WeightGrid
 from oracles.tabular import TabularProblem

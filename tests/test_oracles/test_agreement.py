@@ -3,16 +3,16 @@
 import broken
 import numpy as np
 import pytest
-
-import oracles
-from oracles import SolveOptions
-from oracles.agreement import (
+from agreement import (
     Tally,
     compare_with_each_other,
     compare_with_enumeration,
     small_problems,
     wide_problems,
 )
+
+import oracles
+from oracles import SolveOptions
 from oracles.brute_force import brute_force
 from oracles.enumeration import EnumerationOracle
 from oracles.sample_problems import wide_problem

@@ -68,7 +68,8 @@ def test_a_process_that_dies_is_replaced():
     with OracleProcess("enumeration") as worker:
         worker.measure(problem, SolveOptions())
         os.killpg(worker._process.pid, 9)
-        worker._process.wait()
+        while worker._process.is_alive:
+            time.sleep(0.01)
         assert worker.measure(problem, SolveOptions()).error == "crashed"
         assert worker.measure(problem, SolveOptions()).objective == optimum
 

@@ -11,7 +11,7 @@ import instances
 import pytest
 
 import oracles
-from oracles import InvalidOption, Limit, SolveOptions, Termination, UnsupportedProblem
+from oracles import InvalidOption, Limit, SolveOptions, Termination, UnsupportedProblem, cpsat
 from oracles.cpsat import STATUS, CpSatOracle
 
 if "cp-sat" not in oracles.available_oracles():
@@ -103,33 +103,29 @@ def test_the_child_serves_again_and_dies_with_the_oracle():
     oracle = CpSatOracle()
     problem, _ = instances.exclusive_or()
     oracles.solve(problem, oracle)
-    pid = oracle._child._process.pid
+    pid = oracle._child.pid
     oracles.solve(problem, oracle)
-    assert oracle._child._process.pid == pid
+    assert oracle._child.pid == pid
     del oracle
     assert gone_within(pid, 5)
 
 
-def test_an_exception_in_the_callback_ends_the_child():
+def test_an_exception_in_the_callback_ends_the_child(monkeypatch):
     oracle, seen = CpSatOracle(), []
 
     def fail(incumbent, bound, seconds):
         raise KeyboardInterrupt
 
-    from oracles import cpsat
+    started = cpsat._started
 
-    started = cpsat._Child.__init__
+    def spy():
+        child = started()
+        seen.append(child.pid)
+        return child
 
-    def spy(self):
-        started(self)
-        seen.append(self._process.pid)
-
-    cpsat._Child.__init__ = spy
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            oracle.solve(instances.too_hard(), SolveOptions(time_limit=30, progress=fail))
-    finally:
-        cpsat._Child.__init__ = started
+    monkeypatch.setattr(cpsat, "_started", spy)
+    with pytest.raises(KeyboardInterrupt):
+        oracle.solve(instances.too_hard(), SolveOptions(time_limit=30, progress=fail))
     assert gone_within(seen[0], 5)
     problem, optimum = instances.exclusive_or()
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum
@@ -139,7 +135,7 @@ def test_a_dead_child_is_no_hypothesis(monkeypatch):
     oracle = CpSatOracle()
     problem, optimum = instances.exclusive_or()
     oracles.solve(problem, oracle)
-    oracle._child._process.kill()
+    os.kill(oracle._child.pid, signal.SIGKILL)
     with pytest.raises(oracles.NoHypothesis):
         oracles.solve(problem, oracle)
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum
@@ -158,7 +154,7 @@ def test_the_child_dies_with_its_parent():
         "import instances; from oracles import *; "
         "from oracles.cpsat import CpSatOracle; o = CpSatOracle(); "
         "p, _ = instances.exclusive_or(); solve(p, o); "
-        "print(o._child._process.pid, flush=True); solve(instances.too_hard(), o)"
+        "print(o._child.pid, flush=True); solve(instances.too_hard(), o)"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
+import instances
 import numpy as np
 import pytest
 
 import oracles.block_plan as block_plan
+from oracles.arrays import IntArray
 from oracles.column_groups import ColumnBlock, ColumnGroup, choose_blocks, complete_structure
 from oracles.enumeration import all_losses, grid_assignments
 from oracles.envelope import Envelope, Region
-from oracles.problem import IntArray, WeightGrid, ZeroOneProblem
+from oracles.problem import WeightGrid, ZeroOneProblem
 
 GROUPS = [
     ColumnGroup(columns=(1, 2, 3), kind="exclusive"),
@@ -61,7 +63,7 @@ def check_regions(problem: ZeroOneProblem, envelope: Envelope, seed: int) -> Non
     losses, rng = all_losses(problem), np.random.default_rng(seed)
     indices = np.array(
         [
-            envelope.score_indices([weights[columns] for columns in envelope.columns])
+            instances.score_indices(envelope, [weights[columns] for columns in envelope.columns])
             for weights in grid_assignments(problem.grid.values)
         ]
     )

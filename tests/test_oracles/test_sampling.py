@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import instances
 import numba
 import numpy as np
 import pytest
@@ -450,7 +451,7 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
         for candidate in draws.candidates(looked, 200, bits):
             assert candidate.place < 200
             weights = np.array(candidate.hypothesis)
-            indices = envelope.score_indices([weights[c] for c in envelope.columns])
+            indices = instances.score_indices(envelope, [weights[c] for c in envelope.columns])
             inside += bool(indices[row] >= low[row])
             outside += bool(indices[row] < low[row])
         counts.append((inside, outside))
@@ -489,7 +490,7 @@ def test_bounds_never_exceed_losses_and_sums_match_enumeration(seed: int, n_bloc
     certified = []
     for weights in grid_assignments(problem.grid.values):
         parts = [weights[columns] for columns in envelope.columns]
-        certified.append(envelope.certified(bound, envelope.score_indices(parts)))
+        certified.append(envelope.certified(bound, instances.score_indices(envelope, parts)))
     assert (np.array(certified) <= all_losses(problem) + 1e-9).all()
     expected = np.logaddexp.reduce(-beta * np.array(certified))
     assert log_sum == pytest.approx(expected, abs=1e-9)
@@ -511,7 +512,9 @@ def test_marginals_match_enumeration(seed: int, least_log: float) -> None:
     expected = np.zeros_like(envelope.law)
     rows = np.arange(len(expected))
     for weights in grid_assignments(problem.grid.values):
-        indices = envelope.score_indices([weights[columns] for columns in envelope.columns])
+        indices = instances.score_indices(
+            envelope, [weights[columns] for columns in envelope.columns]
+        )
         expected[rows, indices] += math.exp(-beta * envelope.certified(bound, indices) - log_sum)
     np.testing.assert_allclose(envelope.law, expected, atol=1e-10)
 

@@ -9,8 +9,8 @@ import numpy as np
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_spec import SampledSpec
+from oracles.arrays import FloatArray
 from oracles.balls import L1Ball
-from oracles.convex_constants import FloatArray
 from oracles.polytopes import Box, Simplex
 
 
