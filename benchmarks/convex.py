@@ -26,8 +26,8 @@ from convex_rates import rates
 from numpy.typing import NDArray
 
 from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
+from opdisc.entropy import SystemEntropy
 from opdisc.losses import LogisticLoss, RowBounds
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 FloatArray = NDArray[np.float64]
@@ -112,7 +112,7 @@ def census(repeats: int) -> None:
                             mechanism=mechanism,
                             relation=relation,
                             schema="adult-small",
-                            rows_guess=10_000,
+                            public_row_guess=10_000,
                         )
                         .fit(table.iloc[train], labels.iloc[train])
                         .score(table.iloc[test], labels.iloc[test])

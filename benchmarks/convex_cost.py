@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
 from opdisc.convex.stochastic import Sampling, plan_noisy_sgd
 from opdisc.domains import L2Ball
+from opdisc.entropy import SystemEntropy
 from opdisc.linear_models import PrivateLogisticRegression
 from opdisc.losses import LogisticLoss, RowBounds
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 FloatArray = NDArray[np.float64]
@@ -87,7 +87,7 @@ def compare_cost(X: FloatArray, y: FloatArray, peer: Path | None, repeats: int) 
             dimension=p,
             domain=L2Ball(dimension=p, radius=RADIUS),
             n_rows=n if exact else None,
-            rows_guess=None if exact else n,
+            public_row_guess=None if exact else n,
         )
         batches = BatchPlan(batch=BATCH, steps=STEPS, sampling=sampling)
         begun = time.thread_time()

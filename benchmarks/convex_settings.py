@@ -40,7 +40,7 @@ from opdisc.convex.descent import plan_accelerated_steps, plan_descent_steps
 from opdisc.convex.stochastic import plan_batches
 from opdisc.convex.svrg import plan_epochs
 from opdisc.domains import L2Ball
-from opdisc.noise import SystemEntropy
+from opdisc.entropy import SystemEntropy
 
 NU = 0.1
 """Strong convexity of the mean objective in the strongly convex setting."""

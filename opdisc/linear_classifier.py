@@ -53,7 +53,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         schema: SchemaLike | None = None,
         relation: str = "replace_one",
         ridge: float | None = None,
-        rows_guess: int | None = None,
+        public_row_guess: int | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -64,7 +64,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.schema = schema
         self.relation = relation
         self.ridge = ridge
-        self.rows_guess = rows_guess
+        self.public_row_guess = public_row_guess
         self.ledger = ledger
         self.random_state = random_state
 
@@ -120,7 +120,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             dimension=dimension,
             domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
             n_rows=rows.n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
-            rows_guess=self.rows_guess,
+            public_row_guess=self.public_row_guess,
             **about,
         )
         ledger = self.ledger

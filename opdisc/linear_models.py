@@ -50,7 +50,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     ridge : float or None
         Quadratic regularisation ``(ridge/2)|theta|^2`` of the sum of losses, intercept included,
         in units of rows scaled as above. None takes a public default.
-    rows_guess : int or None
+    public_row_guess : int or None
         Public constant near the number of rows; step sizes want one under add-or-remove-one.
     ledger : Ledger, path or None
         Where the budget is recorded before the release.
@@ -106,7 +106,9 @@ class PrivateLinearSVC(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon, delta, mechanism, data_norm, schema, relation, ridge, rows_guess, ledger, random_state
+    epsilon, delta, mechanism, data_norm, schema, relation, ridge, public_row_guess, ledger
+        As in :class:`PrivateLogisticRegression`.
+    random_state
         As in :class:`PrivateLogisticRegression`.
     width : float, default 0.5
         Half-width of the parabola that replaces the hinge's kink.
@@ -125,7 +127,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
         schema: SchemaLike | None = None,
         relation: str = "replace_one",
         ridge: float | None = None,
-        rows_guess: int | None = None,
+        public_row_guess: int | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         width: float = 0.5,
@@ -138,7 +140,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
             schema,
             relation,
             ridge,
-            rows_guess,
+            public_row_guess,
             ledger,
             random_state,
         )

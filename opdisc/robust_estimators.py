@@ -28,7 +28,8 @@ from opdisc.mechanisms.vote import (
     default_parts,
 )
 from opdisc.part_learners import ErmLearner, EstimatorLearner, PartLearner
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import Oracle, SolveOptions
 
 
@@ -134,7 +135,7 @@ class RobustVoteClassifier(PrivateScorecardClassifier):
         relation = parse_relation(self.relation)
         bound = parse_weight_bound(self.weight_bound)
         schema, table, labels = self._validated(X, y)
-        public = PublicInputs(
+        public = GridPublic(
             params=params,
             relation=relation,
             grid=self._grid(schema, bound),

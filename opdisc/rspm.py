@@ -12,7 +12,7 @@ from opdisc.arguments import SchemaLike
 from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from opdisc.schema import Schema
 from oracles import Oracle
 
@@ -74,5 +74,5 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[Mechanism, str]:
         return SeparatorMechanism(noise=self.noise, route=self.route), ""

@@ -14,14 +14,15 @@ from opdisc.accounting import Ledger
 from opdisc.arguments import parse_entropy, parse_relation
 from opdisc.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from opdisc.errors import CalibrationError
-from opdisc.linear_model_file import Label, SavedLinearModel, column_names
+from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.losses import FloatArray, LinearLoss, RowBounds, loss_by_name
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import SampledRelease, run_sampled
-from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import PublicInputs
+from opdisc.target import Label
 from oracles.convex import RealOracle
 
 Range = tuple[ArrayLike, ArrayLike]
@@ -43,7 +44,7 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
         radius: float = 1.0,
         fit_intercept: bool = True,
         relation: str = "replace_one",
-        planned_rows: int | None = None,
+        public_row_guess: int | None = None,
         oracle: str | RealOracle = "auto",
         allowance: float | None = None,
         most_draws: int = 10_000,
@@ -61,7 +62,7 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
         self.radius = radius
         self.fit_intercept = fit_intercept
         self.relation = relation
-        self.planned_rows = planned_rows
+        self.public_row_guess = public_row_guess
         self.oracle = oracle
         self.allowance = allowance
         self.most_draws = most_draws
@@ -114,11 +115,12 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
         """Run the mechanism on scaled rows and targets."""
         n, relation = len(rows), parse_relation(self.relation)
         known = relation is NeighboringRelation.REPLACE_ONE
-        planned = self.planned_rows if self.planned_rows is not None else (n if known else None)
+        guess = self.public_row_guess
+        planned = guess if guess is not None else (n if known else None)
         if planned is None:
             raise CalibrationError(
-                "planned_rows must be given under add_or_remove_one, where the number of rows is "
-                "private; give a public guess."
+                "public_row_guess must be given under add_or_remove_one, where the number of rows "
+                "is private; give a public guess."
             )
         delta = 1.0 / planned**2 if self.delta is None else self.delta
         scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
@@ -137,10 +139,10 @@ class SampledEstimator(BaseEstimator):  # type: ignore[misc]
             # Inside the domain or not, a linear score is one; a projection only adds bias.
             project=math.isinf(self._loss().slope_bound(bounds, math.inf)),
         )
-        public = SampledPublic(
+        public = PublicInputs(
             params=PrivacyParams(epsilon=self.epsilon, delta=delta),
             relation=relation,
-            planned_rows=planned,
+            public_row_guess=planned,
             n_rows=n if known else None,
             assumptions=assumptions,
         )

@@ -27,7 +27,7 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
     epsilon : float
         Privacy loss, > 0.
     delta : float or None
-        Above 0; None takes ``1 / planned_rows^2``.
+        Above 0; None takes ``1 / public_row_guess^2``.
     domain : str or Domain
         Where the weights are: "l1", "l2", "box", "simplex", or a domain with one coordinate per
         column and one first for the intercept.
@@ -37,7 +37,7 @@ class OPSampClassifier(ClassifierMixin, SampledEstimator):  # type: ignore[misc]
         Whether to learn a constant.
     relation : str
         "replace_one" (the number of rows is public) or "add_or_remove_one".
-    planned_rows : int or None
+    public_row_guess : int or None
         Number of rows the noise is tuned for; None takes the public number of rows.
     oracle : str or RealOracle
         Who minimises; see :func:`oracles.convex.available_real_oracles`.

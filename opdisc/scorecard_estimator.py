@@ -25,8 +25,9 @@ from opdisc.encoding import aggregate, encode_features, encode_label_values, req
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
 from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.progress import draw_progress, search_progress
+from opdisc.public import GridPublic
 from opdisc.schema import Schema
 from opdisc.scorecard_predictor import ScorecardPredictor
 from opdisc.weight_rule import SettledFit, settle_fit
@@ -85,7 +86,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
     ----------
     scorecard_ : Scorecard
         The published classifier.
-    receipt_ : PrivacyReceipt
+    receipt_ : GridReceipt
         The privacy statement.
     schema_ : Schema
         The public facts that were used.
@@ -198,8 +199,8 @@ class PrivateScorecardClassifier(ScorecardPredictor):
         bound = parse_automatic_bound(self.weight_bound)
         schema, table, labels = self._validated(X, y)
 
-        def public_for(weight_bound: int) -> PublicInputs:
-            return PublicInputs(
+        def public_for(weight_bound: int) -> GridPublic:
+            return GridPublic(
                 params=params,
                 relation=relation,
                 grid=self._grid(schema, weight_bound),
@@ -230,7 +231,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
             budget = schema.n_columns + 1
         return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
 
-    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[Mechanism, str]:
         """Return the mechanism and, if it was chosen automatically, the reason."""
         return build_mechanism(
             self.mechanism, public.grid, public=public, settings=self._settings(schema)

@@ -15,7 +15,7 @@ from opdisc.encoding import encode_features
 from opdisc.errors import TableError
 from opdisc.mechanisms import Release
 from opdisc.model_file import SavedModel
-from opdisc.privacy import PrivacyReceipt
+from opdisc.receipt import GridReceipt
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
 
@@ -28,7 +28,7 @@ class ScorecardPredictor(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     schema: SchemaLike | None
     schema_: Schema
-    receipt_: PrivacyReceipt
+    receipt_: GridReceipt
     scorecard_: Scorecard
 
     def _forget(self) -> None:

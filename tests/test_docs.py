@@ -12,7 +12,7 @@ import pytest
 
 import opdisc
 import oracles
-from opdisc.privacy import PrivacyReceipt
+from opdisc.receipt import GridReceipt
 from oracles import registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,7 +99,7 @@ def test_every_receipt_field_is_explained():
     text = THEORY.read_text(encoding="utf-8").split("## How to check a receipt")[1]
     table = "\n".join(line for line in text.splitlines() if line.startswith("| `"))
     explained = set(re.findall(r"`(\w+)`", "\n".join(r.split("|")[1] for r in table.splitlines())))
-    assert explained == {field.name for field in dataclasses.fields(PrivacyReceipt)}
+    assert explained == set(GridReceipt.__struct_fields__)
 
 
 # --- code blocks ---------------------------------------------------------------------------------

@@ -21,10 +21,11 @@ from opdisc.convex.draws import NormalStream
 from opdisc.convex.features import LinearFeatures
 from opdisc.convex.stochastic import BatchPlan
 from opdisc.encoding import encode_features, encode_labels
+from opdisc.entropy import EntropySource
 from opdisc.gaussian import SampledSteps, sampled_multiplier
+from opdisc.guarantee import CalibrationStatus
 from opdisc.losses import LogisticLoss
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.schema import Schema
 
 
@@ -104,7 +105,7 @@ class DescentTask:
             bounds=self.features.bounds,
             dimension=self.rows.X.shape[1],
             n_rows=self.rows.n_rows if replaced else None,
-            rows_guess=None if replaced else ROWS_GUESS,
+            public_row_guess=None if replaced else ROWS_GUESS,
             rows_per_unit=self.schema.rows_per_unit,
             privacy_unit=self.schema.privacy_unit,
             schema_digest=self.schema.digest(),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from opdisc.audit import AuditedCase, AuditResult, check_audit, loss_bound
 from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.entropy import EntropySource, SystemEntropy
 from opdisc.losses import LinearLoss, RowBounds
-from opdisc.noise import EntropySource, SystemEntropy
 
 FloatArray = NDArray[np.float64]
 Release = Callable[[Rows, ConvexPublic, EntropySource], float]

@@ -32,8 +32,8 @@ from opdisc.convex.single_use import mirror_descent
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.convex.svrg import SVRGPlan, svrg
 from opdisc.domains import Domain, L2Ball, Simplex
+from opdisc.entropy import EntropySource
 from opdisc.losses import HuberisedHingeLoss, LinearLoss, RowBounds, ScoreLoss
-from opdisc.noise import EntropySource
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -64,7 +64,7 @@ def _facts(
             dimension=dimension,
             domain=domain or L2Ball(dimension=dimension, radius=1000.0),
             n_rows=n if relation is REPLACE else None,
-            rows_guess=None if relation is REPLACE else n,
+            public_row_guess=None if relation is REPLACE else n,
         )
 
     return public

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.noise import EntropySource
+from opdisc.entropy import EntropySource
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

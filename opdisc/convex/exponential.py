@@ -19,9 +19,9 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, rel
 from opdisc.convex.draws import categorical, uniforms
 from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.domains import Domain, Simplex
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 
 FloatArray = NDArray[np.float64]
 _LARGEST_DIMENSION = 5

@@ -10,8 +10,9 @@ from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.base import ConvexPublic, NoisePlan
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier, require_delta
+from opdisc.guarantee import CalibrationStatus
 from opdisc.losses import LossConstants
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 ObjectiveNoise = Literal["auto", "gaussian", "pure", "c11", "k12", "j14"]
 ReleaseNoise = Literal["corrected", "published"]

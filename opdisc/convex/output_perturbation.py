@@ -21,10 +21,10 @@ from opdisc.convex.objective_plan import (
     require_ridge,
 )
 from opdisc.convex.perturbation import gaussian_draw, l2_draw
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 
 FloatArray = NDArray[np.float64]
 

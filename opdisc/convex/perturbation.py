@@ -19,8 +19,8 @@ from opdisc.convex.objective_plan import (
     ReleaseNoise,
     plan_objective_perturbation,
 )
+from opdisc.entropy import EntropySource
 from opdisc.losses import HuberisedHingeLoss
-from opdisc.noise import EntropySource
 
 FloatArray = NDArray[np.float64]
 

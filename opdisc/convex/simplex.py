@@ -17,11 +17,12 @@ from opdisc.convex.draws import categorical
 from opdisc.convex.minimise import NotReached
 from opdisc.convex.noiseless import noiseless_minimum, noiseless_plan
 from opdisc.domains import Simplex
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
+from opdisc.guarantee import CalibrationStatus
 from opdisc.losses import LinearLoss
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 FloatArray = NDArray[np.float64]
 _NEWTON_STEPS = 200

@@ -20,10 +20,10 @@ from opdisc.convex.stochastic import (
     gradient_error,
 )
 from opdisc.domains import Domain
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_multiplier
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 
 FloatArray = NDArray[np.float64]
 

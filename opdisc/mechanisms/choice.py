@@ -26,7 +26,7 @@ from opdisc.mechanisms.reach import (
 )
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import WeightGrid
 from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
@@ -80,7 +80,7 @@ def build_mechanism(
     name: str,
     grid: WeightGrid,
     *,
-    public: PublicInputs | None = None,
+    public: GridPublic | None = None,
     settings: MechanismSettings | None = None,
     structure: tuple[ColumnGroup, ...] = (),
 ) -> tuple[Mechanism, str]:
@@ -92,7 +92,7 @@ def build_mechanism(
         One of :data:`MECHANISMS`.
     grid : WeightGrid
         The hypotheses.
-    public : PublicInputs or None
+    public : GridPublic or None
         The budget and the number of rows, where ``"auto"`` and the blocks of ``"block_one_hot"``
         shall heed them; its grid must be ``grid``.
     settings : MechanismSettings or None
@@ -141,7 +141,7 @@ def build_mechanism(
 def choose_mechanism(
     grid: WeightGrid,
     structure: tuple[ColumnGroup, ...] = (),
-    public: PublicInputs | None = None,
+    public: GridPublic | None = None,
     *,
     minimise: bool = False,
     base_measure: BaseMeasure | None = None,
@@ -154,7 +154,7 @@ def choose_mechanism(
         The hypotheses.
     structure : tuple of ColumnGroup
         Facts about the columns.
-    public : PublicInputs or None
+    public : GridPublic or None
         Budget and number of rows; without them only sizes are compared.
     minimise : bool
         Whether an oracle was named, which leaves the exponential mechanism out.
@@ -228,7 +228,7 @@ def choose_mechanism(
     )
 
 
-def _predicted(mechanism: Mechanism, public: PublicInputs | None) -> str:
+def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
     """Return the predicted mean error in words, where the budget is known."""
     if public is None:
         return ""

@@ -18,17 +18,18 @@ from opdisc.calibration import (
     published_gaussian_stddev,
     sphere_shift,
 )
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
+from opdisc.guarantee import CalibrationStatus
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.noise import (
-    EntropySource,
     gaussian_vector,
     geometric,
     geometric_distance,
     l2_laplace_vector,
     sphere_distance,
 )
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.public import GridPublic
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
 
 SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
@@ -83,11 +84,11 @@ class BlockOneHotMechanism:
     allowance: float = 0.0
     name: str = "block_one_hot"
 
-    def calibrate(self, public: PublicInputs) -> BlockSpec:
+    def calibrate(self, public: GridPublic) -> BlockSpec:
         """Return the rates of all blocks."""
         check_partition(self.blocks, public.grid)
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.sensitivity, self.allowance, spacing)
+        margin = lattice_margin(public.changed_rows, self.allowance, spacing)
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
@@ -192,7 +193,7 @@ class SphereMechanism:
     allowance: float = 0.0
     name: str = "opdisc"
 
-    def calibrate(self, public: PublicInputs) -> SphereSpec:
+    def calibrate(self, public: GridPublic) -> SphereSpec:
         """Return the noise scale."""
         if self.noise not in SPHERE_NOISES:
             raise CalibrationError(
@@ -207,7 +208,7 @@ class SphereMechanism:
         if squared < 1:
             raise CalibrationError("the sphere needs a hypothesis besides 0; allow more weights.")
         rounding = (dimension + 1) * public.spacing
-        margin = continuous_margin(public.sensitivity, self.allowance + rounding)
+        margin = continuous_margin(public.changed_rows, self.allowance + rounding)
         shift = sphere_shift(public.grid, squared, margin)
         scale, status, theorem = self._scale(public, shift, dimension, squared)
         tail = 2.0 * (dimension + 128)
@@ -227,7 +228,7 @@ class SphereMechanism:
         )
 
     def _scale(
-        self, public: PublicInputs, shift: float, dimension: int, squared: int
+        self, public: GridPublic, shift: float, dimension: int, squared: int
     ) -> tuple[float, CalibrationStatus, str]:
         epsilon, delta = public.params.epsilon, public.params.delta
         if self.noise == "l2-laplace":

@@ -12,8 +12,9 @@ import numpy as np
 
 from opdisc.domains import Domain, L1Ball
 from opdisc.errors import CalibrationError
+from opdisc.guarantee import CalibrationStatus
 from opdisc.losses import LinearLoss, LossConstants, RowBounds
-from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
+from opdisc.mechanisms.sampled_spec import SampledSpec
 from opdisc.noise import geometric_distance
 from opdisc.opsamp_calibration import (
     TiltLattice,
@@ -32,7 +33,7 @@ from opdisc.opsamp_spaces import (
     release_error,
     search_space,
 )
-from opdisc.privacy import CalibrationStatus
+from opdisc.public import PublicInputs
 
 StabilityBound = Literal["proven", "published"]
 
@@ -125,7 +126,7 @@ class SampledMechanism:
                 f"allowance_share must be in (0, 10], got {self.allowance_share}."
             )
 
-    def calibrate(self, public: SampledPublic) -> SampledSpec:
+    def calibrate(self, public: PublicInputs) -> SampledSpec:
         """Return tilts, draws and release noise; no table is involved.
 
         Raises
@@ -162,12 +163,12 @@ class SampledMechanism:
         lifted = lifted_space(self.domain)
         return [lifted] if self.lift else [plain, lifted]
 
-    def _rates(self, space: SearchSpace, public: SampledPublic) -> list[float]:
+    def _rates(self, space: SearchSpace, public: PublicInputs) -> list[float]:
         """Return the tilt rates that are tried, around the one of the closed form."""
         if self.tilt_rate is not None:
             return [self.tilt_rate]
         lipschitz = space.stretch * self.constants().lipschitz_l1
-        n, epsilon = public.planned_rows, public.params.epsilon
+        n, epsilon = _tuned_rows(public), public.params.epsilon
         middle = math.sqrt(epsilon / n) / (4 * lipschitz * space.dimension)
         return [float(middle * r) for r in np.geomspace(1e-4, 1e4, _RATES_TRIED)]
 
@@ -185,12 +186,12 @@ class SampledMechanism:
         rate: float,
         inflation: float,
         tilts: TiltLaw,
-        public: SampledPublic,
+        public: PublicInputs,
         constants: LossConstants,
     ) -> SampledSpec:
         params = public.params
         lipschitz = space.stretch * constants.lipschitz_l1
-        difference = public.sensitivity * lipschitz
+        difference = public.changed_rows * lipschitz
         allowance = self.allowance
         if allowance is None:
             allowance = default_allowance(
@@ -235,7 +236,7 @@ class SampledMechanism:
             release_decay=release_decay,
             expected_error=space.mean_tilts[tilts == "uniform"] * lattice.scale
             + allowance
-            + public.planned_rows
+            + _tuned_rows(public)
             * release_error(self.domain, constants, scale, spacing, project=self.project),
         )
 
@@ -258,3 +259,8 @@ def _tilt_distance(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:
     if tilts == "uniform":
         return 0.0
     return geometric_distance(Fraction(lattice.spacing) / Fraction(lattice.scale), count)
+
+
+def _tuned_rows(public: PublicInputs) -> int:
+    """Return the number of rows that the noise is tuned for: the guess, else the public number."""
+    return public.public_row_guess or public.step_rows

@@ -24,13 +24,13 @@ from opdisc.convex.stochastic import (
 )
 from opdisc.convex.svrg import plan_svrg
 from opdisc.domains import L2Ball
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_delta, sampled_delta
 from opdisc.losses import (
     RowBounds,
     ScoreLoss,
 )
-from opdisc.noise import SeededEntropy
 from opdisc.privacy import PrivacyParams
 
 

@@ -16,9 +16,9 @@ from opdisc.convex import audit_cases
 from opdisc.convex.audit import UnderstatedLoss
 from opdisc.convex.audit_cases import convex_audit_cases
 from opdisc.convex.rows import check_rows
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.losses import LogisticLoss, RowBounds
-from opdisc.noise import SeededEntropy
 
 CASES = convex_audit_cases()
 QUICK = (

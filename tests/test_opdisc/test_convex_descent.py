@@ -25,6 +25,7 @@ from opdisc.convex.descent import (
 )
 from opdisc.convex.single_use import plan_mirror_descent, single_use_batch
 from opdisc.domains import L2Ball
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.losses import (
     HingeLoss,
@@ -34,7 +35,6 @@ from opdisc.losses import (
     ScoreLoss,
     SigmoidLoss,
 )
-from opdisc.noise import SeededEntropy, SystemEntropy
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.05])

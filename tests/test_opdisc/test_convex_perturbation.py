@@ -24,6 +24,7 @@ from opdisc.convex.objective_plan import (
 )
 from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.domains import L1Ball, L2Ball
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.gaussian import gaussian_delta
 from opdisc.losses import (
@@ -34,7 +35,6 @@ from opdisc.losses import (
     RowBounds,
     SquaredLoss,
 )
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE

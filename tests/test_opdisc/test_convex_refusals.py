@@ -27,9 +27,9 @@ from opdisc.convex import (
     svrg,
 )
 from opdisc.domains import L2Ball, Simplex
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.losses import LogisticLoss, RampLoss, RowBounds, ScoreLoss, SigmoidLoss
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 BALL, SIMPLEX = L2Ball(dimension=2, radius=1.0), Simplex(dimension=2)

@@ -31,9 +31,9 @@ from opdisc.convex.simplex import (
     zcdp_budget,
 )
 from opdisc.domains import Box, L2Ball, Simplex
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.losses import AbsoluteLoss, LogisticLoss, RampLoss, RowBounds, ScoreLoss, SquaredLoss
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE

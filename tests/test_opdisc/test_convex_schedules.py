@@ -24,12 +24,12 @@ from opdisc.convex.stochastic import (
     plan_batches,
 )
 from opdisc.convex.svrg import plan_epochs, plan_svrg
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_delta
 from opdisc.losses import (
     HingeLoss,
 )
-from opdisc.noise import SeededEntropy
 
 
 class NoNoise:

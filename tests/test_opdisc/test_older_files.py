@@ -29,8 +29,35 @@ def rows(model, name):
     return (numbers + 1) / 2 if name.startswith("scorecard") else numbers
 
 
+NO_SCHEMA = f"{'schema:':<20}none"  # which OPSamp's receipts did not say
+
+
+def as_printed_now(lines):
+    """Return an older receipt's lines in today's words: every kind has the same ones."""
+    words = [
+        (" (public)", " (public under replace-one)"),
+        (", unit: ", ", privacy unit: "),
+        ("; scales ", "; scale "),
+    ]
+    found = []
+    for line in lines:
+        for before, after in words:
+            line = line.replace(before, after)
+        if line.startswith("oracle:"):
+            line, _, versions = line.rstrip(")").rpartition(" (")
+            found.append(f"{'versions:':<20}{versions}")
+        found.append(line)
+    return found
+
+
+def scales_sorted(line):
+    """Return a line with the noise scales in order of size; older receipts mixed them up."""
+    law, found, scales = line.partition("; scale ")
+    return law + found + ", ".join(sorted(scales.split(", "), key=float)) if found else line
+
+
 def test_every_sample_is_tested():
-    assert len(MODELS) == 46
+    assert len(MODELS) == 45
     assert {path.stem for path in SAMPLES.glob("*.json")} == {"expected", *MODELS}
 
 
@@ -43,7 +70,9 @@ def test_an_older_model_means_the_same(name, tmp_path):
     else:
         assert found.tolist() == expected["predictions"]
     assert model.summary == expected["summary"]
-    assert str(model.receipt).split("\n") == expected["receipt"]
+    written = as_printed_now(expected["receipt"])
+    found_lines = [scales_sorted(line) for line in str(model.receipt).split("\n")]
+    assert set(found_lines) ^ {scales_sorted(line) for line in written} <= {NO_SCHEMA}
     save_model(model, tmp_path / "again.json")
     assert load_model(tmp_path / "again.json") == model
 

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opdisc import isolation
 from opdisc.accounting import Ledger
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.isolation import IsolatedCalls, IsolationError
 from opdisc.mechanisms.robust import _answers, collect_votes, part_numbers, run_robust_vote
@@ -23,7 +24,6 @@ from opdisc.mechanisms.vote import (
     default_parts,
     stability_threshold,
 )
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.part_learners import (
     Ballots,
     ErmLearner,
@@ -31,7 +31,8 @@ from opdisc.part_learners import (
     grid_positions,
     part_problem,
 )
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.robust_estimators import RobustVoteClassifier
 from opdisc.rspm import RSPMClassifier
 from oracles import WeightGrid
@@ -44,13 +45,13 @@ BOTH = tuple(NeighboringRelation)
 N_PARTS = 3
 
 
-def public(grid=GRID, epsilon=1.0, delta=0.0, **changes) -> PublicInputs:
+def public(grid=GRID, epsilon=1.0, delta=0.0, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 def neighbours():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.excess_laws import quantile_limit, simulated_excess
 from opdisc.mechanisms import (
@@ -17,8 +18,8 @@ from opdisc.mechanisms import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.vote import RobustVoteMechanism
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.published_bounds import (
     opdisc_error_bound,
     opdisc_mean_error_bound,
@@ -33,13 +34,13 @@ from oracles.tabular import TabularProblem
 GRID = WeightGrid.box(3, 1)
 
 
-def public(epsilon=1.0, delta=1e-6, grid=GRID, **changes) -> PublicInputs:
+def public(epsilon=1.0, delta=1e-6, grid=GRID, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 PERTURBING = [
