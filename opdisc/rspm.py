@@ -10,7 +10,6 @@ import numpy as np
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
 from opdisc.estimators import PrivateScorecardClassifier
-from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
 from opdisc.public import GridPublic
 from opdisc.schema import Schema
@@ -74,5 +73,5 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[SeparatorMechanism, str]:
         return SeparatorMechanism(noise=self.noise, route=self.route), ""

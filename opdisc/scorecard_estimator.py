@@ -23,8 +23,8 @@ from opdisc.arguments import (
 from opdisc.column_structure import column_structure
 from opdisc.encoding import aggregate, encode_features, encode_label_values, require_both_classes
 from opdisc.grids import scorecard_grid
-from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
-from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
+from opdisc.mechanisms import BaseMeasure, Release, run_mechanism
+from opdisc.mechanisms.choice import MechanismSettings, ScorecardMechanism, build_mechanism
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.progress import draw_progress, search_progress
 from opdisc.public import GridPublic
@@ -231,7 +231,7 @@ class PrivateScorecardClassifier(ScorecardPredictor):
             budget = schema.n_columns + 1
         return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
 
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, str]:
         """Return the mechanism and, if it was chosen automatically, the reason."""
         return build_mechanism(
             self.mechanism, public.grid, public=public, settings=self._settings(schema)

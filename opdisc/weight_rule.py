@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism
-from opdisc.mechanisms.choice import BeyondReach
+from opdisc.mechanisms.choice import BeyondReach, ScorecardMechanism
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.reach import can_flip_lazily, can_list, draw_is_short
@@ -24,7 +24,7 @@ AFFORDABLE_GROWTH = 0.02
 
 _DRAWN = (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism, ExponentialMechanism)
 
-Builder = Callable[[GridPublic], tuple[Mechanism, str]]
+Builder = Callable[[GridPublic], tuple[ScorecardMechanism, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class SettledFit:
         Points are in ``-bound .. bound``.
     public : GridPublic
         With the grid that belongs to the bound.
-    mechanism : Mechanism
+    mechanism : ScorecardMechanism
         What draws or perturbs.
     reason : str
         Why, for what was chosen automatically; empty if nothing was.
@@ -45,7 +45,7 @@ class SettledFit:
 
     bound: int
     public: GridPublic
-    mechanism: Mechanism
+    mechanism: ScorecardMechanism
     reason: str
 
     def explained(self, why: str) -> SettledFit:
@@ -55,7 +55,7 @@ class SettledFit:
     def without_spare_delta(self) -> SettledFit:
         """Return the same with delta 0 where the mechanism is pure, saying so."""
         params = self.public.params
-        if params.delta == 0 or str(getattr(self.mechanism, "noise", "")).startswith("gaussian"):
+        if params.delta == 0 or self.mechanism.uses_delta:
             return self
         pure = replace(self.public, params=PrivacyParams(epsilon=params.epsilon, delta=0.0))
         return replace(self, public=pure).explained(

@@ -14,6 +14,9 @@ from oracles import Hypothesis, ZeroOneProblem
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
 
+MINIMISER_OPTIONS = frozenset({"oracle", "time_limit"})
+"""Options of every mechanism that asks an oracle."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseSpec:

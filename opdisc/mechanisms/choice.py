@@ -32,15 +32,44 @@ from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
 from oracles.sampling_options import SamplingProgress
 
-MECHANISMS = (
-    "auto",
-    "permute_and_flip",
-    "exponential",
-    "block_one_hot",
-    "one_hot",
-    "opdisc",
-    "rspm",
+ScorecardMechanism = (
+    PermuteAndFlipMechanism
+    | LazyPermuteAndFlipMechanism
+    | ExponentialMechanism
+    | BlockOneHotMechanism
+    | SphereMechanism
+    | SeparatorMechanism
 )
+
+_NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
+    "permute_and_flip": (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism),
+    "exponential": (ExponentialMechanism,),
+    "block_one_hot": (BlockOneHotMechanism,),
+    "one_hot": (BlockOneHotMechanism,),
+    "opdisc": (SphereMechanism,),
+    "rspm": (SeparatorMechanism,),
+}
+
+MECHANISMS = ("auto", *_NAMED)
+
+
+def check_option(option: str, mechanism: str) -> None:
+    """Refuse an option that the mechanism of a name does not take; "auto" may choose for it.
+
+    Raises
+    ------
+    CalibrationError
+        With the names of the mechanisms that take it.
+    """
+    takers = [name for name, kinds in _NAMED.items() if any(option in k.options for k in kinds)]
+    # Noise is the sphere's own: nothing that "auto" chooses has a choice of noise.
+    allowed = takers if option == "noise" else ["auto", *takers]
+    if mechanism not in allowed:
+        listed = ", ".join(f"'{name}'" for name in takers)
+        raise CalibrationError(
+            f"{option} applies to mechanism={listed} only, got '{mechanism}'; drop it or name one "
+            "that takes it."
+        )
 
 
 class BeyondReach(CalibrationError):
@@ -83,7 +112,7 @@ def build_mechanism(
     public: GridPublic | None = None,
     settings: MechanismSettings | None = None,
     structure: tuple[ColumnGroup, ...] = (),
-) -> tuple[Mechanism, str]:
+) -> tuple[ScorecardMechanism, str]:
     """Return a mechanism and, if it was chosen automatically, the reason.
 
     Parameters
@@ -247,7 +276,9 @@ def _check_uniform(measure: BaseMeasure, other: str) -> None:
         )
 
 
-def _permute_and_flip(grid: WeightGrid, settings: MechanismSettings) -> Mechanism:
+def _permute_and_flip(
+    grid: WeightGrid, settings: MechanismSettings
+) -> PermuteAndFlipMechanism | LazyPermuteAndFlipMechanism:
     """Return permute-and-flip; its limits concern grids that cannot be listed only."""
     if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
         return PermuteAndFlipMechanism(allowance=settings.allowance)

@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.entropy import EntropySource
@@ -46,6 +47,9 @@ class LazyPermuteAndFlipMechanism:
     ----------
     .. [1] Maddison, Tarlow, Minka (2014): top-down draws of Gumbel noise.
     """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"max_rounds", "time_limit"})
 
     max_rounds: int | None = None
     time_limit: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import mpmath
 import numpy as np
@@ -21,7 +21,7 @@ from opdisc.calibration import (
 from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.guarantee import CalibrationStatus
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import (
     gaussian_vector,
     geometric,
@@ -79,6 +79,9 @@ class BlockOneHotMechanism:
     ``psi(w)`` being the indicators of the assignments chosen by w: its l1 norm is at most one
     ``mu`` per block, and adding to one-sided noise keeps it in its support.
     """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
 
     blocks: tuple[tuple[int, ...], ...]
     allowance: float = 0.0
@@ -188,10 +191,17 @@ class SphereMechanism:
     .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 1 (OPDisc).
     """
 
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS | {"noise"}
+
     noise: SphereNoise = "l2-laplace"
     radius_squared: int | None = None
     allowance: float = 0.0
     name: str = "opdisc"
+
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.noise != "l2-laplace"
 
     def calibrate(self, public: GridPublic) -> SphereSpec:
         """Return the noise scale."""

@@ -129,7 +129,7 @@ def run_robust_vote(
     who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
     conditions = _conditions(isolation, time_limit)
     common = common_fields(mechanism.name, spec, public, entropy, conditions=conditions)
-    if mechanism.rule != "stability":
+    if not mechanism.uses_delta:
         common["delta"] = 0.0
     section = grid_section(spec, public, who) | {"sensitivity": vote_sensitivity(public)}
     receipt = GridReceipt(**common, **section, choice="")

@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from opdisc.calibration import gibbs_weight
 from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.guarantee import CalibrationStatus
-from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
+from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.public import GridPublic
@@ -60,6 +60,9 @@ class PermuteAndFlipMechanism:
     .. [1] McKenna, Sheldon (2020), Theorem 1. Ding, Kifer, Sayed, Steinke, Wang, Xiao, Zhang
        (2021): report-noisy-max with exponential noise has the same law.
     """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
 
     allowance: float = 0.0
     name: str = "permute_and_flip"
@@ -138,6 +141,9 @@ class ExponentialMechanism:
     ----------
     .. [1] McSherry, Talwar (2007), Theorem 6.
     """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"base_measure", "max_rounds"})
 
     base_measure: BaseMeasure = BaseMeasure()
     structure: tuple[ColumnGroup, ...] = ()

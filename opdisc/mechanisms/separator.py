@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import mpmath
 import numpy as np
@@ -15,7 +15,7 @@ from opdisc.calibration import continuous_margin, lattice_margin, separator_deca
 from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.guarantee import CalibrationStatus
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import discrete_laplace, gaussian_vector, geometric_distance, sphere_distance
 from opdisc.public import GridPublic
 from opdisc.separator_calibration import (
@@ -95,11 +95,18 @@ class SeparatorMechanism:
        "separator".
     """
 
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+
     noise: SeparatorNoise = "laplace"
     route: SeparatorRoute = "tables"
     separators: SeparatorSet | None = None
     allowance: float = 0.0
     name: str = "rspm"
+
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.noise != "laplace"
 
     def calibrate(self, public: GridPublic) -> SeparatorSpec:
         """Return the noise of every separator."""

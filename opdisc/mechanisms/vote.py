@@ -68,6 +68,11 @@ class RobustVoteMechanism:
     rule: VoteRule = "permute_and_flip"
     name: str = "robust_vote"
 
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the stability test may fail with probability delta."""
+        return self.rule == "stability"
+
     def calibrate(self, public: GridPublic) -> VoteSpec:
         """Return the noise of the vote."""
         if self.n_parts < 1:
