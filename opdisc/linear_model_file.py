@@ -159,21 +159,19 @@ class SavedLinearModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
-        body = {
-            "format": FORMAT,
-            "version": VERSIONS[-1],
-            "columns": list(self.columns),
-            "coefficients": list(self.coefficients),
-            "intercept": self.intercept,
-            "classes": None if self.classes is None else list(self.classes),
-            "schema": None if self.schema is None else self.schema.to_dict(),
-            "feature_range": None
-            if self.feature_range is None
-            else [list(pair) for pair in self.feature_range],
-            "target_range": None if self.target_range is None else list(self.target_range),
-            "receipt_kind": "sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
-            "receipt": self.receipt.to_dict(),
-        }
+        body = _LinearModelFile(
+            format=FORMAT,
+            version=VERSIONS[-1],
+            columns=self.columns,
+            coefficients=self.coefficients,
+            intercept=self.intercept,
+            classes=self.classes,
+            schema=None if self.schema is None else self.schema.to_dict(),
+            feature_range=self.feature_range,
+            target_range=self.target_range,
+            receipt_kind="sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
+            receipt=self.receipt.to_dict(),
+        ).to_dict()
         return {**body, "sha256": model_digest(body)}
 
     @classmethod

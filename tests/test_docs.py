@@ -182,10 +182,14 @@ def _documented(docstring):
     return None
 
 
+def _has_fields(kind):
+    return dataclasses.is_dataclass(kind) or hasattr(kind, "__struct_fields__")
+
+
 def _expected(thing):
-    """Names of the signature; a dataclass that extends another may document its own fields."""
+    """Names of the signature; a class of fields that extends another may document its own."""
     names = [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
-    if dataclasses.is_dataclass(thing) and any(map(dataclasses.is_dataclass, thing.__bases__)):
+    if inspect.isclass(thing) and any(map(_has_fields, thing.__bases__)):
         return [name for name in names if name in vars(thing)["__annotations__"]]
     return names
 

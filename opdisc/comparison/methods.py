@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import pandas as pd
 
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
+from opdisc.receipt import PrivacyReceipt
 from opdisc.schema import Schema
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -40,14 +41,6 @@ SOURCES = (
 
 class ComparisonError(OPDiscError, ValueError):
     """A comparison cannot be planned, started or resumed as asked."""
-
-
-class Receipt(Protocol):
-    """What every privacy statement of this package offers."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types, among them guarantee, conditions, calibration, theorem."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +101,7 @@ class Fitted:
         Table of n raw rows to bool array (n,): whether the positive class is predicted.
     scores : callable or None
         Table to float array (n,), larger for the positive class; None where there is no score.
-    receipt : Receipt or None
+    receipt : PrivacyReceipt or None
         The privacy statement, if the method writes one.
     scorecard : str or None
         The scorecard as text.
@@ -125,7 +118,7 @@ class Fitted:
 
     predict: Callable[[pd.DataFrame], BoolArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
-    receipt: Receipt | None = None
+    receipt: PrivacyReceipt | None = None
     scorecard: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
