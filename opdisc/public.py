@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 from opdisc.errors import CalibrationError
 from opdisc.privacy import NeighboringRelation, PrivacyParams
@@ -113,5 +114,5 @@ class GridPublic(PublicInputs):
 
 
 def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise CalibrationError(f"{name} must be an integer >= 1, got {value!r}.")

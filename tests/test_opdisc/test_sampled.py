@@ -489,7 +489,14 @@ def test_receipts_say_what_was_promised_and_survive_json():
     receipt = run_sampled(mechanism, **run, entropy=SystemEntropy()).receipt
     assert SampledReceipt.from_dict(receipt.to_dict()) == receipt
     text = str(receipt)
-    for part in ("CONDITIONAL", "hinge, on L1Ball", "l1", "lp-highs", "[proven]", "200 (public)"):
+    for part in (
+        "CONDITIONAL",
+        "hinge, on L1Ball",
+        "l1",
+        "lp-highs",
+        "[proven]",
+        "200 (public under replace-one)",
+    ):
         assert part in text
     assert run_sampled(mechanism, **run, entropy=SeededEntropy(0)).receipt.guarantee == "VOID"
 
