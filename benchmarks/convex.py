@@ -25,7 +25,7 @@ from convex_methods import compare
 from convex_rates import rates
 
 from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
-from opdisc.noise import SystemEntropy
+from opdisc.entropy import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
@@ -111,7 +111,7 @@ def census(repeats: int) -> None:
                             mechanism=mechanism,
                             relation=relation,
                             schema="adult-small",
-                            rows_guess=10_000,
+                            public_row_guess=10_000,
                         )
                         .fit(table.iloc[train], labels.iloc[train])
                         .score(table.iloc[test], labels.iloc[test])

@@ -19,8 +19,8 @@ import numpy as np
 
 from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
 from opdisc.convex.stochastic import Sampling, plan_noisy_sgd
+from opdisc.entropy import SystemEntropy
 from opdisc.linear_models import PrivateLogisticRegression
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.arrays import FloatArray
 from oracles.balls import L2Ball
@@ -87,7 +87,7 @@ def compare_cost(X: FloatArray, y: FloatArray, peer: Path | None, repeats: int) 
             dimension=p,
             domain=L2Ball(dimension=p, radius=RADIUS),
             n_rows=n if exact else None,
-            rows_guess=None if exact else n,
+            public_row_guess=None if exact else n,
         )
         batches = BatchPlan(batch=BATCH, steps=STEPS, sampling=sampling)
         begun = time.thread_time()

@@ -39,7 +39,7 @@ from opdisc.convex import (
 from opdisc.convex.descent import plan_accelerated_steps, plan_descent_steps
 from opdisc.convex.stochastic import plan_batches
 from opdisc.convex.svrg import plan_epochs
-from opdisc.noise import SystemEntropy
+from opdisc.entropy import SystemEntropy
 from oracles.balls import L2Ball
 
 NU = 0.1

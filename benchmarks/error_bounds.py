@@ -23,8 +23,8 @@ from published_bounds import opsamp_error_bound
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
 from opdisc.mechanisms.sampled import SampledMechanism
-from opdisc.mechanisms.sampled_spec import SampledPublic
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic, PublicInputs
 from opdisc.utility import predict_error
 from oracles import WeightGrid
 from oracles.convex_constants import RowBounds
@@ -36,7 +36,7 @@ DELTA = ROWS**-2.0
 
 
 def discrete(epsilon: float, rng: np.random.Generator) -> None:
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=DELTA),
         grid=WeightGrid.box(D, 1),
         relation=NeighboringRelation.REPLACE_ONE,
@@ -84,10 +84,10 @@ def opsamp(epsilon: float) -> None:
                 stability=stability,
                 most_draws=10_000_000,
             )
-            public = SampledPublic(
+            public = PublicInputs(
                 params=PrivacyParams(epsilon=epsilon, delta=DELTA),
                 relation=NeighboringRelation.REPLACE_ONE,
-                planned_rows=ROWS,
+                public_row_guess=ROWS,
                 n_rows=ROWS,
             )
             try:

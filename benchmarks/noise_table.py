@@ -21,6 +21,7 @@ import numpy as np
 
 from opdisc.datasets import load_dataset
 from opdisc.encoding import encode
+from opdisc.entropy import SystemEntropy
 from opdisc.mechanisms import (
     BlockOneHotMechanism,
     PermuteAndFlipMechanism,
@@ -28,8 +29,8 @@ from opdisc.mechanisms import (
     SphereMechanism,
     one_hot_mechanism,
 )
-from opdisc.noise import SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.shipped_schemas import load_schema
 from oracles import WeightGrid, ZeroOneProblem
 from oracles.enumeration import all_losses, all_perturbations, squared_norms
@@ -60,7 +61,7 @@ GAUSSIAN = ("gaussian", "gaussian-published-3.5")
 def accuracies(mechanism, problem, losses, allowed, n_rows, epsilon, draws):
     """Return the training accuracy of each draw, the losses being computed once."""
     delta = 1 / n_rows**2 if getattr(mechanism, "noise", "") in GAUSSIAN else 0.0
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=delta),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=problem.grid,

@@ -17,15 +17,17 @@ from pathlib import Path
 
 import numpy as np
 
-from opdisc.convex.base import ConvexPublic, Rows
+from opdisc.convex.facts import ConvexPublic
+from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.datasets import load_dataset
 from opdisc.encoding import encode_features, encode_label_values
+from opdisc.entropy import SystemEntropy
 from opdisc.mechanisms.sampled import SampledMechanism
-from opdisc.mechanisms.sampled_release import DrawOptions, run_sampled
-from opdisc.mechanisms.sampled_spec import SampledPublic
-from opdisc.noise import SystemEntropy
+from opdisc.mechanisms.sampled_release import run_sampled
+from opdisc.mechanisms.tilted_draws import DrawOptions
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import PublicInputs
 from opdisc.shipped_schemas import load_schema
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex_constants import RowBounds
@@ -76,7 +78,7 @@ def main() -> None:
     print(f"{'':<34}{'eps':>6}{'accuracy':>10}{'s.e.':>8}{'m':>8}{'bound/n':>9}{'seconds':>9}")
     for epsilon in arguments.epsilons:
         params = PrivacyParams(epsilon=epsilon, delta=1 / n**2)
-        public = SampledPublic(params=params, relation=relation, planned_rows=n, n_rows=n)
+        public = PublicInputs(params=params, relation=relation, public_row_guess=n, n_rows=n)
         for name, mechanism in mechanisms(d, bounds).items():
             spec, scores, started = mechanism.calibrate(public), [], time.perf_counter()
             for _ in range(arguments.runs):

@@ -17,7 +17,7 @@ from oracles.polytopes import Box, Simplex
 def simulated_error(
     mechanism: SampledMechanism,
     spec: SampledSpec,
-    planned_rows: int,
+    public_row_guess: int,
     *,
     quantile: float = 0.95,
     simulations: int = 400,
@@ -31,7 +31,7 @@ def simulated_error(
         Convex loss.
     spec : SampledSpec
         Its calibration.
-    planned_rows : int
+    public_row_guess : int
         Number of rows.
     quantile : float
         Probability with which the error stays below.
@@ -68,7 +68,7 @@ def simulated_error(
         moved = constants.lipschitz_l2 * float(np.linalg.norm(noise))
         if isinstance(mechanism.domain, Box):
             moved = min(moved, constants.lipschitz_l1 * float(noise.sum()))
-        found[i] += planned_rows * moved
+        found[i] += public_row_guess * moved
     rank = simulations * quantile + 2 * math.sqrt(simulations * quantile * (1 - quantile))
     return float(np.sort(found)[min(simulations - 1, math.ceil(rank))])
 

@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import sampling  # noqa: E402
 
+from opdisc.entropy import SeededEntropy  # noqa: E402
 from opdisc.mechanisms import (  # noqa: E402
     ExponentialMechanism,
     LazyPermuteAndFlipMechanism,
@@ -25,8 +26,8 @@ from opdisc.mechanisms import (  # noqa: E402
     PermuteAndFlipMechanism,
     run_mechanism,
 )
-from opdisc.noise import SeededEntropy  # noqa: E402
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs  # noqa: E402
+from opdisc.privacy import NeighboringRelation, PrivacyParams  # noqa: E402
+from opdisc.public import GridPublic  # noqa: E402
 from oracles.registry import ENUMERATION_LIMIT  # noqa: E402
 
 sampling.TABLES["adult-small"] = "adult-balanced"
@@ -46,7 +47,7 @@ SECONDS = 20.0
 
 
 def measured(
-    build: Callable[[], Mechanism], task: sampling.Task, public: PublicInputs, fits: int
+    build: Callable[[], Mechanism], task: sampling.Task, public: GridPublic, fits: int
 ) -> str:
     """Return seconds and errors, medians; as many fits as the time of a cell allows."""
     seconds: list[float] = []
@@ -87,7 +88,7 @@ def main() -> None:
             return LazyPermuteAndFlipMechanism(time_limit=limit)
 
         for epsilon in EPSILONS:
-            public = PublicInputs(
+            public = GridPublic(
                 params=PrivacyParams(epsilon=epsilon, delta=0.0),
                 relation=NeighboringRelation.REPLACE_ONE,
                 grid=task.problem.grid,

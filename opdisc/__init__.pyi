@@ -38,11 +38,14 @@ from .privacy import (
 from .privacy import (
     PrivacyParams as PrivacyParams,
 )
-from .privacy import (
-    PrivacyReceipt as PrivacyReceipt,
+from .public import (
+    GridPublic as GridPublic,
 )
-from .privacy import (
+from .public import (
     PublicInputs as PublicInputs,
+)
+from .receipt import (
+    PrivacyReceipt as PrivacyReceipt,
 )
 from .robust_estimators import RobustVoteClassifier as RobustVoteClassifier
 from .sampled_classifier import OPSampClassifier as OPSampClassifier
@@ -73,6 +76,7 @@ __version__: str
 
 __all__ = [
     "ErrorPrediction",
+    "GridPublic",
     "Ledger",
     "NeighboringRelation",
     "OPDiscClassifier",

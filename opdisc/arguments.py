@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from opdisc.entropy import EntropySource, SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, TableError
-from opdisc.noise import EntropySource, SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
 from opdisc.shipped_schemas import load_schema

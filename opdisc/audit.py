@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special, stats
 
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism, NoiseSpec, PerturbingMechanism
-from opdisc.noise import EntropySource
-from opdisc.privacy import NeighboringRelation, PublicInputs
+from opdisc.privacy import NeighboringRelation
+from opdisc.public import GridPublic
 from oracles import Hypothesis, WeightGrid, ZeroOneProblem, solve
 
 
@@ -140,7 +141,7 @@ class AuditedCase:
 def audit_mechanism(
     mechanism: Mechanism,
     pair: NeighboringPair,
-    public: PublicInputs,
+    public: GridPublic,
     *,
     claim: float | None = None,
     draws: int = 4_000,
@@ -155,7 +156,7 @@ def audit_mechanism(
         What to audit.
     pair : NeighboringPair
         The two tables.
-    public : PublicInputs
+    public : GridPublic
         What the mechanism is calibrated with; the grid is replaced by the pair's.
     claim : float or None
         The epsilon to refute; None: the one it was calibrated for.

@@ -16,12 +16,13 @@ from opdisc.audit import (
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.convex.audit import ConvexAuditCase
 from opdisc.convex.audit_cases import convex_audit_cases
+from opdisc.entropy import EntropySource, SystemEntropy
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
-from opdisc.noise import EntropySource, SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ def run_audit(
     if isinstance(case, ConvexAuditCase):
         return case.run(epsilon, draws, false_alarm, entropy)
     grid = case.pair.first.grid
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,

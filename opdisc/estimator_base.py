@@ -29,8 +29,8 @@ from opdisc.arguments import (
     two_classes,
 )
 from opdisc.encoding import encode_features, encode_label_values, require_both_classes
+from opdisc.entropy import EntropySource
 from opdisc.errors import TableError
-from opdisc.noise import EntropySource
 from opdisc.privacy import NeighboringRelation
 from opdisc.schema import Schema
 from oracles.arrays import FloatArray

@@ -7,20 +7,23 @@ trial leaves (:mod:`opdisc.random_stopping`, docs/tuning.md).
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import version
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from opdisc.accounting import Expense, Ledger
 from opdisc.convex.draws import integers
+from opdisc.entropy import EntropySource, SystemEntropy
 from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
-from opdisc.mechanisms.receipts import numerical_delta
-from opdisc.noise import EntropySource, SystemEntropy, discrete_laplace, geometric_distance
-from opdisc.privacy import Guarantee, NeighboringRelation, PrivacyParams, PrivacyReceipt
+from opdisc.guarantee import CalibrationStatus, Guarantee
+from opdisc.noise import discrete_laplace, geometric_distance
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import PublicInputs
 from opdisc.random_stopping import trial_budget, trial_law
+from opdisc.receipt import common_fields
 from opdisc.selection_receipt import SelectionReceipt
 
 _DOWN = 1 - 1e-12
@@ -143,18 +146,17 @@ def private_selection(
     trial = trial_budget(params, law)
     rate = Fraction(score_share * trial.epsilon) / rows_per_unit
     fit = PrivacyParams(epsilon=(1 - score_share) * trial.epsilon * _DOWN, delta=trial.delta)
-    distance = law.distance + law.mean * geometric_distance(rate, 2)
+    noise = _SelectionNoise(
+        scales=(rows_per_unit / (score_share * trial.epsilon),),
+        distance=law.distance + law.mean * geometric_distance(rate, 2),
+    )
+    public = PublicInputs(
+        params=params, relation=relation, rows_per_unit=rows_per_unit, privacy_unit=privacy_unit
+    )
+    common = common_fields("private selection", noise, public, entropy, conditions=_CONDITIONS)
+    common["delta_numerical"] += law.mean * _CANDIDATE_NUMERICAL
     receipt = SelectionReceipt(
-        mechanism="private selection",
-        theorem="random stopping (docs/tuning.md, random-stopping)",
-        calibration="proven",
-        epsilon=params.epsilon,
-        delta=params.delta,
-        delta_numerical=law.mean * _CANDIDATE_NUMERICAL
-        + numerical_delta(distance, params.epsilon),
-        relation=relation.value,
-        privacy_unit=privacy_unit,
-        schema_digest="",
+        **common,
         candidates=names,
         shape=law.shape,
         stop=law.stop,
@@ -163,13 +165,9 @@ def private_selection(
         trial_delta=trial.delta,
         score_epsilon=score_share * trial.epsilon,
         score_sensitivity=rows_per_unit,
-        versions=(("opdisc", version("opdisc")), ("python", platform.python_version())),
-        guarantee=(Guarantee.CONDITIONAL if entropy.is_secure else Guarantee.VOID).value,
-        conditions=_CONDITIONS if entropy.is_secure else (_SEEDED,),
     )
     if ledger is not None:
-        # The ledger reads fields that every kind of receipt has.
-        ledger.spend(cast(PrivacyReceipt, receipt))
+        ledger.spend(receipt)
     best: tuple[int, Candidate[Model], Model, CandidateReceipt] | None = None
     void = False
     for _ in range(law.draw(entropy)):
@@ -195,7 +193,17 @@ _CANDIDATE_NUMERICAL = 2.0**-40
 """Largest delta_numerical of a candidate; the receipt pays for it whichever candidates ran."""
 
 _CONDITIONS = ("every candidate keeps the promise of its own receipt",)
-_SEEDED = "the random bits came from a seed, not from the operating system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SelectionNoise:
+    """The noise of the scores, as a receipt states it."""
+
+    scales: tuple[float, ...]
+    distance: float
+    law: str = "discrete Laplace on each trial's score, and a random number of trials"
+    theorem: str = "random stopping (docs/tuning.md, random-stopping)"
+    status: CalibrationStatus = CalibrationStatus.PROVEN
 
 
 def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, int]:
@@ -228,14 +236,11 @@ def _check_promise(
 def _concluded(
     receipt: SelectionReceipt, promised: CandidateReceipt, void: bool
 ) -> SelectionReceipt:
-    if receipt.guarantee == Guarantee.VOID.value:
-        return replace(receipt, schema_digest=promised.schema_digest)
-    if void:
-        return replace(
-            receipt,
-            schema_digest=promised.schema_digest,
-            guarantee=Guarantee.VOID.value,
-            conditions=("a candidate's own receipt is VOID",),
-        )
-    conditions = (*receipt.conditions, *promised.conditions)
-    return replace(receipt, schema_digest=promised.schema_digest, conditions=conditions)
+    guarantee, conditions = receipt.guarantee, receipt.conditions
+    if guarantee != Guarantee.VOID.value and void:
+        guarantee, conditions = Guarantee.VOID.value, ("a candidate's own receipt is VOID",)
+    elif guarantee != Guarantee.VOID.value:
+        conditions = (*conditions, *promised.conditions)
+    return msgspec.structs.replace(
+        receipt, schema_digest=promised.schema_digest, guarantee=guarantee, conditions=conditions
+    )

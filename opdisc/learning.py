@@ -9,11 +9,20 @@ import pandas as pd
 
 from opdisc.encoding import check_columns
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.choice import MECHANISMS
+from opdisc.mechanisms.choice import MECHANISMS, check_option
 from opdisc.model_file import SavedModel
 from opdisc.named_estimators import OPDiscClassifier
 from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from opdisc.shipped_schemas import load_schema
+
+_UNSET = {
+    "noise": "l2-laplace",
+    "base_measure": "uniform",
+    "max_rounds": None,
+    "oracle": "auto",
+    "time_limit": None,
+}
+"""Options that only some mechanisms take, and what leaves each out."""
 
 
 def learn_model(
@@ -54,27 +63,10 @@ def learn_model(
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."
         )
-    if settings.get("max_rounds") is not None and mechanism not in (
-        "auto",
-        "exponential",
-        "permute_and_flip",
-    ):
-        raise CalibrationError(
-            "max_rounds applies to mechanism='exponential' and 'permute_and_flip' only; drop it "
-            "or say one of them."
-        )
-    if settings.get("base_measure", "uniform") != "uniform" and mechanism == "opdisc":
-        raise CalibrationError(
-            "base_measure applies to mechanism='exponential' only; drop it or say exponential."
-        )
-    if noise != "l2-laplace" and mechanism != "opdisc":
-        raise CalibrationError("noise applies to mechanism='opdisc' only; drop it or say opdisc.")
-    for name, default in (("oracle", "auto"), ("time_limit", None)):
-        if mechanism == "exponential" and settings.get(name, default) != default:
-            raise CalibrationError(
-                f"{name} applies to mechanisms that minimise, mechanism='exponential' draws "
-                f"directly; drop it or cap the draw by max_rounds."
-            )
+    chosen = {**_UNSET, "noise": noise, **settings}
+    for option, unset in _UNSET.items():
+        if chosen[option] != unset:
+            check_option(option, mechanism)
     check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,14 +16,15 @@ from opdisc.convex.receipt import ConvexReceipt
 from opdisc.encoding import encode_features
 from opdisc.errors import ModelFileError, TableError
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
-from opdisc.model_file import check_receipt, model_digest, spelled_classes
+from opdisc.model_file import model_digest, spelled_classes
+from opdisc.records import Record
 from opdisc.schema import Schema
+from opdisc.target import Label
 from oracles.arrays import FloatArray
 
-Label = str | int | float | bool
-
 FORMAT = "opdisc-linear-model"
-VERSION = 1
+VERSIONS = (1, 2)
+"""Format versions that are read; the last one is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,21 +158,19 @@ class SavedLinearModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
-        body = {
-            "format": FORMAT,
-            "version": VERSION,
-            "columns": list(self.columns),
-            "coefficients": list(self.coefficients),
-            "intercept": self.intercept,
-            "classes": None if self.classes is None else list(self.classes),
-            "schema": None if self.schema is None else self.schema.to_dict(),
-            "feature_range": None
-            if self.feature_range is None
-            else [list(pair) for pair in self.feature_range],
-            "target_range": None if self.target_range is None else list(self.target_range),
-            "receipt_kind": "sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
-            "receipt": self.receipt.to_dict(),
-        }
+        body = _LinearModelFile(
+            format=FORMAT,
+            version=VERSIONS[-1],
+            columns=self.columns,
+            coefficients=self.coefficients,
+            intercept=self.intercept,
+            classes=self.classes,
+            schema=None if self.schema is None else self.schema.to_dict(),
+            feature_range=self.feature_range,
+            target_range=self.target_range,
+            receipt_kind="sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
+            receipt=self.receipt.to_dict(),
+        ).to_dict()
         return {**body, "sha256": model_digest(body)}
 
     @classmethod
@@ -183,33 +182,48 @@ class SavedLinearModel:
         ValueError, LookupError, TypeError
             If a field is missing, unknown, or of the wrong type.
         """
-        known = {
-            *("format", "version", "columns", "coefficients", "intercept", "classes", "schema"),
-            *("feature_range", "target_range", "receipt_kind", "receipt"),
-        }
-        if set(record) != known or record["receipt_kind"] not in ("sampled", "convex"):
-            raise ValueError("a linear model must have exactly the fields of this version.")
+        file = _LinearModelFile.from_dict(record)
         receipt: ConvexReceipt | SampledReceipt
-        if record["receipt_kind"] == "convex":
-            receipt = ConvexReceipt.from_dict(record["receipt"])
+        if file.receipt_kind == "convex":
+            receipt = ConvexReceipt.from_dict(file.receipt)
         else:
-            check_receipt(record["receipt"])
-            found = SampledReceipt.from_dict(record["receipt"])
-            assert isinstance(found, SampledReceipt)
-            receipt = found
-        ranges, target, classes = (
-            record[name] for name in ("feature_range", "target_range", "classes")
-        )
+            receipt = SampledReceipt.from_dict(_without_grid(file.receipt, file.version))
         return cls(
-            columns=tuple(_text(name) for name in record["columns"]),
-            coefficients=tuple(_number(weight) for weight in record["coefficients"]),
-            intercept=_number(record["intercept"]),
-            classes=None if classes is None else _pair_of_labels(classes),
-            schema=None if record["schema"] is None else Schema.from_dict(record["schema"]),
-            feature_range=None if ranges is None else tuple(_pair(pair) for pair in ranges),
-            target_range=None if target is None else _pair(target),
+            columns=file.columns,
+            coefficients=file.coefficients,
+            intercept=file.intercept,
+            classes=file.classes,
+            schema=None if file.schema is None else Schema.from_dict(file.schema),
+            feature_range=file.feature_range,
+            target_range=file.target_range,
             receipt=receipt,
         )
+
+
+class _LinearModelFile(Record, frozen=True, kw_only=True):
+    """What the file holds, its digest apart."""
+
+    format: str
+    version: int
+    columns: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    intercept: float
+    classes: tuple[Label, Label] | None
+    schema: dict[str, Any] | None
+    feature_range: tuple[tuple[float, float], ...] | None
+    target_range: tuple[float, float] | None
+    receipt_kind: Literal["sampled", "convex"]
+    receipt: dict[str, Any]
+
+
+def _without_grid(receipt: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return OPSamp's receipt without the empty grid of weights that format version 1 wrote."""
+    if version > 1:
+        return receipt
+    empty: dict[str, Any] = {"weights": [], "norm_budget": None, "choice": ""}
+    if any(name not in receipt or receipt[name] != value for name, value in empty.items()):
+        raise ValueError("a receipt of OPSamp has no grid of weights.")
+    return {name: value for name, value in receipt.items() if name not in empty}
 
 
 def column_names(n_columns: int, names: Any) -> tuple[str, ...]:
@@ -221,27 +235,3 @@ def column_names(n_columns: int, names: Any) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a name must be text.")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a weight must be a number.")
-    return float(value)
-
-
-def _pair(values: Any) -> tuple[float, float]:
-    low, high = values
-    return _number(low), _number(high)
-
-
-def _pair_of_labels(values: Any) -> tuple[Label, Label]:
-    negative, positive = values
-    if not all(isinstance(label, str | int | float | bool) for label in values):
-        raise ValueError("a label must be text or a number.")
-    return negative, positive

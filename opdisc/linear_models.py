@@ -47,7 +47,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         schema: SchemaLike | None = None,
         relation: str = "replace_one",
         ridge: float | None = None,
-        rows_guess: int | None = None,
+        public_row_guess: int | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.schema = schema
         self.relation = relation
         self.ridge = ridge
-        self.rows_guess = rows_guess
+        self.public_row_guess = public_row_guess
         self.ledger = ledger
         self.random_state = random_state
 
@@ -87,7 +87,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             bounds=features.bounds,
             dimension=dimension,
             domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
-            rows_guess=self.rows_guess,
+            public_row_guess=self.public_row_guess,
             **self._public_facts(rows.n_rows, read.schema),
         )
         run = RUNNERS[self.mechanism]
@@ -165,7 +165,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     ridge : float or None
         Quadratic regularisation ``(ridge/2)|theta|^2`` of the sum of losses, intercept included,
         in units of rows scaled as above. None takes a public default.
-    rows_guess : int or None
+    public_row_guess : int or None
         Public constant near the number of rows; step sizes want one under add-or-remove-one.
     ledger : Ledger, path or None
         Where the budget is recorded before the release.
@@ -222,7 +222,9 @@ class PrivateLinearSVC(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon, delta, mechanism, data_norm, schema, relation, ridge, rows_guess, ledger, random_state
+    epsilon, delta, mechanism, data_norm, schema, relation, ridge, public_row_guess, ledger
+        As in :class:`PrivateLogisticRegression`.
+    random_state
         As in :class:`PrivateLogisticRegression`.
     width : float, default 0.5
         Half-width of the parabola that replaces the hinge's kink.
@@ -241,7 +243,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
         schema: SchemaLike | None = None,
         relation: str = "replace_one",
         ridge: float | None = None,
-        rows_guess: int | None = None,
+        public_row_guess: int | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         width: float = 0.5,
@@ -254,7 +256,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
             schema,
             relation,
             ridge,
-            rows_guess,
+            public_row_guess,
             ledger,
             random_state,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from opdisc.cells import canonical_text
 from opdisc.encoding import encode_features
 from opdisc.errors import ModelFileError, OPDiscError
-from opdisc.privacy import PrivacyReceipt
+from opdisc.receipt import GridReceipt
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
 from opdisc.tables import atomic_write_text
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 _FORMAT = "opdisc-model"
 _VERSION = 1
 _LARGEST_FILE = 16 * 2**20
-_LARGEST_POINTS = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ class SavedModel:
         The published classifier.
     schema : Schema
         The public facts that encode a row.
-    receipt : PrivacyReceipt
+    receipt : GridReceipt
         The privacy statement of the release.
 
     Raises
@@ -52,7 +50,7 @@ class SavedModel:
 
     scorecard: Scorecard
     schema: Schema
-    receipt: PrivacyReceipt
+    receipt: GridReceipt
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -169,14 +167,16 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
         If the file cannot be read, is not a model of this version, was altered, or contradicts
         itself.
     """
-    from opdisc.linear_model_file import FORMAT, SavedLinearModel
+    from opdisc.linear_model_file import FORMAT, VERSIONS, SavedLinearModel
 
     record = _read(Path(path))
     if record.get("format") not in (_FORMAT, FORMAT):
         raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
-    if type(record.get("version")) is not int or record["version"] != _VERSION:
+    known = VERSIONS if record["format"] == FORMAT else (_VERSION,)
+    if type(record.get("version")) is not int or record["version"] not in known:
+        listed = " or ".join(str(one) for one in known)
         raise ModelFileError(
-            f"a model must have format version {_VERSION}, '{path}' has another; fit it again."
+            f"a model must have format version {listed}, '{path}' has another; fit it again."
         )
     digest = record.pop("sha256", None)
     try:
@@ -184,42 +184,15 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
             raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
         if record["format"] == FORMAT:
             return SavedLinearModel.from_dict(record)
-        check_receipt(record["receipt"])
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_dict(record["schema"]),
-            receipt=PrivacyReceipt.from_dict(record["receipt"]),
+            receipt=GridReceipt.from_dict(record["receipt"]),
         )
     except ModelFileError:
         raise
     except (OPDiscError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
-
-
-def check_receipt(record: dict[str, Any]) -> None:
-    """Refuse fields that could not be printed: a digest proves only who computed it last."""
-    texts = {
-        "mechanism",
-        "theorem",
-        "privacy_unit",
-        "noise_law",
-        "schema_digest",
-        "oracle",
-        "choice",
-    }
-    amounts = [record[name] for name in ("delta_numerical", "allowance", "spacing")]
-    amounts += record["noise_scales"]
-    optional = [record["n_rows"], record["norm_budget"]]
-    counts = [record["sensitivity"], *(count for count in optional if count is not None)]
-    points = [point for allowed in record["weights"] for point in allowed]
-    if not all(isinstance(record[name], str) for name in texts):
-        raise ValueError("a receipt's words must be text.")
-    if any(type(a) not in (int, float) or not 0 <= a < math.inf for a in amounts):
-        raise ValueError("a receipt's amounts must be finite and not negative.")
-    if any(type(count) is not int or count < 0 for count in counts):
-        raise ValueError("a receipt's counts must be whole numbers.")
-    if any(type(point) is not int or abs(point) > _LARGEST_POINTS for point in points):
-        raise ValueError("a receipt's points must be whole and of a size that can be added up.")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -11,11 +11,10 @@ import numpy as np
 
 from opdisc.accounting import Ledger
 from opdisc.arguments import SchemaLike
-from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.choice import MechanismSettings
 from opdisc.mechanisms.objective_perturbation import SphereNoise
 from opdisc.mechanisms.separator import SeparatorMechanism, SeparatorNoise, SeparatorRoute
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from opdisc.schema import Schema
 from opdisc.scorecard_estimator import PrivateScorecardClassifier
 from oracles import Oracle
@@ -135,7 +134,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[SeparatorMechanism, str]:
         return SeparatorMechanism(noise=self.noise, route=self.route), ""
 
 

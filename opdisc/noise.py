@@ -1,4 +1,4 @@
-"""Exact samplers on a lattice, over the operating system's entropy.
+"""Exact samplers on a lattice.
 
 A geometric variable's binary digits are independent: with ``P[k]`` proportional to
 ``exp(-rate * k)``, digit ``i`` is 1 with probability ``1 / (1 + exp(rate * 2**i))``. Each digit is
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 from fractions import Fraction
-from typing import Protocol
 
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 
 THRESHOLD_BITS = 136
@@ -30,52 +29,6 @@ _WORKING_BITS = 400
 _UNIFORM_WORDS = 5
 SPHERE_BITS = 128
 """Sphere noise differs from its law with probability about ``2**-SPHERE_BITS`` per draw."""
-
-
-class EntropySource(Protocol):
-    """Where random bits come from.
-
-    Attributes
-    ----------
-    is_secure : bool
-        Whether the bits are the operating system's. If not, no privacy is promised.
-    """
-
-    is_secure: bool
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` independent uniform 64-bit words."""
-        ...
-
-
-class SystemEntropy:
-    """The operating system's cryptographic generator: the only source that protects anyone."""
-
-    is_secure = True
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` independent uniform 64-bit words."""
-        # Writable, as those of a seeded source are: compiled code is then compiled once for both.
-        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
-
-
-class SeededEntropy:
-    """A reproducible source for tests. Every receipt made with it is VOID.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the generator.
-    """
-
-    is_secure = False
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(np.random.PCG64(seed))
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` pseudo-random 64-bit words."""
-        return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
 
 def _digits(rate: Fraction) -> int:

@@ -12,7 +12,8 @@ from opdisc.errors import CalibrationError
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.choice import MECHANISMS, MechanismSettings, build_mechanism
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.shipped_schemas import load_schema
 from opdisc.utility import ErrorPrediction, predict_error
 from opdisc.weight_rule import is_short, settle_fit
@@ -99,8 +100,8 @@ def plan_fit(
         structure=column_structure(declared), base_measure=BaseMeasure.parse(base_measure)
     )
 
-    def public_for(weight_bound: int) -> PublicInputs:
-        return PublicInputs(
+    def public_for(weight_bound: int) -> GridPublic:
+        return GridPublic(
             params=PrivacyParams(epsilon=epsilon, delta=delta),
             relation=chosen_relation,
             grid=scorecard_grid(

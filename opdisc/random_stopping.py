@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import mpmath
 
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
 from opdisc.privacy import PrivacyParams
 
 _BITS = 192

@@ -10,17 +10,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from opdisc.accounting import Ledger
-from opdisc.arguments import SchemaLike, parse_weight_bound
+from opdisc.arguments import (
+    SchemaLike,
+    parse_weight_bound,
+)
 from opdisc.grids import scorecard_grid
 from opdisc.mechanisms.robust import Isolation, run_robust_vote
-from opdisc.mechanisms.vote import (
-    RobustVoteMechanism,
-    VoteRule,
-    check_candidates,
-    default_parts,
-)
+from opdisc.mechanisms.vote import RobustVoteMechanism, VoteRule, check_candidates, default_parts
 from opdisc.part_learners import ErmLearner, EstimatorLearner, PartLearner
-from opdisc.privacy import PrivacyParams, PublicInputs
+from opdisc.privacy import PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.scorecard_estimator import ScorecardClassifier
 from oracles import Oracle, SolveOptions
 
@@ -107,7 +106,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         schema, rows, signs = self._read_encoded(X, y)
         grid = scorecard_grid(schema, bound)
         check_candidates(grid)
-        public = PublicInputs(params=params, grid=grid, **self._public_facts(len(rows), schema))
+        public = GridPublic(params=params, grid=grid, **self._public_facts(len(rows), schema))
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.accounting import Ledger
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimator_base import PrivateClassifier, PrivateEstimator
-from opdisc.linear_model_file import Label, SavedLinearModel, column_names
+from opdisc.linear_model_file import SavedLinearModel, column_names
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import run_sampled
-from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, DrawProgress
 from opdisc.privacy import PrivacyParams
+from opdisc.public import PublicInputs
+from opdisc.target import Label
 from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle
@@ -50,7 +51,7 @@ class SampledEstimator(PrivateEstimator):
         radius: float = 1.0,
         fit_intercept: bool = True,
         relation: str = "replace_one",
-        planned_rows: int | None = None,
+        public_row_guess: int | None = None,
         oracle: str | RealOracle = "auto",
         allowance: float | None = None,
         most_draws: int = 10_000,
@@ -68,7 +69,7 @@ class SampledEstimator(PrivateEstimator):
         self.radius = radius
         self.fit_intercept = fit_intercept
         self.relation = relation
-        self.planned_rows = planned_rows
+        self.public_row_guess = public_row_guess
         self.oracle = oracle
         self.allowance = allowance
         self.most_draws = most_draws
@@ -111,11 +112,11 @@ class SampledEstimator(PrivateEstimator):
     def _release(self, rows: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
         """Release parameters of scaled rows and targets; return slopes and start in raw units."""
         n, facts = len(rows), self._public_facts(len(rows))
-        planned = facts["n_rows"] if self.planned_rows is None else self.planned_rows
+        planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
         if planned is None:
             raise CalibrationError(
-                "planned_rows must be given under add_or_remove_one, where the number of rows is "
-                "private; give a public guess."
+                "public_row_guess must be given under add_or_remove_one, where the number of rows "
+                "is private; give a public guess."
             )
         delta = 1.0 / planned**2 if self.delta is None else self.delta
         scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
@@ -134,9 +135,9 @@ class SampledEstimator(PrivateEstimator):
             # Inside the domain or not, a linear score is one; a projection only adds bias.
             project=math.isinf(self._loss().slope_bound(bounds, math.inf)),
         )
-        public = SampledPublic(
+        public = PublicInputs(
             params=PrivacyParams(epsilon=self.epsilon, delta=delta),
-            planned_rows=planned,
+            public_row_guess=planned,
             **facts,
         )
         release = run_sampled(
@@ -228,7 +229,7 @@ class OPSampClassifier(PrivateClassifier, SampledEstimator):
     epsilon : float
         Privacy loss, > 0.
     delta : float or None
-        Above 0; None takes ``1 / planned_rows^2``.
+        Above 0; None takes ``1 / public_row_guess^2``.
     domain : str or Domain
         Where the weights are: "l1", "l2", "box", "simplex", or a domain with one coordinate per
         column and one first for the intercept.
@@ -238,7 +239,7 @@ class OPSampClassifier(PrivateClassifier, SampledEstimator):
         Whether to learn a constant.
     relation : str
         "replace_one" (the number of rows is public) or "add_or_remove_one".
-    planned_rows : int or None
+    public_row_guess : int or None
         Number of rows the noise is tuned for; None takes the public number of rows.
     oracle : str or RealOracle
         Who minimises; see :func:`oracles.convex.available_real_oracles`.

@@ -33,7 +33,7 @@ class OPSampRegressor(PrivateRegressor, SampledEstimator):
         Public range of the target; values are clipped to it. Required.
     loss : str or LinearLoss
         "absolute" or "squared", of the target scaled to [-1, 1].
-    epsilon, delta, domain, radius, fit_intercept, relation, planned_rows, oracle, allowance
+    epsilon, delta, domain, radius, fit_intercept, relation, public_row_guess, oracle, allowance
         As in :class:`~opdisc.OPSampClassifier`.
     most_draws, n_jobs, backend, progress, ledger, random_state
         As in :class:`~opdisc.OPSampClassifier`.
@@ -74,7 +74,7 @@ class OPSampRegressor(PrivateRegressor, SampledEstimator):
         radius: float = 2.0,
         fit_intercept: bool = True,
         relation: str = "replace_one",
-        planned_rows: int | None = None,
+        public_row_guess: int | None = None,
         oracle: str | RealOracle = "auto",
         allowance: float | None = None,
         most_draws: int = 10_000,
@@ -93,7 +93,7 @@ class OPSampRegressor(PrivateRegressor, SampledEstimator):
             radius,
             fit_intercept,
             relation,
-            planned_rows,
+            public_row_guess,
             oracle,
             allowance,
             most_draws,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.records import Record
 from opdisc.target import Label
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scorecard:
+class Scorecard(Record, frozen=True, kw_only=True):
     """An integer linear classifier over encoded columns.
 
     Parameters
@@ -72,37 +70,6 @@ class Scorecard:
         """
         return np.asarray(encoded.astype(np.int64) @ np.array(self.hypothesis, dtype=np.int64))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types."""
-        return {
-            "target": self.target,
-            "classes": list(self.classes),
-            "columns": list(self.columns),
-            "points": list(self.points),
-            "start": self.start,
-        }
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Scorecard:
-        """Return the scorecard that :meth:`to_dict` wrote, or raise ValueError."""
-        names = {"target", "classes", "columns", "points", "start"}
-        if not isinstance(record, Mapping) or set(record) != names:
-            raise ValueError("a scorecard must have exactly the fields of this version.")
-        integers = [record["start"], *_listed(record["points"])]
-        if any(type(value) is not int for value in integers):
-            raise ValueError("points must be whole numbers.")
-        classes = _listed(record["classes"])
-        texts = [record["target"], *_listed(record["columns"])]
-        if len(classes) != 2 or not all(isinstance(text, str) for text in texts):
-            raise ValueError("a scorecard needs two classes and named columns.")
-        return cls(
-            target=record["target"],
-            classes=(classes[0], classes[1]),
-            columns=tuple(record["columns"]),
-            points=tuple(record["points"]),
-            start=record["start"],
-        )
-
     def used(self) -> list[tuple[str, int]]:
         """Return the points of the start, and of every statement that has any."""
         pairs = zip(self.columns, self.points, strict=True)
@@ -134,9 +101,3 @@ class Scorecard:
             f"<table><caption>Predict {escape(self.target)}</caption>{rows}"
             f"<tr><td colspan='2'>{escape(self.rule())}</td></tr></table>"
         )
-
-
-def _listed(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("a scorecard field must be a list.")
-    return value

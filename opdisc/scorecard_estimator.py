@@ -20,15 +20,21 @@ from opdisc.arguments import (
 )
 from opdisc.cells import canonical_text
 from opdisc.column_structure import column_structure
-from opdisc.encoding import CellArray, aggregate, encode_features
+from opdisc.encoding import (
+    CellArray,
+    aggregate,
+    encode_features,
+)
 from opdisc.errors import TableError
 from opdisc.estimator_base import PrivateClassifier
 from opdisc.grids import scorecard_grid
-from opdisc.mechanisms import BaseMeasure, Mechanism, Release, run_mechanism
-from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
+from opdisc.mechanisms import BaseMeasure, Release, run_mechanism
+from opdisc.mechanisms.choice import MechanismSettings, ScorecardMechanism, build_mechanism
 from opdisc.model_file import SavedModel
-from opdisc.privacy import PrivacyParams, PrivacyReceipt, PublicInputs
+from opdisc.privacy import PrivacyParams
 from opdisc.progress import draw_progress, search_progress
+from opdisc.public import GridPublic
+from opdisc.receipt import GridReceipt
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
 from opdisc.weight_rule import SettledFit, settle_fit
@@ -41,7 +47,7 @@ class ScorecardClassifier(PrivateClassifier):
     Without a declared schema every column is a number on the public range [0, 1].
     """
 
-    receipt_: PrivacyReceipt
+    receipt_: GridReceipt
     scorecard_: Scorecard
 
     def _read_encoded(
@@ -67,7 +73,7 @@ class ScorecardClassifier(PrivateClassifier):
         table = pd.DataFrame(values, columns=list(self.schema_.columns))
         return encode_features(table, self.schema_)
 
-    def _publish(self, hypothesis: Hypothesis, receipt: PrivacyReceipt) -> None:
+    def _publish(self, hypothesis: Hypothesis, receipt: GridReceipt) -> None:
         schema = self.schema_
         self.scorecard_ = Scorecard(
             target=schema.target.column,
@@ -142,7 +148,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     ----------
     scorecard_ : Scorecard
         The published classifier.
-    receipt_ : PrivacyReceipt
+    receipt_ : GridReceipt
         The privacy statement.
     schema_ : Schema
         The public facts that were used.
@@ -222,8 +228,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         schema, rows, signs = self._read_encoded(X, y)
         facts: dict[str, Any] = self._public_facts(len(rows), schema)
 
-        def public_for(weight_bound: int) -> PublicInputs:
-            return PublicInputs(params=params, grid=self._grid(schema, weight_bound), **facts)
+        def public_for(weight_bound: int) -> GridPublic:
+            return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         encoded = aggregate(rows, signs)
@@ -243,7 +249,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             budget = schema.n_columns + 1
         return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
 
-    def _mechanism(self, schema: Schema, public: PublicInputs) -> tuple[Mechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, str]:
         """Return the mechanism and, if it was chosen automatically, the reason."""
         return build_mechanism(
             self.mechanism, public.grid, public=public, settings=self._settings(schema)

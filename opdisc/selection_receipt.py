@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from opdisc.receipt import Lines, PrivacyReceipt
+from opdisc.records import Amount, Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionReceipt:
-    """The privacy statement of a private selection, a function of public inputs only.
+class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+    """The receipt of a private selection; its promise covers all trials, scores and the choice.
 
     Parameters
     ----------
-    mechanism, theorem, calibration : str
-        What ran, the statement that makes it private, and how well that is established.
-    epsilon, delta, delta_numerical : float
-        The promise for everything: all trials, their scores and the choice.
-    relation, privacy_unit, schema_digest : str
-        As on other receipts.
     candidates : tuple of str
         Names of the settings, equally likely in each trial.
     shape, stop, expected_trials : float
@@ -28,39 +21,25 @@ class SelectionReceipt:
         The part of it that the score's discrete Laplace noise costs.
     score_sensitivity : int
         Rows by which one privacy unit can change the number of right answers.
-    versions : tuple of (str, str)
-        Packages and versions that took part.
-    guarantee : str
-        ``HOLDS``, ``CONDITIONAL`` or ``VOID``.
-    conditions : tuple of str
-        What it rests on, or why it is VOID.
     """
 
-    mechanism: str
-    theorem: str
-    calibration: str
-    epsilon: float
-    delta: float
-    delta_numerical: float
-    relation: str
-    privacy_unit: str
-    schema_digest: str
     candidates: tuple[str, ...]
     shape: float
     stop: float
-    expected_trials: float
-    trial_epsilon: float
-    trial_delta: float
-    score_epsilon: float
-    score_sensitivity: int
-    versions: tuple[tuple[str, str], ...]
-    guarantee: str
-    conditions: tuple[str, ...]
+    expected_trials: Amount
+    trial_epsilon: Amount
+    trial_delta: Amount
+    score_epsilon: Amount
+    score_sensitivity: Count
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types."""
-        return asdict(self) | {
-            "candidates": list(self.candidates),
-            "versions": dict(self.versions),
-            "conditions": list(self.conditions),
-        }
+    def section(self) -> Lines:
+        """Return candidates, trials and scores."""
+        law = f"shape {self.shape:g}, stop {self.stop:.6g}"
+        trial = f"epsilon {self.trial_epsilon:.6g}, delta {self.trial_delta:.6g}"
+        score = f"epsilon {self.score_epsilon:.6g}, sensitivity {self.score_sensitivity} rows"
+        return [
+            ("candidates", ", ".join(self.candidates)),
+            ("trials", f"{self.expected_trials:.6g} expected; {law}"),
+            ("one trial", trial),
+            ("its score", score),
+        ]

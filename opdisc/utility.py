@@ -18,7 +18,8 @@ from opdisc.excess_laws import gibbs_excess, quantile_limit, simulated_excess
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.choice import build_mechanism
 from opdisc.mechanisms.selection import GibbsSpec
-from opdisc.privacy import PrivacyParams, PublicInputs
+from opdisc.privacy import PrivacyParams
+from opdisc.public import GridPublic
 from oracles.column_groups import ColumnGroup
 
 _CONFIDENCE = 0.999
@@ -60,7 +61,7 @@ class ErrorPrediction:
 
 def predict_error(
     mechanism: Mechanism,
-    public: PublicInputs,
+    public: GridPublic,
     quantile: float = 0.95,
     *,
     confidence: float = _CONFIDENCE,
@@ -73,7 +74,7 @@ def predict_error(
     ----------
     mechanism : Mechanism
         What would run.
-    public : PublicInputs
+    public : GridPublic
         What it would be calibrated with; nothing is spent.
     quantile : float
         Level of the bound, in (0, 1).
@@ -105,7 +106,7 @@ def predict_error(
     --------
     >>> from opdisc.privacy import NeighboringRelation
     >>> from oracles import WeightGrid
-    >>> public = PublicInputs(
+    >>> public = GridPublic(
     ...     params=PrivacyParams(epsilon=1.0, delta=0.0), grid=WeightGrid.box(8, 1),
     ...     relation=NeighboringRelation.REPLACE_ONE, n_rows=15_682)
     >>> print(predict_error(build_mechanism("exponential", public.grid)[0], public))
@@ -133,7 +134,7 @@ def predict_error(
 
 
 def plan_errors(
-    public: PublicInputs,
+    public: GridPublic,
     epsilons: Sequence[float],
     mechanisms: Sequence[str] = ("auto",),
     quantile: float = 0.95,
@@ -143,7 +144,7 @@ def plan_errors(
 
     Parameters
     ----------
-    public : PublicInputs
+    public : GridPublic
         Its epsilon is replaced.
     epsilons : sequence of float
         Budgets to consider.
@@ -177,7 +178,7 @@ def plan_errors(
 
 
 def epsilon_for(
-    mechanism: Mechanism, public: PublicInputs, errors: float, quantile: float = 0.95
+    mechanism: Mechanism, public: GridPublic, errors: float, quantile: float = 0.95
 ) -> float:
     """Return the smallest epsilon whose predicted quantile is at most a number of extra errors.
 
@@ -185,7 +186,7 @@ def epsilon_for(
     ----------
     mechanism : Mechanism
         What would run.
-    public : PublicInputs
+    public : GridPublic
         Its epsilon is replaced.
     errors : float
         Extra errors one is ready to accept, rows, > 0.

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Mechanism
-from opdisc.mechanisms.choice import BeyondReach
+from opdisc.mechanisms.choice import BeyondReach, ScorecardMechanism
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
 from opdisc.mechanisms.reach import can_flip_lazily, can_list, draw_is_short
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
-from opdisc.privacy import PrivacyParams, PublicInputs
+from opdisc.privacy import PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.utility import predict_error
 from oracles import UnsupportedProblem, WeightGrid
 from oracles.sparse_levels import is_sparse
@@ -23,7 +24,7 @@ AFFORDABLE_GROWTH = 0.02
 
 _DRAWN = (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism, ExponentialMechanism)
 
-Builder = Callable[[PublicInputs], tuple[Mechanism, str]]
+Builder = Callable[[GridPublic], tuple[ScorecardMechanism, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +35,17 @@ class SettledFit:
     ----------
     bound : int
         Points are in ``-bound .. bound``.
-    public : PublicInputs
+    public : GridPublic
         With the grid that belongs to the bound.
-    mechanism : Mechanism
+    mechanism : ScorecardMechanism
         What draws or perturbs.
     reason : str
         Why, for what was chosen automatically; empty if nothing was.
     """
 
     bound: int
-    public: PublicInputs
-    mechanism: Mechanism
+    public: GridPublic
+    mechanism: ScorecardMechanism
     reason: str
 
     def explained(self, why: str) -> SettledFit:
@@ -54,7 +55,7 @@ class SettledFit:
     def without_spare_delta(self) -> SettledFit:
         """Return the same with delta 0 where the mechanism is pure, saying so."""
         params = self.public.params
-        if params.delta == 0 or str(getattr(self.mechanism, "noise", "")).startswith("gaussian"):
+        if params.delta == 0 or self.mechanism.uses_delta:
             return self
         pure = replace(self.public, params=PrivacyParams(epsilon=params.epsilon, delta=0.0))
         return replace(self, public=pure).explained(
@@ -63,7 +64,7 @@ class SettledFit:
 
 
 def settle_fit(
-    bound: int | None, public_for: Callable[[int], PublicInputs], build: Builder
+    bound: int | None, public_for: Callable[[int], GridPublic], build: Builder
 ) -> SettledFit:
     """Return what to run with a given bound, or with the largest bound that costs little.
 
@@ -129,7 +130,7 @@ def is_short(settled: SettledFit) -> bool:
     return draw_is_short(settled.public, mechanism.structure)
 
 
-def mean_error(mechanism: Mechanism, public: PublicInputs) -> float:
+def mean_error(mechanism: Mechanism, public: GridPublic) -> float:
     """Return the predicted bound on the mean excess loss, rows, not capped by their number."""
     found = expected_excess(mechanism.calibrate(public), public.grid)
     if found is not None:
@@ -138,14 +139,14 @@ def mean_error(mechanism: Mechanism, public: PublicInputs) -> float:
     return predict_error(mechanism, replace(public, n_rows=None)).mean
 
 
-def _settled(bound: int, public_for: Callable[[int], PublicInputs], build: Builder) -> SettledFit:
+def _settled(bound: int, public_for: Callable[[int], GridPublic], build: Builder) -> SettledFit:
     public = public_for(bound)
     mechanism, reason = build(public)
     return SettledFit(bound=bound, public=public, mechanism=mechanism, reason=reason)
 
 
 def _within_reach(
-    bound: int, public_for: Callable[[int], PublicInputs], build: Builder
+    bound: int, public_for: Callable[[int], GridPublic], build: Builder
 ) -> SettledFit:
     """Settle on a bound; where nothing ends soon, on the sparse scorecards that can be listed."""
     try:

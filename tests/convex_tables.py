@@ -23,7 +23,7 @@ def facts(epsilon=1.0, delta=1e-6, relation=REPLACE, loss=None, n=400, domain=BA
         dimension=3,
         domain=domain,
         n_rows=n if relation is REPLACE else None,
-        rows_guess=n if relation is ADD else None,
+        public_row_guess=n if relation is ADD else None,
     )
 
 

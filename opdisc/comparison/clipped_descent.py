@@ -16,14 +16,17 @@ from scipy import special
 
 from opdisc.comparison.linear_methods import ROWS_GUESS
 from opdisc.comparison.methods import Task
-from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
+from opdisc.convex.base import ConvexRelease, NoisePlan, release
 from opdisc.convex.draws import NormalStream
+from opdisc.convex.facts import ConvexPublic
 from opdisc.convex.features import LinearFeatures
+from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import BatchPlan
 from opdisc.encoding import encode_features, encode_labels
+from opdisc.entropy import EntropySource
 from opdisc.gaussian import SampledSteps, sampled_multiplier
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.schema import Schema
 from oracles.arrays import BoolArray, FloatArray
 from oracles.convex_losses import LogisticLoss
@@ -105,7 +108,7 @@ class DescentTask:
             bounds=self.features.bounds,
             dimension=self.rows.X.shape[1],
             n_rows=self.rows.n_rows if replaced else None,
-            rows_guess=None if replaced else ROWS_GUESS,
+            public_row_guess=None if replaced else ROWS_GUESS,
             rows_per_unit=self.schema.rows_per_unit,
             privacy_unit=self.schema.privacy_unit,
             schema_digest=self.schema.digest(),

@@ -82,7 +82,7 @@ def fit_linear(task: Task, *, model: str, mechanism: str, ridge: float | None = 
         schema=task.schema,
         relation=task.relation.value,
         ridge=ridge,
-        rows_guess=ROWS_GUESS,
+        public_row_guess=ROWS_GUESS,
         random_state=task.noise_seed,
     ).fit(task.table, task.table[task.schema.target.column])
     return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge})

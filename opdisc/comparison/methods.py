@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
+from opdisc.receipt import PrivacyReceipt
 from opdisc.schema import Schema
 from opdisc.scorecard import Scorecard
 from oracles.arrays import BoolArray, FloatArray
@@ -38,14 +39,6 @@ SOURCES = (
 
 class ComparisonError(OPDiscError, ValueError):
     """A comparison cannot be planned, started or resumed as asked."""
-
-
-class Receipt(Protocol):
-    """What every privacy statement of this package offers."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON types, among them guarantee, conditions, calibration, theorem."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +99,7 @@ class Fitted:
         Table of n raw rows to bool array (n,): whether the positive class is predicted.
     scores : callable or None
         Table to float array (n,), larger for the positive class; None where there is no score.
-    receipt : Receipt or None
+    receipt : PrivacyReceipt or None
         The privacy statement, if the method writes one.
     scorecard : Scorecard or None
         The scorecard, where one is learned.
@@ -123,7 +116,7 @@ class Fitted:
 
     predict: Callable[[pd.DataFrame], BoolArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
-    receipt: Receipt | None = None
+    receipt: PrivacyReceipt | None = None
     scorecard: Scorecard | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None

@@ -118,7 +118,7 @@ def _fit_sampled(task: Task) -> Fitted:
         epsilon=task.epsilon,
         delta=task.delta,
         relation=task.relation.value,
-        planned_rows=None if task.relation.value == "replace_one" else len(signs),
+        public_row_guess=None if task.relation.value == "replace_one" else len(signs),
         random_state=task.noise_seed,
     )
     model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)

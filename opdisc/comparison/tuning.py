@@ -17,8 +17,8 @@ from opdisc.comparison.clipped_descent import (
 )
 from opdisc.comparison.methods import Fitted, Method, Task
 from opdisc.convex.base import ConvexReceipt
+from opdisc.entropy import EntropySource
 from opdisc.hyperparameters import private_selection
-from opdisc.noise import EntropySource
 from opdisc.privacy import PrivacyParams
 from oracles.arrays import FloatArray
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.audit import AuditedCase, AuditResult, check_audit, loss_bound
-from opdisc.convex.base import ConvexPublic, Rows
-from opdisc.noise import EntropySource, SystemEntropy
+from opdisc.convex.facts import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.entropy import EntropySource, SystemEntropy
 from oracles.arrays import FloatArray
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import LinearLoss

@@ -15,22 +15,21 @@ from dataclasses import replace
 import numpy as np
 
 from opdisc.convex.audit import ConvexAuditCase, Release, overspent, understated
-from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
+from opdisc.convex.base import ConvexRelease
 from opdisc.convex.descent import accelerated_mirror_descent, gradient_descent
 from opdisc.convex.exponential import exponential_sampling
+from opdisc.convex.facts import ConvexPublic
 from opdisc.convex.ftrl import private_ftrl
 from opdisc.convex.grid_walk import grid_walk_sampling
 from opdisc.convex.localization import localization
 from opdisc.convex.output_perturbation import output_perturbation
-from opdisc.convex.perturbation import (
-    approximate_minima,
-    objective_perturbation,
-)
+from opdisc.convex.perturbation import approximate_minima, objective_perturbation
+from opdisc.convex.rows import Rows
 from opdisc.convex.simplex import simplex_sampling, zcdp_budget
 from opdisc.convex.single_use import mirror_descent
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.convex.svrg import SVRGPlan, svrg
-from opdisc.noise import EntropySource
+from opdisc.entropy import EntropySource
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds
@@ -66,7 +65,7 @@ def _facts(
             dimension=dimension,
             domain=domain or L2Ball(dimension=dimension, radius=1000.0),
             n_rows=n if relation is REPLACE else None,
-            rows_guess=None if relation is REPLACE else n,
+            public_row_guess=None if relation is REPLACE else n,
         )
 
     return public

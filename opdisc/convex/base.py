@@ -9,7 +9,6 @@ computation once.
 from __future__ import annotations
 
 import functools
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,10 +20,10 @@ from opdisc.convex.draws import FLOATING_POINT
 from opdisc.convex.facts import ConvexPublic, NoPrivacy, convex_params
 from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.receipts import judge, numerical_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, Guarantee
+from opdisc.guarantee import CalibrationStatus
+from opdisc.receipt import common_fields
 from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 
@@ -140,20 +139,17 @@ def release(
 
 
 def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:
-    rests_on = (*public.assumptions, *plan.conditions, FLOATING_POINT)
-    guarantee, conditions = judge(plan.status, entropy, rests_on)
-    if public.is_noiseless:
-        guarantee, conditions = Guarantee.VOID, (NO_PRIVACY,)
     constants = public.constants
     return ConvexReceipt(
-        mechanism=plan.mechanism,
-        theorem=plan.theorem,
-        calibration=plan.status.value,
-        epsilon=public.params.epsilon,
-        delta=public.params.delta,
-        delta_numerical=numerical_delta(plan.distance, public.params.epsilon),
-        relation=public.relation.value,
-        privacy_unit=public.privacy_unit,
+        **common_fields(
+            plan.mechanism,
+            plan,
+            public,
+            entropy,
+            conditions=(*plan.conditions, FLOATING_POINT),
+            void=(NO_PRIVACY,) if public.is_noiseless else (),
+            packages=_versions(),
+        ),
         rows_per_unit=public.rows_per_unit,
         loss=public.loss.name,
         row_norm=public.bounds.l2,
@@ -162,15 +158,8 @@ def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> C
         lipschitz=constants.lipschitz_l2,
         smoothness=constants.smoothness_l2,
         domain="all of R^p" if public.domain is None else _domain_text(public.domain),
-        noise_law=plan.law,
-        noise_scales=plan.scales,
-        settings=plan.settings,
-        schema_digest=public.schema_digest,
-        n_rows=public.n_rows,
+        settings=dict(plan.settings),
         release_grid=RELEASE_GRID,
-        versions=_versions(),
-        guarantee=guarantee.value,
-        conditions=conditions,
     )
 
 
@@ -180,7 +169,5 @@ def _domain_text(domain: Domain) -> str:
 
 
 @functools.cache
-def _versions() -> tuple[tuple[str, str], ...]:
-    packages = ("dp-accounting", "numpy", "opdisc", "scipy")
-    found = {name: version(name) for name in packages}
-    return tuple(sorted({**found, "python": platform.python_version()}.items()))
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("dp-accounting", "numpy", "scipy")}

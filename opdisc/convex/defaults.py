@@ -22,8 +22,8 @@ from opdisc.convex.perturbation import approximate_minima, objective_perturbatio
 from opdisc.convex.single_use import mirror_descent
 from opdisc.convex.stochastic import noisy_sgd, plan_batches
 from opdisc.convex.svrg import plan_epochs, svrg
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
 
 Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
 

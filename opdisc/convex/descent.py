@@ -17,10 +17,10 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, rel
 from opdisc.convex.draws import NormalStream, integers
 from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
 from opdisc.convex.stochastic import TAIL, check_ridge, gradient_error
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 
 Iterate = Literal["last", "random"]

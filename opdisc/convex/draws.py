@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opdisc.noise import EntropySource
+from opdisc.entropy import EntropySource
 from oracles.arrays import FloatArray, IntArray
 
 FLOATING_POINT = (

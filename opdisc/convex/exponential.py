@@ -17,9 +17,9 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import categorical, uniforms
 from opdisc.convex.noiseless import noiseless_minimum
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 from oracles.polytopes import Simplex

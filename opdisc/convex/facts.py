@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import PublicInputs
 from oracles.convex_constants import LossConstants, RowBounds
 from oracles.convex_domains import Domain
 from oracles.convex_losses import LinearLoss
@@ -44,15 +45,13 @@ def convex_params(epsilon: float, delta: float) -> PrivacyParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexPublic:
-    """The public facts that a convex mechanism may depend on.
+class ConvexPublic(PublicInputs):
+    """Public facts where the hypotheses are the parameters of a loss on a convex set.
+
+    Mechanisms without a proof for more than one row per privacy unit refuse.
 
     Parameters
     ----------
-    params : PrivacyParams
-        Target; :class:`NoPrivacy` runs the mechanism without noise.
-    relation : NeighboringRelation
-        Which tables are neighbours.
     loss : LinearLoss
         Loss of one row.
     bounds : RowBounds
@@ -61,45 +60,20 @@ class ConvexPublic:
         Number p of parameters.
     domain : Domain or None
         Convex set of parameters; None means all of R^p, for mechanisms that allow it.
-    n_rows : int or None
-        Number of rows where it is public (replace-one), else None.
-    rows_guess : int or None
-        Under add-or-remove-one: a public constant near the number of rows, where step sizes or
-        sampling rates want one. It affects accuracy only.
-    rows_per_unit : int
-        Public maximum of rows that one privacy unit contributes. Sensitivities grow with it;
-        mechanisms without a proof for more than one row refuse.
-    privacy_unit, schema_digest : str
-        As on the scorecard's receipts.
-    assumptions : tuple of str
-        What the caller takes to be public without having said so.
+
+    Notes
+    -----
+    ``params`` may be :class:`NoPrivacy`: it runs the mechanism without noise.
     """
 
-    params: PrivacyParams
-    relation: NeighboringRelation
     loss: LinearLoss
     bounds: RowBounds
     dimension: int
     domain: Domain | None = None
-    n_rows: int | None = None
-    rows_guess: int | None = None
-    rows_per_unit: int = 1
-    privacy_unit: str = "one row"
-    schema_digest: str = ""
-    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse contradictory facts."""
-        if isinstance(self.rows_per_unit, bool) or not (
-            isinstance(self.rows_per_unit, int) and self.rows_per_unit >= 1
-        ):
-            raise CalibrationError(
-                f"rows_per_unit must be an integer >= 1, got {self.rows_per_unit!r}."
-            )
-        if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
-            raise CalibrationError(
-                "the number of rows is public under replace_one only; give rows_guess instead."
-            )
+        """Refuse contradictory facts too."""
+        PublicInputs.__post_init__(self)
         if self.domain is not None and self.domain.dimension != self.dimension:
             raise CalibrationError("the domain must have as many coordinates as a row.")
 
@@ -124,31 +98,9 @@ class ConvexPublic:
             return self.loss.constants(self.bounds)
 
     @property
-    def changed_rows(self) -> int:
-        """How many rows differ between neighbours, removed and added rows counted."""
-        return self.relation.loss_sensitivity * self.rows_per_unit
-
-    @property
     def gradient_sensitivity(self) -> float:
         """Euclidean sensitivity of the sum of gradients."""
         return self.changed_rows * self.constants.lipschitz_l2
-
-    @property
-    def exact_rows(self) -> int:
-        """The exact number of rows, which must be public."""
-        if self.n_rows is None:
-            raise CalibrationError("this needs the exact number of rows; give n_rows.")
-        return self.n_rows
-
-    @property
-    def step_rows(self) -> int:
-        """The public number of rows that step sizes and rates may use."""
-        rows = self.n_rows if self.n_rows is not None else self.rows_guess
-        if rows is None:
-            raise CalibrationError(
-                "step sizes need a public number of rows; under add_or_remove_one give rows_guess."
-            )
-        return rows
 
     def require_domain(self, what: str) -> Domain:
         """Return the domain, or refuse."""

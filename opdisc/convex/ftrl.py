@@ -15,10 +15,11 @@ from opdisc.convex.base import ConvexPublic, ConvexReceipt, NoisePlan, Rows, rel
 from opdisc.convex.draws import categorical
 from opdisc.convex.noiseless import noiseless_plan
 from opdisc.convex.simplex import TAIL, zcdp_budget
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation
 from oracles.arrays import FloatArray
 
 FTRLNoise = Literal["zcdp", "published"]

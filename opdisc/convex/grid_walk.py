@@ -16,9 +16,9 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import integers, uniforms
 from opdisc.convex.exponential import gibbs_rate
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 from oracles.polytopes import Simplex
@@ -47,7 +47,7 @@ def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> Noise
         )
     rate = gibbs_rate(public, public.params.epsilon, domain.diameter_l2)
     # Where the optimum is on the boundary, points outside must not be likelier than those inside.
-    rows = public.n_rows or public.rows_guess or 0
+    rows = public.n_rows or public.public_row_guess or 0
     slope = rate * rows * public.constants.lipschitz_l2 * domain.radius_l2
     penalty = _PENALTY + 2 * slope
     return NoisePlan(

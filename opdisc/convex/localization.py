@@ -16,9 +16,10 @@ from opdisc.convex.local_ball import LocalBall
 from opdisc.convex.minimise import minimise_on, row_spectrum
 from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective_plan import ACCURACY_CONDITION, RELATIVE_ACCURACY, TAIL, require_ridge
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, PrivacyParams
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import PrivacyParams
 from oracles.arrays import FloatArray
 
 Radius = Literal["quantile", "published"]

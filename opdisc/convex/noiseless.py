@@ -6,8 +6,8 @@ from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.minimise import minimum
 from opdisc.convex.stochastic import check_ridge
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.entropy import EntropySource
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 
 

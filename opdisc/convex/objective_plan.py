@@ -10,7 +10,8 @@ from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.base import ConvexPublic, NoisePlan
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.convex_constants import LossConstants
 
 ObjectiveNoise = Literal["auto", "gaussian", "pure", "c11", "k12", "j14"]

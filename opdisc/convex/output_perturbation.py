@@ -18,10 +18,10 @@ from opdisc.convex.objective_plan import (
     require_ridge,
 )
 from opdisc.convex.perturbation import gaussian_draw, l2_draw
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 
 OutputNoise = Literal["auto", "gaussian", "pure", "j14"]

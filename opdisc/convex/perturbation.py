@@ -16,7 +16,7 @@ from opdisc.convex.objective_plan import (
     ReleaseNoise,
     plan_objective_perturbation,
 )
-from opdisc.noise import EntropySource
+from opdisc.entropy import EntropySource
 from oracles.arrays import FloatArray
 
 

@@ -15,10 +15,11 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, rel
 from opdisc.convex.draws import categorical
 from opdisc.convex.minimise import NotReached
 from opdisc.convex.noiseless import noiseless_minimum, noiseless_plan
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import require_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.arrays import FloatArray
 from oracles.convex_losses import LinearLoss
 from oracles.polytopes import Simplex

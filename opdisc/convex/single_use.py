@@ -12,10 +12,11 @@ from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, rel
 from opdisc.convex.draws import NormalStream, integers
 from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
 from opdisc.convex.stochastic import TAIL
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import gaussian_multiplier, require_delta
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.arrays import FloatArray
 
 A20Noise = Literal["analytic", "published"]

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from opdisc.accounting import Ledger
 from opdisc.convex.base import ConvexPublic, ConvexRelease, NoisePlan, Rows, release
 from opdisc.convex.draws import NormalStream, fixed_sample, integers, poisson_sample
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_multiplier, require_delta, sampled_multiplier
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, NeighboringRelation
+from opdisc.guarantee import CalibrationStatus
+from opdisc.privacy import NeighboringRelation
 from oracles.arrays import FloatArray
 
 Sampling = Literal["poisson", "fixed"]

@@ -18,10 +18,10 @@ from opdisc.convex.stochastic import (
     check_ridge,
     gradient_error,
 )
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_multiplier
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus
+from opdisc.guarantee import CalibrationStatus
 from oracles.arrays import FloatArray
 from oracles.convex_domains import Domain
 

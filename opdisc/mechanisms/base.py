@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, PrivacyReceipt, PublicInputs
+from opdisc.entropy import EntropySource
+from opdisc.guarantee import CalibrationStatus
+from opdisc.public import GridPublic
+from opdisc.receipt import GridReceipt
 from oracles import Hypothesis, ZeroOneProblem
 
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
 
+MINIMISER_OPTIONS = frozenset({"oracle", "time_limit"})
+"""Options of every mechanism that asks an oracle."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseSpec:
-    """What a calibration decided. A function of :class:`PublicInputs` only.
+    """What a calibration decided. A function of :class:`GridPublic` only.
 
     Parameters
     ----------
@@ -54,7 +59,7 @@ class PerturbingMechanism(Protocol):
         """Name on receipts."""
         ...
 
-    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+    def calibrate(self, public: GridPublic) -> NoiseSpec:
         """Return the noise; refuse with CalibrationError."""
         ...
 
@@ -84,7 +89,7 @@ class SamplingMechanism(Protocol):
         """What the draw's end rests on; None if it always ends with a hypothesis."""
         ...
 
-    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+    def calibrate(self, public: GridPublic) -> NoiseSpec:
         """Return the law; refuse with CalibrationError."""
         ...
 
@@ -104,9 +109,9 @@ class Release:
     ----------
     hypothesis : tuple of int
         Integer weights, the intercept first.
-    receipt : PrivacyReceipt
+    receipt : GridReceipt
         The privacy statement.
     """
 
     hypothesis: Hypothesis
-    receipt: PrivacyReceipt
+    receipt: GridReceipt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import WeightGrid
 
 BLOCK_ASSIGNMENTS = 243
@@ -40,7 +40,7 @@ def even_blocks(grid: WeightGrid, largest: int = BLOCK_ASSIGNMENTS) -> tuple[tup
     return tuple(tuple(range(a, b)) for a, b in zip(cuts, cuts[1:], strict=False))
 
 
-def searchable_blocks(public: PublicInputs) -> tuple[tuple[int, ...], ...]:
+def searchable_blocks(public: GridPublic) -> tuple[tuple[int, ...], ...]:
     """Return the fewest blocks that branch and bound is expected to take.
 
     A function of public facts; which blocks there are affects accuracy and time, never privacy.
@@ -52,7 +52,7 @@ def searchable_blocks(public: PublicInputs) -> tuple[tuple[int, ...], ...]:
         return even_blocks(grid, LARGEST_SEARCHED_BLOCK)
     if public.n_rows is None:
         return even_blocks(grid)
-    needed = SEARCHED_SHARE * public.n_rows * public.params.epsilon / public.sensitivity
+    needed = SEARCHED_SHARE * public.n_rows * public.params.epsilon / public.changed_rows
     largest = LARGEST_SEARCHED_BLOCK
     while largest > max(grid.shape):
         blocks = even_blocks(grid, largest)

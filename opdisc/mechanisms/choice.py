@@ -26,21 +26,50 @@ from opdisc.mechanisms.reach import (
 )
 from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
 from opdisc.mechanisms.separator import SeparatorMechanism
-from opdisc.privacy import PublicInputs
 from opdisc.progress import DrawProgress
+from opdisc.public import GridPublic
 from oracles import WeightGrid
 from oracles.column_groups import LARGEST_BLOCK, ColumnGroup
 from oracles.registry import ENUMERATION_LIMIT
 
-MECHANISMS = (
-    "auto",
-    "permute_and_flip",
-    "exponential",
-    "block_one_hot",
-    "one_hot",
-    "opdisc",
-    "rspm",
+ScorecardMechanism = (
+    PermuteAndFlipMechanism
+    | LazyPermuteAndFlipMechanism
+    | ExponentialMechanism
+    | BlockOneHotMechanism
+    | SphereMechanism
+    | SeparatorMechanism
 )
+
+_NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
+    "permute_and_flip": (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism),
+    "exponential": (ExponentialMechanism,),
+    "block_one_hot": (BlockOneHotMechanism,),
+    "one_hot": (BlockOneHotMechanism,),
+    "opdisc": (SphereMechanism,),
+    "rspm": (SeparatorMechanism,),
+}
+
+MECHANISMS = ("auto", *_NAMED)
+
+
+def check_option(option: str, mechanism: str) -> None:
+    """Refuse an option that the mechanism of a name does not take; "auto" may choose for it.
+
+    Raises
+    ------
+    CalibrationError
+        With the names of the mechanisms that take it.
+    """
+    takers = [name for name, kinds in _NAMED.items() if any(option in k.options for k in kinds)]
+    # Noise is the sphere's own: nothing that "auto" chooses has a choice of noise.
+    allowed = takers if option == "noise" else ["auto", *takers]
+    if mechanism not in allowed:
+        listed = ", ".join(f"'{name}'" for name in takers)
+        raise CalibrationError(
+            f"{option} applies to mechanism={listed} only, got '{mechanism}'; drop it or name one "
+            "that takes it."
+        )
 
 
 class BeyondReach(CalibrationError):
@@ -80,10 +109,10 @@ def build_mechanism(
     name: str,
     grid: WeightGrid,
     *,
-    public: PublicInputs | None = None,
+    public: GridPublic | None = None,
     settings: MechanismSettings | None = None,
     structure: tuple[ColumnGroup, ...] = (),
-) -> tuple[Mechanism, str]:
+) -> tuple[ScorecardMechanism, str]:
     """Return a mechanism and, if it was chosen automatically, the reason.
 
     Parameters
@@ -92,7 +121,7 @@ def build_mechanism(
         One of :data:`MECHANISMS`.
     grid : WeightGrid
         The hypotheses.
-    public : PublicInputs or None
+    public : GridPublic or None
         The budget and the number of rows, where ``"auto"`` and the blocks of ``"block_one_hot"``
         shall heed them; its grid must be ``grid``.
     settings : MechanismSettings or None
@@ -141,7 +170,7 @@ def build_mechanism(
 def choose_mechanism(
     grid: WeightGrid,
     structure: tuple[ColumnGroup, ...] = (),
-    public: PublicInputs | None = None,
+    public: GridPublic | None = None,
     *,
     minimise: bool = False,
     base_measure: BaseMeasure | None = None,
@@ -154,7 +183,7 @@ def choose_mechanism(
         The hypotheses.
     structure : tuple of ColumnGroup
         Facts about the columns.
-    public : PublicInputs or None
+    public : GridPublic or None
         Budget and number of rows; without them only sizes are compared.
     minimise : bool
         Whether an oracle was named, which leaves the exponential mechanism out.
@@ -228,7 +257,7 @@ def choose_mechanism(
     )
 
 
-def _predicted(mechanism: Mechanism, public: PublicInputs | None) -> str:
+def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
     """Return the predicted mean error in words, where the budget is known."""
     if public is None:
         return ""
@@ -247,7 +276,9 @@ def _check_uniform(measure: BaseMeasure, other: str) -> None:
         )
 
 
-def _permute_and_flip(grid: WeightGrid, settings: MechanismSettings) -> Mechanism:
+def _permute_and_flip(
+    grid: WeightGrid, settings: MechanismSettings
+) -> PermuteAndFlipMechanism | LazyPermuteAndFlipMechanism:
     """Return permute-and-flip; its limits concern grids that cannot be listed only."""
     if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
         return PermuteAndFlipMechanism(allowance=settings.allowance)

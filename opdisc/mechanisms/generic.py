@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import EntropySource, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import (
     Mechanism,
@@ -23,8 +24,7 @@ from opdisc.mechanisms.base import (
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.running import run_mechanism
 from opdisc.mechanisms.selection import ExponentialMechanism, GibbsSpec
-from opdisc.noise import EntropySource, SystemEntropy
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import (
     Hypothesis,
     ZeroOneProblem,
@@ -64,7 +64,7 @@ class TableMinimum:
         """Name on receipts."""
         return self.inner.name
 
-    def calibrate(self, public: PublicInputs) -> NoiseSpec:
+    def calibrate(self, public: GridPublic) -> NoiseSpec:
         """Return the inner mechanism's noise."""
         return self.inner.calibrate(public)
 
@@ -102,7 +102,7 @@ class TableGibbs:
     condition: None = None
     base_measure: BaseMeasure = BaseMeasure()
 
-    def calibrate(self, public: PublicInputs) -> GibbsSpec:
+    def calibrate(self, public: GridPublic) -> GibbsSpec:
         """Return the inverse temperature per row."""
         return ExponentialMechanism(base_measure=self.base_measure).calibrate(public)
 
@@ -125,7 +125,7 @@ class TableGibbs:
 def run_on_table(
     mechanism: Mechanism,
     problem: TabularProblem,
-    public: PublicInputs,
+    public: GridPublic,
     *,
     entropy: EntropySource | None = None,
     ledger: Ledger | None = None,
@@ -140,7 +140,7 @@ def run_on_table(
         The private losses. Each row of the private table must add a number in [0, 1] (times
         ``public.rows_per_unit`` per privacy unit) to every entry, as
         :meth:`~oracles.tabular.TabularProblem.from_rows` sees to.
-    public : PublicInputs
+    public : GridPublic
         All that the noise may depend on; its spacing must be the table's unit.
     entropy : EntropySource or None
         None takes the operating system's.

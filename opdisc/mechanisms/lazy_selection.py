@@ -6,13 +6,15 @@ import math
 import time
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
+from opdisc.guarantee import CalibrationStatus
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockSpec
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.public import GridPublic
 from oracles import Hypothesis, NoHypothesis, UnsupportedProblem, ZeroOneProblem
 from oracles.lazy_search import ROUNDING, check_lazy, minimise_lazily
 from oracles.sampling_options import SearchDiagnostics, SearchProgress
@@ -46,6 +48,9 @@ class LazyPermuteAndFlipMechanism:
     .. [1] Maddison, Tarlow, Minka (2014): top-down draws of Gumbel noise.
     """
 
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"max_rounds", "time_limit"})
+
     max_rounds: int | None = None
     time_limit: float | None = None
     progress: SearchProgress | None = field(default=None, compare=False)
@@ -66,11 +71,11 @@ class LazyPermuteAndFlipMechanism:
             limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
         return " and ".join(limits) or None
 
-    def calibrate(self, public: PublicInputs) -> BlockSpec:
+    def calibrate(self, public: GridPublic) -> BlockSpec:
         """Return the rate of the single block; refuse what rounding is not covered for."""
         grid, spacing = public.grid, Fraction(public.spacing)
         allowance = 2 * ROUNDING * spacing
-        margin = lattice_margin(public.sensitivity, float(allowance), spacing)
+        margin = lattice_margin(public.changed_rows, float(allowance), spacing)
         rates = block_decay_rates([grid.n_assignments], margin, spacing, public.params.epsilon)
         try:
             check_lazy(math.log2(grid.n_assignments), max(grid.shape), rates[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import mpmath
 import numpy as np
@@ -18,17 +18,18 @@ from opdisc.calibration import (
     published_gaussian_stddev,
     sphere_shift,
 )
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.guarantee import CalibrationStatus
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import (
-    EntropySource,
     gaussian_vector,
     geometric,
     geometric_distance,
     l2_laplace_vector,
     sphere_distance,
 )
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.public import GridPublic
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
 
 SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
@@ -79,15 +80,18 @@ class BlockOneHotMechanism:
     ``mu`` per block, and adding to one-sided noise keeps it in its support.
     """
 
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+
     blocks: tuple[tuple[int, ...], ...]
     allowance: float = 0.0
     name: str = "block_one_hot"
 
-    def calibrate(self, public: PublicInputs) -> BlockSpec:
+    def calibrate(self, public: GridPublic) -> BlockSpec:
         """Return the rates of all blocks."""
         check_partition(self.blocks, public.grid)
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.sensitivity, self.allowance, spacing)
+        margin = lattice_margin(public.changed_rows, self.allowance, spacing)
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
@@ -187,12 +191,19 @@ class SphereMechanism:
     .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 1 (OPDisc).
     """
 
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS | {"noise"}
+
     noise: SphereNoise = "l2-laplace"
     radius_squared: int | None = None
     allowance: float = 0.0
     name: str = "opdisc"
 
-    def calibrate(self, public: PublicInputs) -> SphereSpec:
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.noise != "l2-laplace"
+
+    def calibrate(self, public: GridPublic) -> SphereSpec:
         """Return the noise scale."""
         if self.noise not in SPHERE_NOISES:
             raise CalibrationError(
@@ -207,7 +218,7 @@ class SphereMechanism:
         if squared < 1:
             raise CalibrationError("the sphere needs a hypothesis besides 0; allow more weights.")
         rounding = (dimension + 1) * public.spacing
-        margin = continuous_margin(public.sensitivity, self.allowance + rounding)
+        margin = continuous_margin(public.changed_rows, self.allowance + rounding)
         shift = sphere_shift(public.grid, squared, margin)
         scale, status, theorem = self._scale(public, shift, dimension, squared)
         tail = 2.0 * (dimension + 128)
@@ -227,7 +238,7 @@ class SphereMechanism:
         )
 
     def _scale(
-        self, public: PublicInputs, shift: float, dimension: int, squared: int
+        self, public: GridPublic, shift: float, dimension: int, squared: int
     ) -> tuple[float, CalibrationStatus, str]:
         epsilon, delta = public.params.epsilon, public.params.delta
         if self.noise == "l2-laplace":

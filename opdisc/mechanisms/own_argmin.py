@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import EntropySource, SystemEntropy
 from opdisc.mechanisms.base import PerturbingMechanism, Release
 from opdisc.mechanisms.running import run_mechanism
-from opdisc.noise import EntropySource, SystemEntropy
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import (
     Claim,
     Hypothesis,
@@ -142,7 +142,7 @@ def run_with_argmin(
     mechanism: PerturbingMechanism,
     argmin: PerturbedArgmin,
     loss_steps: Callable[[Hypothesis], int],
-    public: PublicInputs,
+    public: GridPublic,
     *,
     name: str = "own argmin",
     entropy: EntropySource | None = None,
@@ -159,7 +159,7 @@ def run_with_argmin(
     loss_steps : callable
         The private loss of one hypothesis in lattice steps of ``public.spacing``; used to look at
         what ``argmin`` returned.
-    public : PublicInputs
+    public : GridPublic
         All that the noise may depend on.
     name : str
         Of the minimiser, for the receipt.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opdisc.calibration import gibbs_weight
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import UnsupportedProblem, WeightGrid
 from oracles.column_groups import (
     LARGEST_BLOCK,
@@ -56,12 +56,12 @@ def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
     return True
 
 
-def draw_is_short(public: PublicInputs, structure: tuple[ColumnGroup, ...]) -> bool:
+def draw_is_short(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> bool:
     """Return whether an exact draw is expected to take seconds on any table of this size."""
     grid = public.grid
     if can_list(grid):
         return True
-    beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+    beta = gibbs_weight(public.changed_rows, public.params.epsilon)
     light = public.n_rows is not None and beta * public.n_rows <= 2 * FLAT_NATS
     if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
         return False

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import platform
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
+from typing import Any
 
+from opdisc.entropy import EntropySource
 from opdisc.mechanisms.base import EVERYWHERE, Mechanism, NoiseSpec, SamplingMechanism
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, Guarantee, PrivacyReceipt, PublicInputs
+from opdisc.public import GridPublic
+from opdisc.receipt import GridReceipt, common_fields
 from oracles import Oracle, SolveOptions, oracle_versions
 from oracles.handover import HandoverOracle
 
@@ -39,83 +37,44 @@ def trusted_name(oracle: Oracle) -> str | None:
 def make_receipt(
     mechanism: Mechanism,
     spec: NoiseSpec,
-    public: PublicInputs,
+    public: GridPublic,
     oracle: Oracle | None,
     options: SolveOptions,
     entropy: EntropySource,
     choice: str,
-) -> PrivacyReceipt:
+) -> GridReceipt:
     """Return the privacy statement of a release that has not happened yet."""
-    assumptions = public.assumptions
-    if isinstance(mechanism, SamplingMechanism) and mechanism.condition is not None:
-        assumptions = (*assumptions, mechanism.condition)
-    guarantee, conditions = _judgement(spec, oracle, options, entropy, assumptions)
-    epsilon = public.params.epsilon
     searched = oracle.name if oracle is not None else getattr(mechanism, "sampler", "")
-    return PrivacyReceipt(
-        mechanism=mechanism.name,
-        theorem=spec.theorem,
-        calibration=spec.status.value,
-        epsilon=epsilon,
-        delta=public.params.delta,
-        delta_numerical=numerical_delta(spec.distance, epsilon),
-        relation=public.relation.value,
-        privacy_unit=public.privacy_unit,
-        sensitivity=public.sensitivity,
-        allowance=spec.allowance,
-        noise_law=spec.law,
-        noise_scales=spec.scales,
-        spacing=spec.spacing,
-        schema_digest=public.schema_digest,
-        n_rows=public.n_rows,
-        weights=public.grid.values,
-        norm_budget=public.grid.norm_budget,
-        oracle=searched,
-        versions=_versions(oracle),
-        guarantee=guarantee.value,
-        conditions=conditions,
-        choice=choice,
+    common = common_fields(
+        mechanism.name,
+        spec,
+        public,
+        entropy,
+        conditions=_conditions(mechanism, oracle, options),
+        packages=oracle_versions(oracle.name) if oracle is not None else {},
     )
+    return GridReceipt(**common, **grid_section(spec, public, searched), choice=choice)
 
 
-def numerical_delta(distance: float, epsilon: float) -> float:
-    """Return ``(1 + e^epsilon) * distance``: what a law within ``distance`` adds to delta."""
-    return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * distance)
+def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, Any]:
+    """Return what a receipt says of the grid and of who searched it."""
+    return {
+        "sensitivity": public.changed_rows,
+        "allowance": spec.allowance,
+        "spacing": spec.spacing,
+        "oracle": oracle,
+        "weights": public.grid.values,
+        "norm_budget": public.grid.norm_budget,
+    }
 
 
-def judge(
-    status: CalibrationStatus, entropy: EntropySource, conditions: Sequence[str]
-) -> tuple[Guarantee, tuple[str, ...]]:
-    """Return what any release may promise, and what it rests on or why it is VOID.
-
-    Parameters
-    ----------
-    status : CalibrationStatus
-        How well the noise calibration is established; only a proven one promises anything.
-    entropy : EntropySource
-        Random bits; a seed promises nothing.
-    conditions : sequence of str
-        What the guarantee would rest on besides; with none it HOLDS.
-    """
-    void = []
-    if not entropy.is_secure:
-        void.append("the random bits came from a seed, not from the operating system")
-    if status is not CalibrationStatus.PROVEN:
-        void.append(f"the noise calibration is {status.value}, not proven")
-    if void:
-        return Guarantee.VOID, tuple(void)
-    return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
-
-
-def _judgement(
-    spec: NoiseSpec,
-    oracle: Oracle | None,
-    options: SolveOptions,
-    entropy: EntropySource,
-    assumptions: tuple[str, ...],
-) -> tuple[Guarantee, tuple[str, ...]]:
-    """Return what is promised, and the conditions or reasons in words."""
-    conditions = list(assumptions)
+def _conditions(
+    mechanism: Mechanism, oracle: Oracle | None, options: SolveOptions
+) -> tuple[str, ...]:
+    """Return what the guarantee rests on besides the public facts, in words."""
+    conditions = []
+    if isinstance(mechanism, SamplingMechanism) and mechanism.condition is not None:
+        conditions.append(mechanism.condition)
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
     elif oracle is not None and not _all_trusted(oracle):
@@ -126,7 +85,7 @@ def _judgement(
         condition = f"{who}{within} {EVERYWHERE}"
         if condition not in conditions:  # a sampling mechanism states its own limit
             conditions.append(condition)
-    return judge(spec.status, entropy, conditions)
+    return tuple(conditions)
 
 
 def _all_trusted(oracle: Oracle) -> bool:
@@ -148,9 +107,3 @@ def _always_ends(oracle: Oracle | None, options: SolveOptions) -> bool:
 def _is_complete(oracle: Oracle) -> bool:
     own_limit = not getattr(oracle, "is_complete", True)
     return trusted_name(oracle) in COMPLETE_ORACLES and not own_limit
-
-
-def _versions(oracle: Oracle | None) -> tuple[tuple[str, str], ...]:
-    found = {"opdisc": version("opdisc"), "python": platform.python_version()}
-    found.update(oracle_versions(oracle.name) if oracle is not None else {})
-    return tuple(sorted(found.items()))

@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import copy
 import io
-import platform
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Literal
 
 import numpy as np
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
 from opdisc.isolation import IsolatedCalls
-from opdisc.mechanisms.receipts import judge, numerical_delta
-from opdisc.mechanisms.vote import RobustVoteMechanism, VoteSpec, vote_sensitivity
-from opdisc.noise import EntropySource
+from opdisc.mechanisms.receipts import grid_section
+from opdisc.mechanisms.vote import RobustVoteMechanism, vote_sensitivity
 from opdisc.part_learners import Ballots, Part, PartLearner
-from opdisc.privacy import (
-    Guarantee,
-    NeighboringRelation,
-    PrivacyReceipt,
-    PublicInputs,
-)
+from opdisc.privacy import NeighboringRelation
+from opdisc.public import GridPublic
+from opdisc.receipt import GridReceipt, common_fields
 from oracles import Hypothesis, WeightGrid
 from oracles.arrays import IntArray
 from oracles.entropy import RandomBits
@@ -46,12 +41,12 @@ class VoteRelease:
     ----------
     hypothesis : tuple of int or None
         The winner; None is the public answer "none" of the stability rule.
-    receipt : PrivacyReceipt
+    receipt : GridReceipt
         The privacy statement.
     """
 
     hypothesis: Hypothesis | None
-    receipt: PrivacyReceipt
+    receipt: GridReceipt
 
 
 def part_numbers(
@@ -82,7 +77,7 @@ def run_robust_vote(
     mechanism: RobustVoteMechanism,
     learner: PartLearner,
     table: Part,
-    public: PublicInputs,
+    public: GridPublic,
     *,
     entropy: EntropySource,
     isolation: Isolation = "process",
@@ -100,7 +95,7 @@ def run_robust_vote(
         Anything; not trusted.
     table : tuple of ndarray
         Arrays of equal length, one entry per row, e.g. ``(points, labels)``.
-    public : PublicInputs
+    public : GridPublic
         Its grid is the list of candidates.
     entropy : EntropySource
         Random bits; anything but the operating system's makes the receipt VOID.
@@ -132,8 +127,12 @@ def run_robust_vote(
         raise CalibrationError("a time limit per part needs isolation='process'.")
     named = learner_name or getattr(learner, "__name__", type(learner).__name__)
     who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
-    promised = judge(spec.status, entropy, _conditions(public, isolation, time_limit))
-    receipt = _receipt(mechanism, spec, public, promised, who)
+    conditions = _conditions(isolation, time_limit)
+    common = common_fields(mechanism.name, spec, public, entropy, conditions=conditions)
+    if not mechanism.uses_delta:
+        common["delta"] = 0.0
+    section = grid_section(spec, public, who) | {"sensitivity": vote_sensitivity(public)}
+    receipt = GridReceipt(**common, **section, choice="")
     ballots = Ballots(learner, public.grid)
     with ExitStack() as stack:
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
@@ -190,44 +189,8 @@ def _answer_here(ballots: Ballots, part: Part) -> bytes | None:
         return None
 
 
-def _receipt(
-    mechanism: RobustVoteMechanism,
-    spec: VoteSpec,
-    public: PublicInputs,
-    promised: tuple[Guarantee, tuple[str, ...]],
-    who: str,
-) -> PrivacyReceipt:
-    epsilon, delta = public.params.epsilon, public.params.delta
-    return PrivacyReceipt(
-        mechanism=mechanism.name,
-        theorem=spec.theorem,
-        calibration=spec.status.value,
-        epsilon=epsilon,
-        delta=delta if mechanism.rule == "stability" else 0.0,
-        delta_numerical=numerical_delta(spec.distance, epsilon),
-        relation=public.relation.value,
-        privacy_unit=public.privacy_unit,
-        sensitivity=vote_sensitivity(public),
-        allowance=spec.allowance,
-        noise_law=spec.law,
-        noise_scales=spec.scales,
-        spacing=spec.spacing,
-        schema_digest=public.schema_digest,
-        n_rows=public.n_rows,
-        weights=public.grid.values,
-        norm_budget=public.grid.norm_budget,
-        oracle=who,
-        versions=(("opdisc", version("opdisc")), ("python", platform.python_version())),
-        guarantee=promised[0].value,
-        conditions=promised[1],
-        choice="",
-    )
-
-
-def _conditions(
-    public: PublicInputs, isolation: Isolation, time_limit: float | None
-) -> tuple[str, ...]:
-    conditions = list(public.assumptions)
+def _conditions(isolation: Isolation, time_limit: float | None) -> tuple[str, ...]:
+    conditions = []
     if isolation == "none":
         conditions.append("the learner remembers nothing between parts and reads no other part")
     if time_limit is not None:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import EntropySource, SeededEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
     Mechanism,
@@ -15,8 +16,7 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.receipts import make_receipt, trusted_name
-from opdisc.noise import EntropySource, SeededEntropy
-from opdisc.privacy import PublicInputs
+from opdisc.public import GridPublic
 from oracles import (
     Hypothesis,
     Oracle,
@@ -32,7 +32,7 @@ from oracles.interface import resolve_oracle
 def run_mechanism(
     mechanism: Mechanism,
     problem: ZeroOneProblem,
-    public: PublicInputs,
+    public: GridPublic,
     *,
     entropy: EntropySource,
     oracle: str | Oracle = "auto",
@@ -48,7 +48,7 @@ def run_mechanism(
         What to run.
     problem : ZeroOneProblem
         The private loss; its grid must be ``public.grid`` and it must carry no perturbation.
-    public : PublicInputs
+    public : GridPublic
         All that the noise may depend on.
     entropy : EntropySource
         Random bits; anything but the operating system's makes the receipt VOID.
@@ -100,7 +100,7 @@ def run_mechanism(
     return Release(hypothesis=hypothesis, receipt=receipt)
 
 
-def _check_public(problem: ZeroOneProblem, public: PublicInputs) -> None:
+def _check_public(problem: ZeroOneProblem, public: GridPublic) -> None:
     """Refuse a problem that is not the one the noise would be calibrated for."""
     if problem.grid != public.grid:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from opdisc.errors import CalibrationError, as_calibration_error
-from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
+from opdisc.guarantee import CalibrationStatus
+from opdisc.mechanisms.sampled_spec import SampledSpec
 from opdisc.noise import geometric_distance
 from opdisc.opsamp_calibration import (
     TiltLattice,
@@ -23,14 +24,8 @@ from opdisc.opsamp_calibration import (
     published_stability,
     tilt_lattice,
 )
-from opdisc.opsamp_spaces import (
-    ROUND_UP,
-    SearchSpace,
-    lifted_space,
-    release_error,
-    search_space,
-)
-from opdisc.privacy import CalibrationStatus
+from opdisc.opsamp_spaces import ROUND_UP, SearchSpace, lifted_space, release_error, search_space
+from opdisc.public import PublicInputs
 from oracles.balls import L1Ball
 from oracles.convex_constants import LossConstants, RowBounds
 from oracles.convex_domains import Domain
@@ -127,7 +122,7 @@ class SampledMechanism:
                 f"allowance_share must be in (0, 10], got {self.allowance_share}."
             )
 
-    def calibrate(self, public: SampledPublic) -> SampledSpec:
+    def calibrate(self, public: PublicInputs) -> SampledSpec:
         """Return tilts, draws and release noise; no table is involved.
 
         Raises
@@ -167,12 +162,12 @@ class SampledMechanism:
         lifted = lifted_space(self.domain)
         return [lifted] if self.lift else [plain, lifted]
 
-    def _rates(self, space: SearchSpace, public: SampledPublic) -> list[float]:
+    def _rates(self, space: SearchSpace, public: PublicInputs) -> list[float]:
         """Return the tilt rates that are tried, around the one of the closed form."""
         if self.tilt_rate is not None:
             return [self.tilt_rate]
         lipschitz = space.stretch * self.constants().lipschitz_l1
-        n, epsilon = public.planned_rows, public.params.epsilon
+        n, epsilon = _tuned_rows(public), public.params.epsilon
         middle = math.sqrt(epsilon / n) / (4 * lipschitz * space.dimension)
         return [float(middle * r) for r in np.geomspace(1e-4, 1e4, _RATES_TRIED)]
 
@@ -190,12 +185,12 @@ class SampledMechanism:
         rate: float,
         inflation: float,
         tilts: TiltLaw,
-        public: SampledPublic,
+        public: PublicInputs,
         constants: LossConstants,
     ) -> SampledSpec:
         params = public.params
         lipschitz = space.stretch * constants.lipschitz_l1
-        difference = public.sensitivity * lipschitz
+        difference = public.changed_rows * lipschitz
         allowance = self.allowance
         if allowance is None:
             allowance = default_allowance(
@@ -240,7 +235,7 @@ class SampledMechanism:
             release_decay=release_decay,
             expected_error=space.mean_tilts[tilts == "uniform"] * lattice.scale
             + allowance
-            + public.planned_rows
+            + _tuned_rows(public)
             * release_error(self.domain, constants, scale, spacing, project=self.project),
         )
 
@@ -263,3 +258,8 @@ def _tilt_distance(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:
     if tilts == "uniform":
         return 0.0
     return geometric_distance(Fraction(lattice.spacing) / Fraction(lattice.scale), count)
+
+
+def _tuned_rows(public: PublicInputs) -> int:
+    """Return the number of rows that the noise is tuned for: the guess, else the public number."""
+    return public.public_row_guess or public.step_rows

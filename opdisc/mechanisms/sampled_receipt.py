@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
-from opdisc.privacy import PrivacyReceipt
+from opdisc.receipt import CertifiedReceipt, Lines, power_of_two
+from opdisc.records import Amount, Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledReceipt(PrivacyReceipt):
-    """A receipt of OPSamp: real parameters, so no grid of weights.
+class SampledReceipt(CertifiedReceipt, frozen=True, kw_only=True):
+    """A receipt of OPSamp.
 
     Parameters
     ----------
@@ -24,28 +21,16 @@ class SampledReceipt(PrivacyReceipt):
 
     loss: str
     domain: str
-    draws: int
-    stability: float
+    draws: Count
+    stability: Amount
 
-    def __str__(self) -> str:
-        """Return the receipt as lines that a reviewer can check one by one."""
-        rows = "not public" if self.n_rows is None else f"{self.n_rows:,} (public)"
-        scales = ", ".join(f"{scale:.6g}" for scale in self.noise_scales)
-        lines = [
-            ("guarantee", self.guarantee),
-            *(("  condition", condition) for condition in self.conditions),
-            ("epsilon", f"{self.epsilon:g}"),
-            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} numerical)"),
-            ("neighbours", f"{self.relation.replace('_', '-')}, unit: {self.privacy_unit}"),
-            ("mechanism", self.mechanism),
-            ("theorem", f"{self.theorem} [{self.calibration}]"),
+    def section(self) -> Lines:
+        """Return loss, minimisers, stability, lattice and oracle."""
+        step = power_of_two(self.spacing)
+        return [
             ("loss", f"{self.loss}, on {self.domain}"),
             ("minimisers", f"{self.draws:,}, certified gap allowed: {self.allowance:g}"),
             ("stability", f"{self.stability:.6g} in l1"),
-            ("noise", f"{self.noise_law}; scales {scales}"),
-            ("lattice", f"released coordinates are multiples of 2^{math.log2(self.spacing):g}"),
-            ("rows", rows),
-            ("oracle", f"{self.oracle} ({', '.join(f'{k} {v}' for k, v in self.versions)})"),
-            ("not covered", "running time; anything published besides this model"),
+            ("lattice", f"released coordinates are multiples of {step}"),
+            ("oracle", self.oracle),
         ]
-        return "\n".join(f"{name + ':':<20}{text}" for name, text in lines)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import platform
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.receipts import judge, numerical_delta
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
-from opdisc.mechanisms.sampled_spec import SampledPublic, SampledSpec
+from opdisc.mechanisms.sampled_spec import SampledSpec
 from opdisc.mechanisms.tilted_draws import DrawOptions, tilted_minimisers
-from opdisc.noise import EntropySource, discrete_laplace, geometric
+from opdisc.noise import discrete_laplace, geometric
 from opdisc.opsamp_calibration import UNIFORM_BITS
-from opdisc.privacy import Guarantee
+from opdisc.public import PublicInputs
+from opdisc.receipt import common_fields
 from oracles.arrays import FloatArray
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOracle, real_oracle_versions, resolve_real_oracle
@@ -99,7 +98,7 @@ def run_sampled(
     mechanism: SampledMechanism,
     X: ArrayLike,
     y: ArrayLike,
-    public: SampledPublic,
+    public: PublicInputs,
     *,
     entropy: EntropySource,
     oracle: str | RealOracle = "auto",
@@ -116,7 +115,7 @@ def run_sampled(
         Rows within the public bounds.
     y : array-like of shape (n,)
         Labels (-1, +1) or targets.
-    public : SampledPublic
+    public : PublicInputs
         All that the noise may depend on.
     entropy : EntropySource
         Random bits; anything but the operating system's makes the receipt VOID.
@@ -202,38 +201,24 @@ def _noisy(
 def _receipt(
     mechanism: SampledMechanism,
     spec: SampledSpec,
-    public: SampledPublic,
+    public: PublicInputs,
     oracle: RealOracle,
     options: DrawOptions,
     entropy: EntropySource,
 ) -> SampledReceipt:
-    guarantee, conditions = _judgement(spec, oracle, options, entropy, public.assumptions)
-    versions = {"opdisc": version("opdisc"), "python": platform.python_version()}
-    versions |= real_oracle_versions(oracle.name)
-    epsilon = public.params.epsilon
     return SampledReceipt(
-        mechanism=mechanism.name + (" (lifted)" if spec.space.lifted else ""),
-        theorem=spec.theorem,
-        calibration=spec.status.value,
-        epsilon=epsilon,
-        delta=public.params.delta,
-        delta_numerical=numerical_delta(spec.distance, epsilon),
-        relation=public.relation.value,
-        privacy_unit=public.privacy_unit,
-        sensitivity=public.sensitivity,
+        **common_fields(
+            mechanism.name + (" (lifted)" if spec.space.lifted else ""),
+            spec,
+            public,
+            entropy,
+            conditions=_conditions(oracle, options),
+            packages=real_oracle_versions(oracle.name),
+        ),
+        sensitivity=public.changed_rows,
         allowance=spec.allowance,
-        noise_law=spec.law,
-        noise_scales=spec.scales,
         spacing=spec.spacing,
-        schema_digest=public.schema_digest,
-        n_rows=public.n_rows,
-        weights=(),
-        norm_budget=None,
         oracle=oracle.name,
-        versions=tuple(sorted(versions.items())),
-        guarantee=guarantee.value,
-        conditions=conditions,
-        choice="",
         loss=mechanism.loss.name,
         domain=repr(mechanism.domain),
         draws=spec.draws,
@@ -241,20 +226,14 @@ def _receipt(
     )
 
 
-def _judgement(
-    spec: SampledSpec,
-    oracle: RealOracle,
-    options: DrawOptions,
-    entropy: EntropySource,
-    assumptions: tuple[str, ...],
-) -> tuple[Guarantee, tuple[str, ...]]:
-    """Return what is promised, and the conditions or reasons in words."""
-    conditions = list(assumptions)
+def _conditions(oracle: RealOracle, options: DrawOptions) -> tuple[str, ...]:
+    """Return what the guarantee rests on besides the public facts, in words."""
+    within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
+    ends = f"'{oracle.name}' reaches the certified gap{within} on every table and every tilt"
     target = f"{type(oracle).__module__}:{type(oracle).__qualname__}"
     if oracle.proves_partitions and _NATIVE.get(oracle.name) != target:
-        conditions.append(f"the lower bounds of the third-party oracle '{oracle.name}' are right")
-    within = f" within {options.time_limit:g} s" if options.time_limit is not None else ""
-    conditions.append(
-        f"'{oracle.name}' reaches the certified gap{within} on every table and every tilt"
-    )
-    return judge(spec.status, entropy, conditions)
+        return (
+            f"the lower bounds of the third-party oracle '{oracle.name}' are right",
+            ends,
+        )
+    return (ends,)

@@ -6,17 +6,18 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from opdisc.calibration import gibbs_weight
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
+from opdisc.guarantee import CalibrationStatus
+from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
-from opdisc.noise import EntropySource
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.public import GridPublic
 from oracles import Hypothesis, NoHypothesis, WeightGrid, ZeroOneProblem
 from oracles.column_groups import ColumnGroup
 from oracles.loss_levels import sample_by_enumeration
@@ -60,10 +61,13 @@ class PermuteAndFlipMechanism:
        (2021): report-noisy-max with exponential noise has the same law.
     """
 
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+
     allowance: float = 0.0
     name: str = "permute_and_flip"
 
-    def calibrate(self, public: PublicInputs) -> BlockSpec:
+    def calibrate(self, public: GridPublic) -> BlockSpec:
         """Return the rate of the single block."""
         check_enumerable(public.grid, self.name)
         spec = self._block(public.grid.n_features).calibrate(public)
@@ -138,6 +142,9 @@ class ExponentialMechanism:
     .. [1] McSherry, Talwar (2007), Theorem 6.
     """
 
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"base_measure", "max_rounds"})
+
     base_measure: BaseMeasure = BaseMeasure()
     structure: tuple[ColumnGroup, ...] = ()
     max_rounds: int | None = None
@@ -160,11 +167,11 @@ class ExponentialMechanism:
             limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
         return " and ".join(limits) or None
 
-    def calibrate(self, public: PublicInputs) -> GibbsSpec:
+    def calibrate(self, public: GridPublic) -> GibbsSpec:
         """Return the inverse temperature; refuse what cannot be summed over."""
         measure = self.base_measure
         base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
-        beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+        beta = gibbs_weight(public.changed_rows, public.params.epsilon)
         return GibbsSpec(
             law=f"Gibbs law over all hypotheses, inverse temperature per row{base}",
             scales=(float(beta),),

@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.calibration import continuous_margin, lattice_margin, separator_decay_rate
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import NoiseSpec
-from opdisc.noise import (
-    EntropySource,
-    discrete_laplace,
-    gaussian_vector,
-    geometric_distance,
-    sphere_distance,
-)
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.guarantee import CalibrationStatus
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
+from opdisc.noise import discrete_laplace, gaussian_vector, geometric_distance, sphere_distance
+from opdisc.public import GridPublic
 from opdisc.separator_calibration import (
     published_separator_stddev,
     require_delta,
@@ -99,13 +95,20 @@ class SeparatorMechanism:
        "separator".
     """
 
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+
     noise: SeparatorNoise = "laplace"
     route: SeparatorRoute = "tables"
     separators: SeparatorSet | None = None
     allowance: float = 0.0
     name: str = "rspm"
 
-    def calibrate(self, public: PublicInputs) -> SeparatorSpec:
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return self.noise != "laplace"
+
+    def calibrate(self, public: GridPublic) -> SeparatorSpec:
         """Return the noise of every separator."""
         if self.noise not in SEPARATOR_NOISES:
             raise CalibrationError(
@@ -138,7 +141,7 @@ class SeparatorMechanism:
         size = len(self.separators.labels)
         return size, size, size
 
-    def _check_assumption(self, public: PublicInputs) -> None:
+    def _check_assumption(self, public: GridPublic) -> None:
         """Refuse a proof that only the caller has, unless the receipt will say so."""
         if self.separators is None or type(self.separators) is SeparatorRows:
             return
@@ -148,9 +151,9 @@ class SeparatorMechanism:
                 "'the separators separate every two hypotheses' to public.assumptions."
             )
 
-    def _laplace(self, public: PublicInputs, size: int, moved: int) -> SeparatorSpec:
+    def _laplace(self, public: GridPublic, size: int, moved: int) -> SeparatorSpec:
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.sensitivity, self.allowance, spacing)
+        margin = lattice_margin(public.changed_rows, self.allowance, spacing)
         rate = separator_decay_rate(moved, margin, spacing, public.params.epsilon)
         return SeparatorSpec(
             law=f"discrete Laplace on each of {size} separators, {moved} of them moved",
@@ -165,15 +168,13 @@ class SeparatorMechanism:
             size=size,
         )
 
-    def _gaussian(
-        self, public: PublicInputs, size: int, moved: int, rounded: int
-    ) -> SeparatorSpec:
+    def _gaussian(self, public: GridPublic, size: int, moved: int, rounded: int) -> SeparatorSpec:
         epsilon, delta = public.params.epsilon, public.params.delta
         require_delta(delta)
         if self.noise == "gaussian":
             # Half a step for each rounded entry of two hypotheses, and one for the draw itself.
             rounding = (rounded + 1) * public.spacing
-            margin = continuous_margin(public.sensitivity, self.allowance + rounding)
+            margin = continuous_margin(public.changed_rows, self.allowance + rounding)
             kappa = separator_quantile(size, public.grid.n_hypotheses, delta)
             shift = margin * math.sqrt(moved) * (1 + 1e-12)
             stddev = separator_gaussian_stddev(shift, kappa, epsilon)

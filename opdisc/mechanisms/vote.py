@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.calibration import block_decay_rates, lattice_margin
+from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
+from opdisc.guarantee import CalibrationStatus
 from opdisc.mechanisms.base import NoiseSpec
-from opdisc.noise import EntropySource, discrete_laplace, geometric, geometric_distance
+from opdisc.noise import discrete_laplace, geometric, geometric_distance
 from opdisc.part_learners import CANDIDATE_LIMIT
-from opdisc.privacy import CalibrationStatus, PublicInputs
+from opdisc.public import GridPublic
 from oracles import Hypothesis, WeightGrid
 from oracles.arrays import IntArray
 from oracles.enumeration import hypothesis_at, squared_norms
@@ -66,7 +68,12 @@ class RobustVoteMechanism:
     rule: VoteRule = "permute_and_flip"
     name: str = "robust_vote"
 
-    def calibrate(self, public: PublicInputs) -> VoteSpec:
+    @property
+    def uses_delta(self) -> bool:
+        """Whether the stability test may fail with probability delta."""
+        return self.rule == "stability"
+
+    def calibrate(self, public: GridPublic) -> VoteSpec:
         """Return the noise of the vote."""
         if self.n_parts < 1:
             raise CalibrationError(f"n_parts must be an integer >= 1, got {self.n_parts}.")
@@ -129,7 +136,7 @@ class RobustVoteMechanism:
         return hypothesis_at(grid, top) if lead + noise >= spec.threshold else None
 
 
-def vote_sensitivity(public: PublicInputs) -> int:
+def vote_sensitivity(public: GridPublic) -> int:
     """Return the pairwise sensitivity of the votes: 2 per row of a unit, under both relations."""
     return 2 * public.rows_per_unit
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from opdisc import accounting
 from opdisc.accounting import Ledger, LedgerError
-from opdisc.privacy import PrivacyReceipt
+from opdisc.receipt import GridReceipt
 
 
 def receipt(epsilon=0.1, delta=0.0, delta_numerical=0.0):
-    return PrivacyReceipt(
+    return GridReceipt(
         mechanism="m",
         theorem="t",
         calibration="proven",
@@ -37,7 +37,7 @@ def receipt(epsilon=0.1, delta=0.0, delta_numerical=0.0):
         weights=((-1, 0, 1),),
         norm_budget=None,
         oracle="enumeration",
-        versions=(("opdisc", "0"),),
+        versions={"opdisc": "0"},
         guarantee="HOLDS",
         conditions=(),
         choice="",

@@ -13,14 +13,15 @@ from broken_mechanisms import HalfNoiseBlocks
 from scipy import stats
 
 from opdisc.audit import parity, two_hypotheses
+from opdisc.entropy import SeededEntropy
 from opdisc.mechanisms import ExponentialMechanism, PermuteAndFlipMechanism
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import WeightGrid, solve
 
 
-def public(grid: WeightGrid, epsilon: float, delta: float = 0.0) -> PublicInputs:
-    return PublicInputs(
+def public(grid: WeightGrid, epsilon: float, delta: float = 0.0) -> GridPublic:
+    return GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=delta),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,

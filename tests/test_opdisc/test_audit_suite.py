@@ -13,10 +13,11 @@ from opdisc.audit_suite import AuditCase, audit_cases, run_audit
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.cli import cli
 from opdisc.console import run_command_line
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import PermuteAndFlipMechanism
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 
 
 def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
@@ -36,7 +37,7 @@ def test_the_audit_stands_and_has_power(name):
 
 
 def test_the_bound_is_clopper_pearsons():
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=1.0, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=two_hypotheses().first.grid,
@@ -92,7 +93,7 @@ def test_the_published_constant_is_refuted_in_closed_form():
 
 
 def test_an_audit_of_the_wrong_relation_or_size_is_refused():
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=1.0, delta=0.0),
         relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
         grid=two_hypotheses().first.grid,

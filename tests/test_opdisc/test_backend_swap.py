@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from opdisc import RSPMClassifier
+from opdisc.entropy import SeededEntropy
 from opdisc.mechanisms import (
     PermuteAndFlipMechanism,
     SeparatorMechanism,
@@ -17,9 +18,8 @@ from opdisc.mechanisms import (
 )
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_release import run_sampled
-from opdisc.mechanisms.sampled_spec import SampledPublic
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic, PublicInputs
 from oracles import WeightGrid, ZeroOneProblem, available_oracles
 from oracles.balls import L1Ball
 from oracles.convex_constants import RowBounds
@@ -27,7 +27,7 @@ from oracles.convex_losses import AbsoluteLoss, HingeLoss, LogisticLoss
 from oracles.polytopes import Box
 
 GRID = WeightGrid.box(4, 1)
-PUBLIC = PublicInputs(
+PUBLIC = GridPublic(
     params=PrivacyParams(epsilon=0.5, delta=0.0),
     grid=GRID,
     relation=NeighboringRelation.REPLACE_ONE,
@@ -116,10 +116,10 @@ def test_opsamp_releases_agree_within_the_certified_gap(loss, domain, oracles):
     mechanism = SampledMechanism(
         loss=loss, domain=domain, bounds=RowBounds(l2=2**0.5, linf=1.0), most_draws=60
     )
-    public = SampledPublic(
+    public = PublicInputs(
         params=PrivacyParams(epsilon=1.0, delta=1e-4),
         relation=NeighboringRelation.REPLACE_ONE,
-        planned_rows=60,
+        public_row_guess=60,
         n_rows=60,
     )
     found = [

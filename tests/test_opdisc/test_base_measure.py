@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from opdisc import PrivateScorecardClassifier
 from opdisc.cli import cli
 from opdisc.console import run_command_line
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import BaseMeasure, ExponentialMechanism, run_mechanism
 from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
 from opdisc.mechanisms.generic import run_on_table
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.planning import plan_fit
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.utility import predict_error
 from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
 from oracles.column_groups import ColumnGroup
@@ -27,7 +28,7 @@ SPARSE = BaseMeasure(penalty=0.75)
 
 
 def public(grid, epsilon=1.0, n_rows=500):
-    return PublicInputs(
+    return GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,

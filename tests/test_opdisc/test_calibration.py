@@ -24,11 +24,13 @@ from opdisc.calibration import (
     sphere_separation,
     sphere_shift,
 )
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError
+from opdisc.guarantee import CalibrationStatus
 from opdisc.mechanisms import SphereMechanism, one_hot_mechanism, run_mechanism
 from opdisc.mechanisms.choice import MECHANISMS, build_mechanism
-from opdisc.noise import SystemEntropy
-from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import WeightGrid, ZeroOneProblem
 
 epsilons = st.floats(min_value=1e-6, max_value=1e3)
@@ -319,7 +321,7 @@ def _public(**changes):
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": WeightGrid.box(3, 1),
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 @pytest.mark.parametrize("noise", ["l2-laplace", "gaussian"])

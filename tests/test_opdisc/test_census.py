@@ -13,8 +13,8 @@ from opdisc.cli import cli
 from opdisc.column_structure import column_structure
 from opdisc.console import run_command_line
 from opdisc.encoding import encode
+from opdisc.entropy import SystemEntropy
 from opdisc.grids import scorecard_grid
-from opdisc.noise import SystemEntropy
 from opdisc.planning import plan_fit
 from oracles import ZeroOneProblem, solve
 from oracles.sampling import PartitionSampler

@@ -7,25 +7,14 @@ import pytest
 from convex_tables import ADD, REPLACE, facts, rows
 from scipy import stats
 
-from opdisc.convex import (
-    BatchPlan,
-    ConvexPublic,
-    Rows,
-    SVRGPlan,
-    noisy_sgd,
-)
-from opdisc.convex.descent import (
-    plan_full_gradients,
-)
+from opdisc.convex import BatchPlan, ConvexPublic, Rows, SVRGPlan, noisy_sgd
+from opdisc.convex.descent import plan_full_gradients
 from opdisc.convex.single_use import plan_mirror_descent, published_a20
-from opdisc.convex.stochastic import (
-    plan_noisy_sgd,
-    published_b14_stddev,
-)
+from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
 from opdisc.convex.svrg import plan_svrg
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, gaussian_delta, sampled_delta
-from opdisc.noise import SeededEntropy
 from opdisc.privacy import PrivacyParams
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds

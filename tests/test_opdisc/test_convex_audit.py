@@ -16,8 +16,8 @@ from opdisc.convex import audit_cases
 from opdisc.convex.audit import UnderstatedLoss
 from opdisc.convex.audit_cases import convex_audit_cases
 from opdisc.convex.rows import check_rows
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
-from opdisc.noise import SeededEntropy
 from oracles.convex_constants import RowBounds
 from oracles.convex_losses import LogisticLoss
 

@@ -19,13 +19,10 @@ from opdisc.convex import (
     output_perturbation,
     svrg,
 )
-from opdisc.convex.descent import (
-    plan_accelerated_steps,
-    plan_descent_steps,
-)
+from opdisc.convex.descent import plan_accelerated_steps, plan_descent_steps
 from opdisc.convex.single_use import plan_mirror_descent, single_use_batch
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
-from opdisc.noise import SeededEntropy, SystemEntropy
 from oracles.balls import L2Ball
 from oracles.convex_losses import (
     HingeLoss,

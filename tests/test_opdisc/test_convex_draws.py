@@ -14,7 +14,7 @@ from opdisc.convex.draws import (
     poisson_sample,
     uniforms,
 )
-from opdisc.noise import SeededEntropy
+from opdisc.entropy import SeededEntropy
 
 
 @pytest.mark.statistical

@@ -34,8 +34,8 @@ from opdisc.convex import (
 from opdisc.convex.defaults import RUNNERS
 from opdisc.convex.facts import NoPrivacy, convex_params
 from opdisc.convex.minimise import NotReached
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.simplex_regressor import PrivateSimplexRegressor
 from oracles.balls import L1Ball, L2Ball
@@ -64,7 +64,7 @@ def facts(loss=None, domain=BALL, *, relation=REPLACE, n=400, p=3, delta=0.0, ep
         dimension=p,
         domain=domain,
         n_rows=n if relation is REPLACE else None,
-        rows_guess=n if relation is ADD else None,
+        public_row_guess=n if relation is ADD else None,
     )
 
 
@@ -258,7 +258,7 @@ def test_receipts_without_privacy_survive_json():
     written = json.loads(json.dumps(saved.to_dict(), allow_nan=False))
     del written["sha256"]  # which the reader of a file checks first
     assert type(saved).from_dict(written) == saved
-    with pytest.raises(ValueError, match="wrong type or range"):
+    with pytest.raises(ValueError, match="epsilon must be finite"):
         ConvexReceipt.from_dict({**record, "guarantee": "CONDITIONAL"})
 
 

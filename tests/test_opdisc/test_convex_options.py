@@ -32,8 +32,8 @@ from opdisc.convex.output_perturbation import plan_output_perturbation
 from opdisc.convex.simplex import plan_simplex_sampling
 from opdisc.convex.single_use import plan_mirror_descent, published_a20, published_a20_step
 from opdisc.convex.stochastic import plan_noisy_sgd, published_b14_stddev
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex_constants import RowBounds
@@ -53,7 +53,7 @@ def facts(domain, *, epsilon=1.0, delta=1e-6, relation=REPLACE, loss=None, n=400
         dimension=p,
         domain=domain,
         n_rows=n if relation is REPLACE else None,
-        rows_guess=n if relation is ADD else None,
+        public_row_guess=n if relation is ADD else None,
         rows_per_unit=units,
     )
 

@@ -16,14 +16,11 @@ from opdisc.convex import (
 )
 from opdisc.convex import objective_calibration as calibration
 from opdisc.convex.minimise import NotReached, minimise, minimise_on
-from opdisc.convex.objective_plan import (
-    output_noise_scale,
-    plan_objective_perturbation,
-)
+from opdisc.convex.objective_plan import output_noise_scale, plan_objective_perturbation
 from opdisc.convex.output_perturbation import plan_output_perturbation
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.gaussian import gaussian_delta, gaussian_multiplier
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex_constants import RowBounds

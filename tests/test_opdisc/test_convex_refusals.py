@@ -26,8 +26,8 @@ from opdisc.convex import (
     simplex_sampling,
     svrg,
 )
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError
-from opdisc.noise import SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds

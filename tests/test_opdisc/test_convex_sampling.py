@@ -30,8 +30,8 @@ from opdisc.convex.simplex import (
     vertex_epsilon,
     zcdp_budget,
 )
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.balls import L2Ball
 from oracles.convex_constants import RowBounds

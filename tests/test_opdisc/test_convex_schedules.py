@@ -7,26 +7,14 @@ import numpy as np
 import pytest
 from convex_tables import BALL, REPLACE, best, facts, mean_objective, rows
 
-from opdisc.convex import (
-    SVRGPlan,
-    accelerated_mirror_descent,
-    noisy_sgd,
-    svrg,
-)
-from opdisc.convex.descent import (
-    accelerated_step,
-    plan_accelerated_steps,
-    plan_descent_steps,
-)
+from opdisc.convex import SVRGPlan, accelerated_mirror_descent, noisy_sgd, svrg
+from opdisc.convex.descent import accelerated_step, plan_accelerated_steps, plan_descent_steps
 from opdisc.convex.mirror_maps import mirror_map
-from opdisc.convex.stochastic import (
-    gradient_error,
-    plan_batches,
-)
+from opdisc.convex.stochastic import gradient_error, plan_batches
 from opdisc.convex.svrg import plan_epochs, plan_svrg
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.gaussian import SampledSteps, sampled_delta
-from opdisc.noise import SeededEntropy
 from oracles.convex_losses import HingeLoss
 
 

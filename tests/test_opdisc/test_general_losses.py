@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms import (
     BlockOneHotMechanism,
@@ -19,21 +20,21 @@ from opdisc.mechanisms import (
 )
 from opdisc.mechanisms.generic import run_on_table
 from opdisc.mechanisms.own_argmin import perturbation_steps, run_with_argmin
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import Perturbation, WeightGrid
 from oracles.tabular import TabularProblem
 
 MEDIANS = WeightGrid(values=(tuple(range(11)),) * 2)
 
 
-def public(grid, epsilon=1.0, **changes) -> PublicInputs:
+def public(grid, epsilon=1.0, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=0.0),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 def distance_to_nearest(x, w):

@@ -10,6 +10,7 @@ import pytest
 from opdisc import Ledger, PrivateScorecardClassifier
 from opdisc.cli import cli
 from opdisc.console import run_command_line
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms import (
     LazyPermuteAndFlipMechanism,
@@ -17,9 +18,9 @@ from opdisc.mechanisms import (
     run_mechanism,
 )
 from opdisc.mechanisms.choice import MechanismSettings, build_mechanism
-from opdisc.noise import SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
 from opdisc.progress import WARNING, draw_progress
+from opdisc.public import GridPublic
 from opdisc.utility import predict_error
 from oracles import WeightGrid, ZeroOneProblem
 from oracles.sampling import SamplingDiagnostics
@@ -28,7 +29,7 @@ GRID = WeightGrid.box(16, 1)
 
 
 def public(grid=GRID, epsilon=5.0):
-    return PublicInputs(
+    return GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,

@@ -37,7 +37,7 @@ SCHEMA = {
 
 
 def fitted():
-    few = dict(most_draws=50, epsilon=20.0, planned_rows=10_000)
+    few = dict(most_draws=50, epsilon=20.0, public_row_guess=10_000)
     return {
         "logistic": (PrivateLogisticRegression(epsilon=4.0, data_norm=2.0), LABELS),
         "svm": (PrivateLinearSVC(epsilon=4.0, data_norm=2.0), LABELS == "ill"),
@@ -123,7 +123,7 @@ BREAKS = [
     (lambda r: r.update(target_range=[2, 1]), "low end first"),
     (lambda r: r.update(extra=1), "must hold valid parts"),
     (lambda r: r.update(receipt_kind="none"), "must hold valid parts"),
-    (lambda r: r.update(version=2), "format version 1"),
+    (lambda r: r.update(version=3), "format version 1 or 2"),
     (lambda r: r["receipt"].update(epsilon=-1.0), "must hold valid parts"),
     (lambda r: r["receipt"].update(guarantee="SURE"), "must hold valid parts"),
     (lambda r: r["receipt"].update(noise_scales=["a"]), "must hold valid parts"),

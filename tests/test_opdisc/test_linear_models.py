@@ -134,7 +134,7 @@ def test_published_constants_are_reached_by_name_and_promise_nothing(
     mechanism, relation, calibration
 ):
     X, y = table()
-    arguments = {"delta": 1e-6, "data_norm": 1.8, "mechanism": mechanism, "rows_guess": 600}
+    arguments = {"delta": 1e-6, "data_norm": 1.8, "mechanism": mechanism, "public_row_guess": 600}
     model = PrivateLogisticRegression(relation=relation, **arguments).fit(X, y)
     assert model.receipt_.guarantee == "VOID"
     assert model.receipt_.conditions == (f"the noise calibration is {calibration}, not proven",)
@@ -146,11 +146,11 @@ def test_add_or_remove_one_hides_the_number_of_rows(mechanism):
     arguments = dict(
         epsilon=5.0, delta=1e-6, data_norm=1.8, relation="add_or_remove_one", mechanism=mechanism
     )
-    model = PrivateLogisticRegression(rows_guess=500, **arguments).fit(X, y)
+    model = PrivateLogisticRegression(public_row_guess=500, **arguments).fit(X, y)
     assert model.receipt_.n_rows is None
     assert model.receipt_.guarantee == "CONDITIONAL"
     if mechanism != "auto":
-        with pytest.raises(CalibrationError, match="under add_or_remove_one give rows_guess"):
+        with pytest.raises(CalibrationError, match="add_or_remove_one give public_row_guess"):
             PrivateLogisticRegression(**arguments).fit(X, y)
 
 

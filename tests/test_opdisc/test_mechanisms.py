@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms import (
     BlockOneHotMechanism,
@@ -19,8 +20,8 @@ from opdisc.mechanisms import (
 )
 from opdisc.mechanisms.choice import MECHANISMS, build_mechanism, choose_mechanism, even_blocks
 from opdisc.mechanisms.separator import thermometer_size
-from opdisc.noise import SeededEntropy, SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import (
     Claim,
     Limit,
@@ -49,13 +50,13 @@ def table(seed: int = 0, grid: WeightGrid = GRID) -> ZeroOneProblem:
     )
 
 
-def public(epsilon: float = 1.0, delta: float = 0.0, **changes) -> PublicInputs:
+def public(epsilon: float = 1.0, delta: float = 0.0, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": GRID,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 def all_mechanisms(allowance: float = 0.0):

@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from opdisc import noise
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.noise import (
     SPHERE_BITS,
     THRESHOLD_BITS,
-    SeededEntropy,
-    SystemEntropy,
     discrete_laplace,
     gaussian_vector,
     geometric,

@@ -13,7 +13,8 @@ from published_bounds import opdisc_error_bound, opsamp_error_bound
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.utility import predict_error
 from oracles import WeightGrid
 
@@ -52,7 +53,7 @@ def test_the_separator_forms_are_the_laws_of_the_l1_norm():
 
 
 def test_the_simulated_bounds_of_the_library_are_smaller():
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=0.5, delta=1e-6),
         grid=WeightGrid.box(4, 1),
         relation=NeighboringRelation.REPLACE_ONE,

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from opdisc.entropy import SeededEntropy
 from opdisc.mechanisms import one_hot_mechanism, run_mechanism
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from oracles import (
     Claim,
     Limit,
@@ -56,7 +57,7 @@ def released(first):
         negatives=rng.integers(0, 40, 4),
         grid=GRID,
     )
-    public = PublicInputs(
+    public = GridPublic(
         params=PrivacyParams(epsilon=1.0, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=GRID,

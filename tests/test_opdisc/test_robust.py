@@ -14,6 +14,7 @@ from scipy import stats
 
 from opdisc import isolation
 from opdisc.accounting import Ledger
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.isolation import IsolatedCalls, IsolationError
 from opdisc.mechanisms.robust import _answers, collect_votes, part_numbers, run_robust_vote
@@ -22,7 +23,6 @@ from opdisc.mechanisms.vote import (
     default_parts,
     stability_threshold,
 )
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.part_learners import (
     Ballots,
     ErmLearner,
@@ -30,7 +30,8 @@ from opdisc.part_learners import (
     grid_positions,
     part_problem,
 )
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.robust_estimators import RobustVoteClassifier
 from oracles import WeightGrid
 from oracles.brute_force import brute_force
@@ -42,13 +43,13 @@ BOTH = tuple(NeighboringRelation)
 N_PARTS = 3
 
 
-def public(grid=GRID, epsilon=1.0, delta=0.0, **changes) -> PublicInputs:
+def public(grid=GRID, epsilon=1.0, delta=0.0, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 def neighbours():

@@ -10,13 +10,13 @@ from opsamp_utility import simulated_error
 from scipy import stats
 
 from opdisc.accounting import Ledger
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.sampled import SampledMechanism
 from opdisc.mechanisms.sampled_receipt import SampledReceipt
 from opdisc.mechanisms.sampled_release import _noisy, draw_tilts, run_sampled, tilted_problem
-from opdisc.mechanisms.sampled_spec import SampledPublic
 from opdisc.mechanisms.tilted_draws import DrawOptions, solve_chunk
-from opdisc.noise import SeededEntropy, SystemEntropy, discrete_laplace
+from opdisc.noise import discrete_laplace
 from opdisc.opsamp_calibration import (
     chernoff_draws,
     proven_stability,
@@ -25,6 +25,7 @@ from opdisc.opsamp_calibration import (
 )
 from opdisc.opsamp_spaces import lifted_space, search_space
 from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import PublicInputs
 from oracles.balls import L1Ball, L2Ball
 from oracles.convex import RealOptions, get_real_oracle
 from oracles.convex_constants import RowBounds
@@ -37,10 +38,10 @@ REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOV
 
 
 def public_of(epsilon=1.0, delta=1e-5, relation=REPLACE, n=200, **changes):
-    return SampledPublic(
+    return PublicInputs(
         params=PrivacyParams(epsilon=epsilon, delta=delta),
         relation=relation,
-        planned_rows=n,
+        public_row_guess=n,
         n_rows=n if relation is REPLACE else None,
         **changes,
     )
@@ -490,7 +491,14 @@ def test_receipts_say_what_was_promised_and_survive_json():
     receipt = run_sampled(mechanism, **run, entropy=SystemEntropy()).receipt
     assert SampledReceipt.from_dict(receipt.to_dict()) == receipt
     text = str(receipt)
-    for part in ("CONDITIONAL", "hinge, on L1Ball", "l1", "lp-highs", "[proven]", "200 (public)"):
+    for part in (
+        "CONDITIONAL",
+        "hinge, on L1Ball",
+        "l1",
+        "lp-highs",
+        "[proven]",
+        "200 (public under replace-one)",
+    ):
         assert part in text
     assert run_sampled(mechanism, **run, entropy=SeededEntropy(0)).receipt.guarantee == "VOID"
 
@@ -530,10 +538,10 @@ def test_contradictory_settings_are_refused():
     with pytest.raises(CalibrationError, match="raise most_draws"):
         mechanism_of(Box.cube(2, 1.0), tilt_rate=1e-5, most_draws=10).calibrate(public_of())
     with pytest.raises(CalibrationError, match="public under replace_one only"):
-        SampledPublic(
+        PublicInputs(
             params=PrivacyParams(epsilon=1.0, delta=1e-5),
             relation=ADD,
-            planned_rows=10,
+            public_row_guess=10,
             n_rows=10,
         )
 

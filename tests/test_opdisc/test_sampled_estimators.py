@@ -86,7 +86,7 @@ def test_public_bounds_are_required_and_named():
         OPSampClassifier(feature_range=(np.zeros(3), np.ones(3))).fit(X, y)
     with pytest.raises(CalibrationError, match="loss must be one for classification"):
         OPSampClassifier(feature_range=(0, 1), loss="absolute").fit(X, y)
-    with pytest.raises(CalibrationError, match="planned_rows must be given"):
+    with pytest.raises(CalibrationError, match="public_row_guess must be given"):
         OPSampClassifier(feature_range=(0, 1), relation="add_or_remove_one").fit(X, y)
     with pytest.raises(CalibrationError, match="must have 3 coordinates"):
         OPSampClassifier(feature_range=(0, 1), domain=Box.cube(2, 1.0)).fit(X, y)
@@ -111,7 +111,7 @@ def test_impossible_losses_and_domains_are_refused_as_calibration_errors(model, 
 def test_under_add_or_remove_the_number_of_rows_stays_off_the_receipt():
     X, y = separable(100)
     model = OPSampClassifier(
-        feature_range=(0, 1), relation="add_or_remove_one", planned_rows=80, most_draws=40
+        feature_range=(0, 1), relation="add_or_remove_one", public_row_guess=80, most_draws=40
     )
     receipt = model.fit(X, y).receipt_
     assert receipt.n_rows is None

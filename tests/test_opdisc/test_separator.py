@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import SeparatorMechanism, run_mechanism
 from opdisc.named_estimators import RSPMClassifier
-from opdisc.noise import SeededEntropy, SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.separator_calibration import (
     published_separator_stddev,
     separator_gaussian_stddev,
@@ -38,13 +39,13 @@ ROW_GRIDS = (
 )
 
 
-def public(grid, epsilon=1.0, delta=0.0, **changes) -> PublicInputs:
+def public(grid, epsilon=1.0, delta=0.0, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 def random_table(rng: np.random.Generator, grid: WeightGrid) -> ZeroOneProblem:

@@ -15,9 +15,9 @@ from opdisc.accounting import Ledger
 from opdisc.comparison import clipped_descent, tuning
 from opdisc.comparison.methods import Task, registry
 from opdisc.datasets import load_comparison_dataset
+from opdisc.entropy import SeededEntropy, SystemEntropy
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.hyperparameters import private_selection
-from opdisc.noise import SeededEntropy, SystemEntropy
 from opdisc.random_stopping import TrialLaw, trial_budget, trial_law
 
 SHAPES = (-0.5, 0.0, 1.0, 2.5)

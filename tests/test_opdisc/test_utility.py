@@ -13,6 +13,7 @@ from published_bounds import (
 )
 from scipy import stats
 
+from opdisc.entropy import SeededEntropy
 from opdisc.errors import CalibrationError
 from opdisc.excess_laws import quantile_limit, simulated_excess
 from opdisc.mechanisms import (
@@ -24,8 +25,8 @@ from opdisc.mechanisms import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.vote import RobustVoteMechanism
-from opdisc.noise import SeededEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.utility import epsilon_for, plan_errors, predict_error
 from oracles import WeightGrid
 from oracles.tabular import TabularProblem
@@ -33,13 +34,13 @@ from oracles.tabular import TabularProblem
 GRID = WeightGrid.box(3, 1)
 
 
-def public(epsilon=1.0, delta=1e-6, grid=GRID, **changes) -> PublicInputs:
+def public(epsilon=1.0, delta=1e-6, grid=GRID, **changes) -> GridPublic:
     settings = {
         "params": PrivacyParams(epsilon=epsilon, delta=delta),
         "relation": NeighboringRelation.REPLACE_ONE,
         "grid": grid,
     }
-    return PublicInputs(**(settings | changes))
+    return GridPublic(**(settings | changes))
 
 
 PERTURBING = [

@@ -14,14 +14,15 @@ from opdisc.mechanisms.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
 from opdisc.mechanisms.choice import BeyondReach, build_mechanism, choose_mechanism
 from opdisc.mechanisms.expected_errors import expected_excess
 from opdisc.planning import plan_fit
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams
+from opdisc.public import GridPublic
 from opdisc.utility import predict_error
 from opdisc.weight_rule import AFFORDABLE_GROWTH, settle_fit
 from oracles import WeightGrid
 
 
-def public(grid, epsilon=1.0, n_rows=1000, delta=0.0) -> PublicInputs:
-    return PublicInputs(
+def public(grid, epsilon=1.0, n_rows=1000, delta=0.0) -> GridPublic:
+    return GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=delta),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,
