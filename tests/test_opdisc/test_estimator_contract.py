@@ -22,8 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import opdisc
 from opdisc import Ledger, Schema
+from opdisc.entropy import SystemEntropy
 from opdisc.errors import CalibrationError, OPDiscError, TableError
-from opdisc.noise import SystemEntropy
 
 CANARY_TEXT = "xq7canary"
 CANARY_NUMBER = 87654.3125

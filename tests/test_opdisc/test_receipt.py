@@ -5,8 +5,6 @@ import math
 
 import msgspec
 import pytest
-from opdisc.domains import L2Ball
-from opdisc.losses import LogisticLoss, RowBounds
 
 from opdisc import PrivacyReceipt
 from opdisc.convex.facts import ConvexPublic
@@ -20,6 +18,9 @@ from opdisc.public import GridPublic, PublicInputs
 from opdisc.receipt import GridReceipt
 from opdisc.selection_receipt import SelectionReceipt
 from oracles import WeightGrid
+from oracles.balls import L2Ball
+from oracles.convex_constants import RowBounds
+from oracles.convex_losses import LogisticLoss
 
 COMMON = {
     "mechanism": "m",
