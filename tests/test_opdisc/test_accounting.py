@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opdisc import accounting
 from opdisc.accounting import Ledger, LedgerError
 from opdisc.privacy import PrivacyReceipt
 
@@ -183,7 +182,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch, broken, e
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(accounting.os, broken, fail)
+        patch.setattr(os, broken, fail)
         expected = LedgerError if isinstance(error, OSError) else KeyboardInterrupt
         with pytest.raises(expected):
             Ledger(path).spend(receipt())
@@ -194,7 +193,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch, broken, e
 
 def test_a_line_is_written_whole_though_the_system_writes_parts(path, monkeypatch):
     real = os.write
-    monkeypatch.setattr(accounting.os, "write", lambda file, data: real(file, data[:5]))
+    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:5]))
     Ledger(path).spend(receipt())
     monkeypatch.undo()
     assert len(Ledger(path).spendings()) == 1
@@ -203,11 +202,11 @@ def test_a_line_is_written_whole_though_the_system_writes_parts(path, monkeypatc
 def test_the_disk_is_reached_before_the_spending_returns(path, monkeypatch):
     synced, real = [], os.fsync
     monkeypatch.setattr(
-        accounting.os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), real(file))
+        os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), real(file))
     )
     Ledger(path).spend(receipt())
-    # The file, and the directory that holds its name.
-    assert synced == [path.stat().st_ino, path.parent.stat().st_ino]
+    # The new file, the directory that holds its name, the charge.
+    assert synced == [path.stat().st_ino, path.parent.stat().st_ino, path.stat().st_ino]
 
 
 def test_a_ledger_can_be_pickled(path):
@@ -222,12 +221,13 @@ def test_two_processes_never_exceed_the_cap_together(path):
         sys.path[:0] = {sys.path!r}
         import time
         from opdisc.accounting import Ledger, LedgerError
+        from opdisc.ledger_file import LedgerFile
         from test_accounting import receipt
-        append = Ledger._append
+        append = LedgerFile._write_synced
         def slowly(*arguments):  # between the comparison with the cap and the record
             time.sleep(0.01)
             append(*arguments)
-        Ledger._append = slowly
+        LedgerFile._write_synced = slowly
         print("ready", flush=True)
         sys.stdin.readline()
         done = 0
