@@ -211,15 +211,21 @@ class Ledger:
 
     def total(self) -> tuple[float, float]:
         """Return (epsilon, delta) spent, by basic composition; inf once a fit was VOID."""
-        return self.spent().total
+        return self.ends()[1].total
 
-    def spent(self) -> Spent:
-        """Return the running totals, read from the end of the file."""
-        return self._ends()[1].spent
+    def ends(self) -> tuple[Header, Spent]:
+        """Return the header and the running totals, read from both ends of the file."""
+        if not self._is_there():
+            asked = self._asked()
+            return asked, ledger_text.first_head(asked).spent
+        with self._file.locked() as descriptor:
+            header, head, _ = self._file.read_ends(descriptor)
+        self._compare_limits(header)
+        return header, head.spent
 
     def limits(self) -> tuple[float | None, float | None]:
         """Return the caps (epsilon, delta) in force, None where there is none."""
-        header, _ = self._ends()
+        header, _ = self.ends()
         return header.epsilon_limit, header.delta_limit
 
     def book(self) -> Book:
@@ -245,15 +251,6 @@ class Ledger:
     def _asked(self) -> Header:
         epsilon, delta = self._limits["epsilon_limit"], self._limits["delta_limit"]
         return Header(epsilon_limit=epsilon, delta_limit=delta, table=self.table)
-
-    def _ends(self) -> tuple[Header, Head]:
-        if not self._is_there():
-            asked = self._asked()
-            return asked, ledger_text.first_head(asked)
-        with self._file.locked() as descriptor:
-            header, head, _ = self._file.read_ends(descriptor)
-        self._compare_limits(header)
-        return header, head
 
     def _following(self, make: LineMaker) -> LineMaker:
         """Refuse a file that has other caps, or lacks what this object wrote."""

@@ -197,7 +197,7 @@ class LedgerFile:
                 raise
             raise LedgerError(
                 f"spending must reach the disk before a release, writing '{self.path}' failed "
-                f"({error.strerror}); nothing was released."
+                f"({error.strerror}); nothing was recorded."
             ) from None
 
     def _not_empty(self, data: bytes) -> bytes:

@@ -25,7 +25,7 @@ from typing import Any
 from opdisc.spending import Spending, Spent, is_amount
 
 FORMAT = "opdisc-ledger"
-LARGEST_LINE = 2**16
+LARGEST_LINE = 2**14
 _COUNT_DIGITS = 12
 
 _VERSION = 2

@@ -11,36 +11,9 @@ import textwrap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_receipts import receipt
 
 from opdisc.accounting import Ledger, LedgerError
-from opdisc.privacy import PrivacyReceipt
-
-
-def receipt(epsilon=0.1, delta=0.0, delta_numerical=0.0):
-    return PrivacyReceipt(
-        mechanism="m",
-        theorem="t",
-        calibration="proven",
-        epsilon=epsilon,
-        delta=delta,
-        delta_numerical=delta_numerical,
-        relation="replace_one",
-        privacy_unit="one row",
-        sensitivity=2,
-        allowance=0.0,
-        noise_law="law",
-        noise_scales=(1.0,),
-        spacing=2.0**-10,
-        schema_digest="0" * 64,
-        n_rows=10,
-        weights=((-1, 0, 1),),
-        norm_budget=None,
-        oracle="enumeration",
-        versions=(("opdisc", "0"),),
-        guarantee="HOLDS",
-        conditions=(),
-        choice="",
-    )
 
 
 @pytest.fixture
@@ -222,7 +195,7 @@ def test_two_processes_never_exceed_the_cap_together(path):
         import time
         from opdisc.accounting import Ledger, LedgerError
         from opdisc.ledger_file import LedgerFile
-        from test_accounting import receipt
+        from ledger_receipts import receipt
         append = LedgerFile._write_synced
         def slowly(*arguments):  # between the comparison with the cap and the record
             time.sleep(0.01)
