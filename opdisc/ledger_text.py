@@ -31,6 +31,7 @@ _COUNT_DIGITS = 12
 _VERSION = 2
 _COUNT_KEY = '"confirmed": "'
 _OLDER = ("epsilon", "delta", "mechanism", "relation", "schema_digest", "guarantee")
+_CHARGE = {field.name for field in fields(Spending)} - {"model"}
 _LIMITS = ("epsilon_limit", "delta_limit")
 
 
@@ -188,7 +189,9 @@ def drops_end(header: Header, last: bytes, rest: bytes) -> bool:
     if not header.is_older:
         return True  # the count in the header tells whether complete lines are missing
     start = b'{"line": '
-    return last.startswith(start) or rest.startswith(start)
+    # Lines of either version start with two equal characters.
+    is_chained = rest.startswith(start) or (len(rest) > 2 and start.startswith(rest))
+    return last.startswith(start) or is_chained
 
 
 def read_book(data: bytes) -> Book:
@@ -290,7 +293,8 @@ def _read_line(record: dict[str, Any], line: bytes) -> tuple[Head, str, Spending
     if json.dumps(record).encode() != line or type(number) is not int or number < 1:
         raise Altered(number if type(number) is int else 0)
     digest, previous = record.pop("sha256"), record["previous"]
-    if digest != _digest(json.dumps(record).encode()):
+    end = f', "sha256": "{digest}"}}'.encode()
+    if not line.endswith(end) or digest != _digest(line.removesuffix(end) + b"}"):
         raise Altered(number)
     kinds = {"charge"} if "charge" in record else {"model", "of"}
     if set(record) != {"line", "spent", "previous"} | kinds:
@@ -298,7 +302,7 @@ def _read_line(record: dict[str, Any], line: bytes) -> tuple[Head, str, Spending
     spent = Spent(**record["spent"])
     spending = None
     if "charge" in record:
-        if set(record["charge"]) != {field.name for field in fields(Spending)} - {"model"}:
+        if set(record["charge"]) != _CHARGE:
             raise Altered(number)
         spending = Spending(**record["charge"])
     return Head(number=number, digest=digest, spent=spent), previous, spending
