@@ -307,13 +307,13 @@ class Ledger:
                 f"release for {entry.table!r}; use that table's ledger, or say --table "
                 f"{spent.table!r} if it is the same."
             )
-        after = spent.plus(entry)
-        for name, total in zip(("epsilon", "delta"), after.total, strict=True):
+        # Ledgers of version 0.1.0.dev0 may have caps and VOID fits: the caps bind the others.
+        for name, total in zip(("epsilon", "delta"), spent.plus(entry).amounts, strict=True):
             limit = getattr(header, f"{name}_limit")
-            if limit is not None and after.void:
+            if limit is not None and entry.is_void:
                 raise LedgerError(
-                    f"the ledger caps {name} at {limit:g}, a VOID fit keeps to no cap and "
-                    f"{'this is' if entry.is_void else 'it has'} one; use a ledger without caps."
+                    f"the ledger caps {name} at {limit:g}, a VOID fit keeps to no cap; fit "
+                    "without what makes it VOID, or use a ledger without caps."
                 )
             # The slack is for caps that are sums of rounded numbers themselves.
             if limit is not None and not total <= limit * (1 + 1e-12):

@@ -84,13 +84,9 @@ def left_sentences(header: Header, spent: Spent) -> list[str]:
     for name, amount in zip(("epsilon", "delta"), spent.amounts, strict=True):
         limit = getattr(header, f"{name}_limit")
         if limit is not None:
-            left = "nothing, a VOID fit is in it" if spent.void else f"{_left(limit, amount):g}"
-            lines.append(f"Left of {name} {limit:g}: {left}")
+            rest = ", the VOID fits not counted" if spent.void else ""
+            lines.append(f"Left of {name} {limit:g}: {max(0.0, limit - amount):g}{rest}")
     return lines
-
-
-def _left(limit: float, spent: float) -> float:
-    return max(0.0, limit - spent)
 
 
 def _totals(book: Book) -> str:

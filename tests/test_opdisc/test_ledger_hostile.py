@@ -244,7 +244,7 @@ def test_a_void_fit_is_not_summed_as_if_finite(path, run):
 
 def test_a_void_fit_keeps_to_no_cap(path):
     Ledger(path, epsilon_limit=9.0).spend(receipt(0.25))
-    with pytest.raises(LedgerError, match="a VOID fit keeps to no cap and this is one"):
+    with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
         Ledger(path).spend(replace(receipt(0.5), guarantee="VOID"))
     assert Ledger(path).total()[0] == 0.25
 
@@ -411,11 +411,18 @@ def test_a_ledger_of_the_version_before_loads_and_takes_more(name, path):
         Ledger(path).spendings()
 
 
-def test_a_capped_ledger_with_a_void_fit_takes_no_more(path):
+def test_the_caps_of_an_older_ledger_with_a_void_fit_bind_the_others(path, run):
     shutil.copy(OLDER / "void-capped.jsonl", path)
-    assert len(Ledger(path).spendings()) == 1
-    with pytest.raises(LedgerError, match="a VOID fit keeps to no cap and it has one"):
-        Ledger(path).spend(receipt(0.125))
+    Ledger(path).spend(receipt(0.75))
+    with pytest.raises(LedgerError, match="caps epsilon at 1"):
+        Ledger(path).spend(receipt(0.5))
+    with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
+        Ledger(path).spend(replace(receipt(0.01), guarantee="VOID"))
+    assert Ledger(path).total()[0] == float("inf") and len(Ledger(path).spendings()) == 2
+    out = run("budget", path)[1]
+    assert (
+        "no finite epsilon" in out and "Left of epsilon 1: 0.25, the VOID fits not counted" in out
+    )
 
 
 # The command line
