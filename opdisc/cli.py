@@ -15,9 +15,17 @@ from opdisc.commands.budget import budget
 from opdisc.commands.compare import compare
 from opdisc.commands.datasets import datasets
 from opdisc.commands.oracles import oracles
+from opdisc.commands.releasing import (
+    check_release,
+    ledger_for,
+    name_in_ledger,
+    refuse_overwriting,
+)
 from opdisc.console import (
     CommandGroup,
     WeightBound,
+    json_text,
+    print_bought,
     print_json,
     print_text,
     progress_steps,
@@ -29,7 +37,14 @@ from opdisc.mechanisms.choice import MECHANISMS
 from opdisc.mechanisms.objective_perturbation import SPHERE_NOISES
 from opdisc.model_file import SavedModel, load_model, save_model
 from opdisc.privacy import NeighboringRelation
-from opdisc.tables import check_output, read_table, table_text, write_table
+from opdisc.tables import (
+    PRIVATE_MODE,
+    FilePath,
+    check_output,
+    read_table,
+    table_text,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from opdisc.linear_model_file import SavedLinearModel
@@ -62,6 +77,7 @@ _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Example: a scorecard from a CSV file, and its predictions
+  opdisc budget --create loans.ledger --epsilon-limit 4 --table loans
   opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
   opdisc show card.json
   opdisc predict card.json applicants.csv --out scored.csv
@@ -75,6 +91,7 @@ def cli() -> None:
 @cli.command(
     epilog="""\b
 Examples
+  opdisc budget --create loans.ledger --epsilon-limit 4 --table loans
   opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
   opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
 """
@@ -98,36 +115,56 @@ Examples
     is_flag=True,
     help="Show how a long search or draw goes. Depends on the rows: not private, never publish.",
 )
-@click.option("--ledger", type=click.Path(path_type=Path), help="Record the budget in this file.")
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    help="Record the budget in this file; 'opdisc budget --create' makes it.",
+)
+@click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
+@click.option("--force", is_flag=True, help="Let --out replace a file.")
 @_JSON
-def fit(data: Path, schema: str, out: Path | None, as_json: bool, **arguments: Any) -> None:
+def fit(
+    data: Path,
+    schema: str,
+    ledger: Path | None,
+    table_name: str | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **arguments: Any,
+) -> None:
     """Learn a scorecard from the CSV file DATA.
 
-    Prints the scorecard and its receipt; nothing else depends on the rows. Every public mistake
-    is refused before the ledger records anything; a failure after that leaves the budget spent.
+    Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
+    to goes to standard error. Every public mistake is refused before the ledger records anything;
+    a failure after that leaves the budget spent.
     """
     from opdisc.learning import learn_model  # heavy imports only when needed
 
-    ledger = arguments["ledger"]
-    if out is not None:
-        check_output(out, inputs=[data, schema, *([] if ledger is None else [ledger])])
+    inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
+    check_release(out, inputs, force=force)
+    book = ledger_for(ledger, table_name, data, out)
     with progress_steps(3) as step:
         step("reading the table")
         table = read_table(data)
         step("learning the scorecard")
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
-        model = learn_model(table, schema, **arguments)
+        model = learn_model(table, schema, ledger=book, **arguments)
         step("saving the model")
         try:
             if out is not None:
+                refuse_overwriting(out, force=force)
                 save_model(model, out)
         except TableError:
             # The budget is spent: what it bought must not be lost with the file.
-            _print_model(model, as_json)
+            print_bought(_model_text(model, as_json))
             raise
-    _print_model(model, as_json)
+    try:
+        print_bought(_model_text(model, as_json), out)
+    finally:
+        name_in_ledger(model, book)
 
 
 @cli.command(
@@ -193,7 +230,7 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
         raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
     table[_PREDICTION] = saved.written_predictions(table)
     if out is not None:
-        write_table(table, out)
+        write_table(table, out, mode=PRIVATE_MODE)
     if as_json:
         written = {} if out is None else {"out": str(out)}
         print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
@@ -268,10 +305,13 @@ cli.add_command(oracles)
 
 
 def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
+    print_text(_model_text(model, as_json))
+
+
+def _model_text(model: SavedModel | SavedLinearModel, as_json: bool) -> str:
     if as_json:
-        print_json(model.to_dict())
-        return
-    click.echo(f"{model.summary}\n\nReceipt\n{model.receipt}")
+        return json_text(model.to_dict())
+    return f"{model.summary}\n\nReceipt\n{model.receipt}\n"
 
 
 def main(arguments: list[str] | None = None) -> None:

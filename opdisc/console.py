@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
+import select
 import signal
+import stat
 import sys
 import threading
 import traceback
@@ -16,7 +20,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from opdisc.errors import OPDiscError
+from opdisc.errors import OPDiscError, TableError
 from oracles import OracleError
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"
@@ -58,11 +62,72 @@ def progress_steps(total: int) -> Iterator[Steps]:
 
 def print_json(record: Any) -> None:
     """Print one JSON document."""
-    print_text(json.dumps(record, indent=2, allow_nan=False) + "\n")
+    print_text(json_text(record))
+
+
+def json_text(record: Any) -> str:
+    """Return one JSON document as it is printed."""
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"
+
+
+def check_standard_output() -> None:
+    """Raise OSError where printing is bound to fail, before anything is spent.
+
+    Nothing is written, but for one empty line to a device that is no terminal: only a write tells
+    a full one from others. What fails later is caught by :func:`print_bought`.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    try:
+        descriptor = sys.stdout.fileno()
+    except io.UnsupportedOperation:
+        return  # not a file: a notebook's or a test's
+    os.write(descriptor, b"")  # a closed one, or one for reading, refuses even this
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) and os.fstatvfs(descriptor).f_bavail == 0:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if stat.S_ISFIFO(mode):
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+    if stat.S_ISCHR(mode) and not os.isatty(descriptor):
+        os.write(descriptor, b"\n")
+
+
+def print_bought(text: str, saved: object = None) -> None:
+    """Print what budget was spent for, to standard error if standard output does not take it.
+
+    Parameters
+    ----------
+    text : str
+        What was bought.
+    saved : path or None
+        Where it is safe already.
+
+    Raises
+    ------
+    TableError
+        If standard output did not take it all.
+    """
+    try:
+        print_text(text)
+    except OSError as error:
+        if saved is not None and (sys.stdout is None or isinstance(error, BrokenPipeError)):
+            return  # nobody reads it, and nothing is lost
+        _silence_output()
+        click.echo(text, err=True, nl=False)
+        where = "printed to standard error" + ("" if saved is None else f" and saved in {saved}")
+        raise TableError(
+            f"standard output must be writable, but it is not ({error.strerror}); the result is "
+            f"{where}: keep that, a second fit would spend more."
+        ) from None
 
 
 def print_text(text: str) -> None:
     """Print UTF-8 text to the last byte, or raise OSError, whatever the terminal's encoding."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
@@ -178,13 +243,19 @@ def _refuse_usage(error: click.UsageError) -> int:
     return _fail(f"{_sentence(error.format_message())} Try '{command} --help'.", 2)
 
 
-def _fail_to_transfer(error: OSError) -> int:
+def _silence_output() -> None:
+    """Drop what is buffered: it would fail once more when Python ends, with its own message."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
     except OSError:
-        # What is still buffered would fail once more when Python ends, with a message of its own.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail_to_transfer(error: OSError) -> int:
+    _silence_output()
     if isinstance(error, BrokenPipeError):
         return 1  # the reader left: nothing more can be said to it
     reason = error.strerror or type(error).__name__
@@ -197,5 +268,6 @@ def _sentence(text: str) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    click.echo(f"error: {message}", err=True)
+    with suppress(OSError):  # standard error may be full too: the status still tells
+        click.echo(f"error: {message}", err=True)
     return status

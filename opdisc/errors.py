@@ -36,6 +36,10 @@ class ModelFileError(OPDiscError, ValueError):
     """A saved model is not one that this version of opdisc can trust."""
 
 
+class LedgerError(OPDiscError, ValueError):
+    """The ledger cannot be read or written, or the budget would be exceeded."""
+
+
 class AuditFailure(OPDiscError, RuntimeError):
     """An audit refuted a mechanism's claim."""
 

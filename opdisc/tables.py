@@ -17,6 +17,9 @@ from opdisc.errors import TableError
 
 FilePath: TypeAlias = str | PathLike[str]
 
+PRIVATE_MODE = 0o600
+"""Of new files with private rows: nobody but their owner reads them."""
+
 _SCRATCH_BYTES = 64 * 1024
 _QUOTED = re.compile('[",\r\n]')
 
@@ -61,7 +64,7 @@ def read_table(path: FilePath) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype="str")
 
 
-def write_table(table: pd.DataFrame, path: FilePath) -> None:
+def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> None:
     """Write a table as CSV, whole or not at all.
 
     Parameters
@@ -70,13 +73,15 @@ def write_table(table: pd.DataFrame, path: FilePath) -> None:
         Written without its index; missing cells become empty.
     path : path
         File to create or replace.
+    mode : int
+        Permissions of a new file, less the umask; a replaced file keeps its own.
 
     Raises
     ------
     TableError
         If the file cannot be written; an older file is then untouched.
     """
-    atomic_write_text(path, table_text(table))
+    atomic_write_text(path, table_text(table), mode=mode)
 
 
 def table_text(table: pd.DataFrame) -> str:
@@ -119,7 +124,7 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
         raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
 
 
-def atomic_write_text(path: FilePath, text: str) -> None:
+def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
     """Write UTF-8 text to a file, whole or not at all.
 
     The text goes to a temporary file in the same directory, which then takes the place of the old
@@ -131,6 +136,8 @@ def atomic_write_text(path: FilePath, text: str) -> None:
         File to create or replace; of a symbolic link, the file it points to.
     text : str
         Written as is, line ends included.
+    mode : int
+        Permissions of a new file, less the umask; a replaced file keeps its own.
 
     Raises
     ------
@@ -142,7 +149,7 @@ def atomic_write_text(path: FilePath, text: str) -> None:
     try:
         _check_regular(target, path)
         try:
-            _write_synced(temporary, text.encode("utf-8"))
+            _write_synced(temporary, text.encode("utf-8"), _mode_of(target), mode)
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -192,8 +199,22 @@ def _check_regular(target: Path, named: FilePath) -> None:
             )
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
+def _mode_of(path: Path) -> int | None:
+    """Return the permissions of a file, None where there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_IMODE(path.stat().st_mode)
+    return None
+
+
+def _write_synced(path: Path, data: bytes, kept: int | None = None, mode: int = 0o600) -> None:
+    """Write a new file; ``kept`` are the permissions of the one that it will replace, if any."""
+    # Never wider than in the end, not even for a moment.
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if kept is None else kept & mode
+    )
+    with os.fdopen(descriptor, "wb") as file:
+        if kept is not None:
+            os.fchmod(descriptor, kept)
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(descriptor)

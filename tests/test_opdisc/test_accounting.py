@@ -11,37 +11,9 @@ import textwrap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ledger_receipts import receipt
 
-from opdisc import accounting
 from opdisc.accounting import Ledger, LedgerError
-from opdisc.receipt import GridReceipt
-
-
-def receipt(epsilon=0.1, delta=0.0, delta_numerical=0.0):
-    return GridReceipt(
-        mechanism="m",
-        theorem="t",
-        calibration="proven",
-        epsilon=epsilon,
-        delta=delta,
-        delta_numerical=delta_numerical,
-        relation="replace_one",
-        privacy_unit="one row",
-        sensitivity=2,
-        allowance=0.0,
-        noise_law="law",
-        noise_scales=(1.0,),
-        spacing=2.0**-10,
-        schema_digest="0" * 64,
-        n_rows=10,
-        weights=((-1, 0, 1),),
-        norm_budget=None,
-        oracle="enumeration",
-        versions={"opdisc": "0"},
-        guarantee="HOLDS",
-        conditions=(),
-        choice="",
-    )
 
 
 @pytest.fixture
@@ -183,7 +155,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch, broken, e
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(accounting.os, broken, fail)
+        patch.setattr(os, broken, fail)
         expected = LedgerError if isinstance(error, OSError) else KeyboardInterrupt
         with pytest.raises(expected):
             Ledger(path).spend(receipt())
@@ -194,7 +166,7 @@ def test_a_failed_write_leaves_the_ledger_as_it_was(path, monkeypatch, broken, e
 
 def test_a_line_is_written_whole_though_the_system_writes_parts(path, monkeypatch):
     real = os.write
-    monkeypatch.setattr(accounting.os, "write", lambda file, data: real(file, data[:5]))
+    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:5]))
     Ledger(path).spend(receipt())
     monkeypatch.undo()
     assert len(Ledger(path).spendings()) == 1
@@ -203,11 +175,11 @@ def test_a_line_is_written_whole_though_the_system_writes_parts(path, monkeypatc
 def test_the_disk_is_reached_before_the_spending_returns(path, monkeypatch):
     synced, real = [], os.fsync
     monkeypatch.setattr(
-        accounting.os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), real(file))
+        os, "fsync", lambda file: (synced.append(os.fstat(file).st_ino), real(file))
     )
     Ledger(path).spend(receipt())
-    # The file, and the directory that holds its name.
-    assert synced == [path.stat().st_ino, path.parent.stat().st_ino]
+    # The new file, the directory that holds its name, the charge.
+    assert synced == [path.stat().st_ino, path.parent.stat().st_ino, path.stat().st_ino]
 
 
 def test_a_ledger_can_be_pickled(path):
@@ -222,12 +194,13 @@ def test_two_processes_never_exceed_the_cap_together(path):
         sys.path[:0] = {sys.path!r}
         import time
         from opdisc.accounting import Ledger, LedgerError
-        from test_accounting import receipt
-        append = Ledger._append
+        from opdisc.ledger_file import LedgerFile
+        from ledger_receipts import receipt
+        append = LedgerFile._write_synced
         def slowly(*arguments):  # between the comparison with the cap and the record
             time.sleep(0.01)
             append(*arguments)
-        Ledger._append = slowly
+        LedgerFile._write_synced = slowly
         print("ready", flush=True)
         sys.stdin.readline()
         done = 0

@@ -6,6 +6,7 @@ never be written again by later code.
 """
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -80,10 +81,12 @@ def test_an_older_model_means_the_same(name, tmp_path):
 def test_an_older_ledger_is_read_and_continued(tmp_path):
     shutil.copy(SAMPLES / "ledger.jsonl", tmp_path)
     ledger, expected = Ledger(tmp_path / "ledger.jsonl"), EXPECTED["ledger"]
-    assert list(ledger.total()) == expected["total"]
+    # The sample holds a VOID fit: the others still add up, the total has no finite epsilon.
+    assert ledger.total()[0] == math.inf
+    assert list(ledger.ends()[1].amounts) == expected["total"]
     assert list(ledger.limits()) == expected["limits"]
     assert [one.mechanism for one in ledger.spendings()] == expected["mechanisms"]
     ledger.spend(load_model(SAMPLES / "scorecard_permute_and_flip.json").receipt)
-    assert ledger.total()[0] == pytest.approx(expected["total"][0] + 0.5)
+    assert ledger.ends()[1].amounts[0] == pytest.approx(expected["total"][0] + 0.5)
     text = (tmp_path / "ledger.jsonl").read_text()
     assert text.startswith((SAMPLES / "ledger.jsonl").read_text())

@@ -1,6 +1,7 @@
 """CSV in and out: nothing guessed, nothing half-written."""
 
 import os
+import stat
 
 import pandas as pd
 import pytest
@@ -123,3 +124,19 @@ def test_unwritable_places_are_refused(tmp_path):
     with pytest.raises(TableError, match="UTF-8"):
         atomic_write_text(tmp_path / "x", "\ud800")
     assert os.listdir(tmp_path) == []
+
+
+def test_replacing_a_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "model.json"
+    for mode in (0o640, 0o600, 0o664, 0o444):
+        path.write_text("old")
+        path.chmod(mode)
+        atomic_write_text(path, "new")
+        assert stat.S_IMODE(path.stat().st_mode) == mode and path.read_text() == "new"
+        path.unlink()
+
+
+def test_a_table_of_private_rows_is_nobody_elses(tmp_path):
+    table = pd.DataFrame({"a": ["x"]})
+    write_table(table, tmp_path / "t.csv", mode=tables.PRIVATE_MODE)
+    assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == 0o600
