@@ -164,10 +164,13 @@ def _load_entry_point(point: importlib.metadata.EntryPoint, **settings: Any) -> 
     return found(**settings)
 
 
-def _load_pulp(solver: str, **settings: Any) -> Oracle:
-    from oracles.pulp_backend import PulpOracle
+# By name: an oracle is imported when it is asked for, and never by this module.
+_PULP: OracleEntry[Oracle] = OracleEntry(target="oracles.pulp_backend:PulpOracle")
+_HANDOVER: OracleEntry[Oracle] = OracleEntry(target="oracles.handover:HandoverOracle")
 
-    return PulpOracle(solver=solver, **settings)
+
+def _load_pulp(solver: str, **settings: Any) -> Oracle:
+    return _PULP.load(solver=solver, **settings)
 
 
 @functools.lru_cache(maxsize=1)
@@ -310,9 +313,7 @@ def get_oracle(name: str, **settings: Any) -> Oracle:
     """
     first, then, second = name.partition(" then ")
     if then:
-        from oracles.handover import HandoverOracle
-
-        return HandoverOracle(first=get_oracle(first, **settings), second=get_oracle(second))
+        return _HANDOVER.load(first=get_oracle(first, **settings), second=get_oracle(second))
     if name.startswith("pulp:") and ORACLES.entry(name) is None and _installed(("pulp",)):
         return _load_pulp(name[len("pulp:") :], **settings)
     return ORACLES.get(name, **settings)
