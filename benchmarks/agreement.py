@@ -36,9 +36,9 @@ from oracles import (
     oracle_versions,
     solve,
 )
-from oracles.brute_force import brute_force
-from oracles.problem import Objective
-from oracles.sample_problems import KINDS, random_problem, wide_problem
+from oracles.arithmetic.arrays import Objective
+from oracles.testing.brute_force import brute_force
+from oracles.testing.sample_problems import KINDS, random_problem, wide_problem
 
 SECONDS_BETWEEN_REPORTS = 60.0
 
@@ -127,7 +127,7 @@ def compare_with_enumeration(
     Parameters
     ----------
     problems : iterable of ZeroOneProblem
-        Small enough for :func:`~oracles.brute_force.brute_force`.
+        Small enough for :func:`~oracles.testing.brute_force.brute_force`.
     oracles : mapping of str to Oracle
         Whom to ask.
     """

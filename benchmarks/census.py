@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
-from opdisc.encoding import encode, encode_features
+from opdisc.data.encoding import encode, encode_features
 from oracles import WeightGrid, ZeroOneProblem, solve
 
 

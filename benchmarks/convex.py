@@ -24,12 +24,15 @@ from convex_cost import compare_cost
 from convex_methods import compare
 from convex_rates import rates
 
-from opdisc.convex import ConvexPublic, Rows, objective_perturbation, output_perturbation
-from opdisc.entropy import SystemEntropy
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from oracles.arrays import FloatArray
-from oracles.convex_constants import RowBounds
-from oracles.convex_losses import LogisticLoss
+from opdisc.convex.perturbation.objective import objective_perturbation
+from opdisc.convex.perturbation.output import output_perturbation
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.privacy.entropy import SystemEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.constants import RowBounds
+from oracles.convex.losses.classification import LogisticLoss
 
 
 def dimension(repeats: int) -> None:
@@ -75,7 +78,7 @@ def _fit(kind: str, noise: str, rows: Rows, public: ConvexPublic, n: int) -> Flo
 
 def _census_rows() -> tuple[FloatArray, FloatArray]:
     from opdisc import load_dataset, load_schema
-    from opdisc.encoding import encode_features, encode_labels
+    from opdisc.data.encoding import encode_features, encode_labels
 
     table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
     X = encode_features(table, schema).astype(float)
@@ -88,7 +91,7 @@ def census(repeats: int) -> None:
     from sklearn.model_selection import train_test_split
 
     from opdisc import load_dataset
-    from opdisc.linear_models import PrivateLinearSVC, PrivateLogisticRegression
+    from opdisc.estimators.linear import PrivateLinearSVC, PrivateLogisticRegression
 
     table = load_dataset("adult-balanced")
     labels = table["income-per-year"]

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from opdisc.convex import ConvexPublic, Rows
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from oracles.arrays import FloatArray
-from oracles.balls import L2Ball
-from oracles.convex_constants import RowBounds
-from oracles.convex_losses import HuberisedHingeLoss, LinearLoss, LogisticLoss, SigmoidLoss
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.constants import RowBounds
+from oracles.convex.domains.balls import L2Ball
+from oracles.convex.losses.classification import HuberisedHingeLoss, LogisticLoss, SigmoidLoss
+from oracles.convex.losses.linear import LinearLoss
 
 Run = Callable[[Rows, ConvexPublic], FloatArray]
 

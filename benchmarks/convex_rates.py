@@ -38,12 +38,14 @@ from convex_problems import (
 from convex_regimes import REGIMES, P, Regime
 from convex_settings import ENTROPY, SETTINGS
 
-from opdisc.convex import BatchPlan, ConvexPublic, Rows, noisy_sgd
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from oracles.arrays import FloatArray
-from oracles.balls import L2Ball
-from oracles.convex_constants import RowBounds
-from oracles.convex_losses import HuberisedHingeLoss, LogisticLoss
+from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.constants import RowBounds
+from oracles.convex.domains.balls import L2Ball
+from oracles.convex.losses.classification import HuberisedHingeLoss, LogisticLoss
 
 PLAIN = LogisticLoss()
 RADIUS = 0.49

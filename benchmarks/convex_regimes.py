@@ -10,8 +10,8 @@ from typing import Any
 from convex_problems import DELTA
 from convex_settings import NU
 
-from opdisc.gaussian import gaussian_multiplier
-from opdisc.privacy import PrivacyParams
+from opdisc.calibration.gaussian import gaussian_multiplier
+from opdisc.privacy.params import PrivacyParams
 
 P = 3
 """Dimension."""

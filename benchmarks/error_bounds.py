@@ -21,15 +21,16 @@ from opsamp_utility import simulated_error
 from published_bounds import opsamp_error_bound
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import SeparatorMechanism, SphereMechanism
-from opdisc.mechanisms.sampled import SampledMechanism
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from opdisc.public import GridPublic, PublicInputs
-from opdisc.utility import predict_error
+from opdisc.mechanisms.objective_perturbation import SphereMechanism
+from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.planning.utility import predict_error
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic, PublicInputs
 from oracles import WeightGrid
-from oracles.convex_constants import RowBounds
-from oracles.convex_losses import HingeLoss
-from oracles.polytopes import Box
+from oracles.convex.constants import RowBounds
+from oracles.convex.domains.polytopes import Box
+from oracles.convex.losses.classification import HingeLoss
 
 ROWS, D, M = 15_682, 8, 16
 DELTA = ROWS**-2.0

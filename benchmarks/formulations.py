@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from opdisc.datasets import load_dataset, load_schema
-from opdisc.encoding import encode
+from opdisc.data.datasets.loading import load_dataset
+from opdisc.data.datasets.schemas import load_schema
+from opdisc.data.encoding import encode
 from oracles import (
     NoHypothesis,
     Oracle,
@@ -37,7 +38,7 @@ from oracles import (
     oracle_versions,
     solve,
 )
-from oracles.benchmarking import machine_facts
+from oracles.benchmarking.measurement import machine_facts
 
 UNIT = 2.0**-10
 SLOW = "per-row"

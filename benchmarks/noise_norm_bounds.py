@@ -3,7 +3,8 @@
 The release w minimises ``L - <eta, psi>``, so against a best hypothesis w* it loses at most
 ``<eta, psi(w) - psi(w*)>``, whatever the table: at most ``2 |eta|_2`` where every psi is on the
 unit sphere, and at most ``|eta|_1`` where psi is in {0, 1}^m. The laws of these two numbers have
-closed forms. :func:`opdisc.utility.predict_error` simulates smaller bounds (docs/utility.md).
+closed forms. :func:`opdisc.planning.utility.predict_error` simulates smaller bounds
+(docs/utility.md).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 
 from scipy import special, stats
 
-from opdisc.calibration import published_gaussian_stddev
+from opdisc.calibration.margins import published_gaussian_stddev
+from opdisc.calibration.separators import published_separator_stddev
 from opdisc.errors import CalibrationError
-from opdisc.separator_calibration import published_separator_stddev
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

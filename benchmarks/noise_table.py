@@ -19,21 +19,22 @@ from pathlib import Path
 
 import numpy as np
 
-from opdisc.datasets import load_dataset
-from opdisc.encoding import encode
-from opdisc.entropy import SystemEntropy
-from opdisc.mechanisms import (
+from opdisc.data.datasets.loading import load_dataset
+from opdisc.data.datasets.schemas import load_schema
+from opdisc.data.encoding import encode
+from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
-    PermuteAndFlipMechanism,
-    SeparatorMechanism,
     SphereMechanism,
     one_hot_mechanism,
 )
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from opdisc.public import GridPublic
-from opdisc.shipped_schemas import load_schema
+from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
+from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.privacy.entropy import SystemEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
 from oracles import WeightGrid, ZeroOneProblem
-from oracles.enumeration import all_losses, all_perturbations, squared_norms
+from oracles.enumeration.listing import all_losses, all_perturbations
+from oracles.problem.grid import squared_norms
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 REFERENCE = {

@@ -17,22 +17,22 @@ from pathlib import Path
 
 import numpy as np
 
-from opdisc.convex.facts import ConvexPublic
+from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd
+from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
-from opdisc.convex.stochastic import BatchPlan, noisy_sgd
-from opdisc.datasets import load_dataset
-from opdisc.encoding import encode_features, encode_label_values
-from opdisc.entropy import SystemEntropy
-from opdisc.mechanisms.sampled import SampledMechanism
-from opdisc.mechanisms.sampled_release import run_sampled
-from opdisc.mechanisms.tilted_draws import DrawOptions
-from opdisc.privacy import NeighboringRelation, PrivacyParams
-from opdisc.public import PublicInputs
-from opdisc.shipped_schemas import load_schema
-from oracles.balls import L1Ball, L2Ball
-from oracles.convex_constants import RowBounds
-from oracles.convex_losses import HingeLoss
-from oracles.polytopes import Box
+from opdisc.data.datasets.loading import load_dataset
+from opdisc.data.datasets.schemas import load_schema
+from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.minimisers import DrawOptions
+from opdisc.mechanisms.opsamp.run import run_sampled
+from opdisc.privacy.entropy import SystemEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import PublicInputs
+from oracles.convex.constants import RowBounds
+from oracles.convex.domains.balls import L1Ball, L2Ball
+from oracles.convex.domains.polytopes import Box
+from oracles.convex.losses.classification import HingeLoss
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.sampled import SampledMechanism
-from opdisc.mechanisms.sampled_spec import SampledSpec
-from oracles.arrays import FloatArray
-from oracles.balls import L1Ball
-from oracles.polytopes import Box, Simplex
+from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.public import SampledSpec
+from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.domains.balls import L1Ball
+from oracles.convex.domains.polytopes import Box, Simplex
 
 
 def simulated_error(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from opdisc.comparison.paper import PAPER_METHODS
+from opdisc.comparison.methods.paper import PAPER_METHODS
 
 
 def main(directory: str) -> None:

@@ -18,17 +18,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import sampling  # noqa: E402
 
-from opdisc.entropy import SeededEntropy  # noqa: E402
-from opdisc.mechanisms import (  # noqa: E402
-    ExponentialMechanism,
-    LazyPermuteAndFlipMechanism,
-    Mechanism,
-    PermuteAndFlipMechanism,
-    run_mechanism,
-)
-from opdisc.privacy import NeighboringRelation, PrivacyParams  # noqa: E402
-from opdisc.public import GridPublic  # noqa: E402
-from oracles.registry import ENUMERATION_LIMIT  # noqa: E402
+from opdisc.mechanisms.base import Mechanism
+from opdisc.mechanisms.exponential import ExponentialMechanism
+from opdisc.mechanisms.permute_and_flip import LazyPermuteAndFlipMechanism, PermuteAndFlipMechanism
+from opdisc.mechanisms.run import run_mechanism
+from opdisc.privacy.entropy import SeededEntropy  # noqa: E402
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams  # noqa: E402
+from opdisc.privacy.public import GridPublic  # noqa: E402
+from oracles.problem.grid import ENUMERATION_LIMIT  # noqa: E402
 
 sampling.TABLES["adult-small"] = "adult-balanced"
 TASKS = (

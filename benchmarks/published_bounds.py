@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from opdisc.calibration import published_gaussian_stddev
+from opdisc.calibration.margins import published_gaussian_stddev
 from opdisc.errors import CalibrationError
 
 

@@ -9,7 +9,7 @@ The options are those of ``opdisc oracles --benchmark --help``. Nothing is timed
 
 import sys
 
-from opdisc.cli import main
+from opdisc.cli.app import main
 
 if __name__ == "__main__":
     main(["oracles", "--benchmark", *sys.argv[1:]])

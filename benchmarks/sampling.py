@@ -17,17 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from opdisc import load_dataset, load_schema
-from opdisc.encoding import encode
+from opdisc.data.encoding import encode
 from oracles import WeightGrid, ZeroOneProblem
-from oracles.annealed_sum import AnnealedSum
-from oracles.sampling import (
-    ColumnGroup,
-    PartitionSampler,
-    SamplingDiagnostics,
-    SamplingOptions,
-    SeededEntropy,
-)
-from oracles.sampling_effort import sampling_reach
+from oracles.arithmetic.random_bits import SeededEntropy
+from oracles.problem.structure import ColumnGroup
+from oracles.sampling.effort import sampling_reach
+from oracles.sampling.options import SamplingDiagnostics, SamplingOptions
+from oracles.sampling.rejection.annealing import AnnealedSum
+from oracles.sampling.rejection.sampler import PartitionSampler
 
 TABLES = {
     "adult-wide": "adult-balanced",

@@ -17,7 +17,7 @@ import argparse
 import itertools
 import time
 
-from opdisc.oracle_tasks import TASKS, load_task, task_problem
+from opdisc.comparison.oracles.tasks import TASKS, load_task, task_problem
 from oracles import NoHypothesis, SolveOptions, get_oracle, solve
 
 

@@ -14,8 +14,9 @@ import math
 import numpy as np
 from numba import njit
 
-from opdisc.datasets import load_dataset, load_schema
-from opdisc.encoding import encode_features, encode_label_values
+from opdisc.data.datasets.loading import load_dataset
+from opdisc.data.datasets.schemas import load_schema
+from opdisc.data.encoding import encode_features, encode_label_values
 from opdisc.errors import TableError
 
 TABLES = (

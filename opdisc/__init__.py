@@ -1,11 +1,13 @@
 """Publishable integer scorecards from small sensitive tables, under differential privacy.
 
-The public names are those of the stub beside this file; each is imported when it is first used.
+The way of a table through the folders: ``data`` reads and encodes it by a public schema,
+``planning`` chooses a mechanism from public facts, ``calibration`` and ``noise`` make the
+mechanism private, ``mechanisms`` and ``convex`` run it, ``models`` holds what is released and
+``privacy`` what is promised about it. ``estimators`` and ``cli`` are the doors; ``audit``,
+``comparison`` and ``report`` test and compare.
 """
 
 import lazy_loader
 
 __version__ = "0.1.0.dev0"
-
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["__version__", *__all__]

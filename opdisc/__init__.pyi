@@ -1,110 +1,35 @@
-"""Publishable integer scorecards from small sensitive tables, under differential privacy."""
-
-from .accounting import Ledger as Ledger
-from .datasets import load_dataset as load_dataset
-from .hyperparameters import private_selection as private_selection
-from .linear_model_file import SavedLinearModel as SavedLinearModel
-from .linear_models import (
-    PrivateLinearSVC as PrivateLinearSVC,
-)
-from .linear_models import (
-    PrivateLogisticRegression as PrivateLogisticRegression,
-)
-from .mechanisms import (
-    Release as Release,
-)
-from .mechanisms import (
-    run_mechanism as run_mechanism,
-)
-from .model_file import (
-    SavedModel as SavedModel,
-)
-from .model_file import (
-    load_model as load_model,
-)
-from .model_file import (
-    save_model as save_model,
-)
-from .named_estimators import (
-    OPDiscClassifier as OPDiscClassifier,
-)
-from .named_estimators import (
-    PermuteAndFlipClassifier as PermuteAndFlipClassifier,
-)
-from .named_estimators import RSPMClassifier as RSPMClassifier
-from .privacy import (
-    NeighboringRelation as NeighboringRelation,
-)
-from .privacy import (
-    PrivacyParams as PrivacyParams,
-)
-from .public import (
-    GridPublic as GridPublic,
-)
-from .public import (
-    PublicInputs as PublicInputs,
-)
-from .receipt import (
-    PrivacyReceipt as PrivacyReceipt,
-)
-from .robust_estimators import RobustVoteClassifier as RobustVoteClassifier
-from .sampled_classifier import OPSampClassifier as OPSampClassifier
-from .sampled_regressor import (
-    OPSampRegressor as OPSampRegressor,
-)
-from .sampled_regressor import (
-    private_median as private_median,
-)
-from .schema import Schema as Schema
-from .scorecard import Scorecard as Scorecard
-from .scorecard_estimator import (
+from .data.datasets.loading import load_dataset as load_dataset
+from .data.datasets.schemas import load_schema as load_schema
+from .data.schema import Schema as Schema
+from .estimators.linear import PrivateLinearSVC as PrivateLinearSVC
+from .estimators.linear import PrivateLogisticRegression as PrivateLogisticRegression
+from .estimators.named import OPDiscClassifier as OPDiscClassifier
+from .estimators.named import PermuteAndFlipClassifier as PermuteAndFlipClassifier
+from .estimators.named import RSPMClassifier as RSPMClassifier
+from .estimators.opsamp import OPSampClassifier as OPSampClassifier
+from .estimators.opsamp_regressor import OPSampRegressor as OPSampRegressor
+from .estimators.opsamp_regressor import private_median as private_median
+from .estimators.robust_vote import RobustVoteClassifier as RobustVoteClassifier
+from .estimators.scorecard_classifier import (
     PrivateScorecardClassifier as PrivateScorecardClassifier,
 )
-from .shipped_schemas import load_schema as load_schema
-from .simplex_regressor import PrivateSimplexRegressor as PrivateSimplexRegressor
-from .utility import (
-    ErrorPrediction as ErrorPrediction,
-)
-from .utility import (
-    plan_errors as plan_errors,
-)
-from .utility import (
-    predict_error as predict_error,
-)
+from .estimators.simplex import PrivateSimplexRegressor as PrivateSimplexRegressor
+from .mechanisms.base import Release as Release
+from .mechanisms.run import run_mechanism as run_mechanism
+from .mechanisms.selection.trials import private_selection as private_selection
+from .models.linear_file import SavedLinearModel as SavedLinearModel
+from .models.loading import load_model as load_model
+from .models.loading import save_model as save_model
+from .models.scorecard import Scorecard as Scorecard
+from .models.scorecard_file import SavedModel as SavedModel
+from .planning.utility import ErrorPrediction as ErrorPrediction
+from .planning.utility import plan_errors as plan_errors
+from .planning.utility import predict_error as predict_error
+from .privacy.ledger.ledger import Ledger as Ledger
+from .privacy.params import NeighboringRelation as NeighboringRelation
+from .privacy.params import PrivacyParams as PrivacyParams
+from .privacy.public import GridPublic as GridPublic
+from .privacy.public import PublicInputs as PublicInputs
+from .privacy.receipt import PrivacyReceipt as PrivacyReceipt
 
 __version__: str
-
-__all__ = [
-    "ErrorPrediction",
-    "GridPublic",
-    "Ledger",
-    "NeighboringRelation",
-    "OPDiscClassifier",
-    "OPSampClassifier",
-    "OPSampRegressor",
-    "PermuteAndFlipClassifier",
-    "PrivacyParams",
-    "PrivacyReceipt",
-    "PrivateLinearSVC",
-    "PrivateLogisticRegression",
-    "PrivateScorecardClassifier",
-    "PrivateSimplexRegressor",
-    "PublicInputs",
-    "RSPMClassifier",
-    "Release",
-    "RobustVoteClassifier",
-    "SavedLinearModel",
-    "SavedModel",
-    "Schema",
-    "Scorecard",
-    "__version__",
-    "load_dataset",
-    "load_model",
-    "load_schema",
-    "plan_errors",
-    "predict_error",
-    "private_median",
-    "private_selection",
-    "run_mechanism",
-    "save_model",
-]

@@ -4,48 +4,6 @@ The whole interface: state a :class:`ZeroOneProblem`, call :func:`solve`, read t
 :class:`Certificate`. Solvers are imported only when they are asked for by name.
 """
 
-from oracles.errors import (
-    FormulationError,
-    InconsistentSolution,
-    InvalidOption,
-    InvalidProblem,
-    NoHypothesis,
-    OracleError,
-    OracleUnavailable,
-    UnsupportedProblem,
-)
-from oracles.interface import Oracle, SolveOptions, solve
-from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
-from oracles.registry import available_oracles, get_oracle, oracle_versions, register_oracle
-from oracles.solution import Certificate, Claim, Limit, Solution, SolveStats, Termination
-from oracles.tabular import TabularOracle, TabularProblem
+import lazy_loader
 
-__all__ = [
-    "Certificate",
-    "Claim",
-    "FormulationError",
-    "Hypothesis",
-    "InconsistentSolution",
-    "InvalidOption",
-    "InvalidProblem",
-    "Limit",
-    "NoHypothesis",
-    "Oracle",
-    "OracleError",
-    "OracleUnavailable",
-    "Perturbation",
-    "Solution",
-    "SolveOptions",
-    "SolveStats",
-    "TabularOracle",
-    "TabularProblem",
-    "Termination",
-    "UnsupportedProblem",
-    "WeightGrid",
-    "ZeroOneProblem",
-    "available_oracles",
-    "get_oracle",
-    "oracle_versions",
-    "register_oracle",
-    "solve",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

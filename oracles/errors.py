@@ -4,6 +4,8 @@ Each error also derives from the builtin one would expect, so ``except ValueErro
 No message carries a hypothesis or an objective value.
 """
 
+from __future__ import annotations
+
 
 class OracleError(Exception):
     """Root of every error raised by :mod:`oracles`."""

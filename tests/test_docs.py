@@ -12,8 +12,8 @@ import pytest
 
 import opdisc
 import oracles
-from opdisc.receipt import GridReceipt
-from oracles import registry
+from opdisc.privacy.receipt import GridReceipt
+from oracles.interface import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 THEORY = ROOT / "docs" / "theory.md"

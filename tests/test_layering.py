@@ -38,7 +38,7 @@ def test_importing_opdisc_loads_no_solver():
 
 
 def test_a_command_starts_without_what_takes_longest_to_load():
-    assert loaded("opdisc.cli", ("scipy", "sklearn", "matplotlib", "numba", *SOLVERS)) == []
+    assert loaded("opdisc.cli.app", ("scipy", "sklearn", "matplotlib", "numba", *SOLVERS)) == []
 
 
 def test_the_detector_can_fire():

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 from opdisc.comparison.methods import ComparisonError
 from opdisc.comparison.plan import Plan, runs_of
-from opdisc.comparison.running import Backend, run_all
-from opdisc.comparison.runs import Row, setting_of
+from opdisc.comparison.runs import Row, package_versions, setting_of
 from opdisc.comparison.source import Source, check_split
 from opdisc.comparison.store import open_store
-from opdisc.comparison.versions import package_versions
+from opdisc.comparison.workers import Backend, run_all
 from opdisc.errors import OPDiscError
 
 Reporter: TypeAlias = Callable[[Path], Path]
@@ -92,7 +91,7 @@ def compare(
     resume : bool
         Whether to continue an earlier comparison with the same plan and table.
     backend, jobs, cluster
-        As in :func:`opdisc.comparison.running.run_all`.
+        As in :func:`opdisc.comparison.workers.backends.run_all`.
     arguments : dict or None
         What the user asked for, recorded as it is.
     watcher : Watcher or None

@@ -29,9 +29,13 @@ DEFAULT_METHODS = (
     "optimum@2",
     "majority",
 )
+
 DEFAULT_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+
 DEFAULT_REPEATS = 15
+
 DEFAULT_TIME_LIMIT = 120.0
+
 SWEPT_METHODS = ("one-hot", "optimum")
 """What a sweep of oracles runs where no method is named: a mechanism that minimises."""
 
@@ -85,7 +89,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse what no run could use."""
-        from opdisc.arguments import parse_relation, parse_weight_bound
+        from opdisc.planning import parse_weight_bound
+        from opdisc.privacy import parse_relation
 
         for what in ("methods", "epsilons", "oracles"):
             _check_list(what, getattr(self, what))
@@ -124,7 +129,7 @@ class Plan:
             )
 
     def _check_oracles(self) -> None:
-        from oracles.registry import get_oracle
+        from oracles.interface import get_oracle
 
         for name in self.oracles:
             if name != "auto":

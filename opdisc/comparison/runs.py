@@ -1,14 +1,20 @@
-"""One run: split, fit, evaluate, and the row that says what happened."""
+"""One run: split, fit, evaluate, and the row that says what happened.
+
+The versions that took part in a comparison.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -17,16 +23,16 @@ import pandas as pd
 from opdisc.comparison.methods import Fitted, Task
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
-from opdisc.comparison.versions import package_versions
-from opdisc.encoding import encode_labels
+from opdisc.data import encode_labels
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
-from oracles import OracleError
-from oracles.arrays import BoolArray, FloatArray, IntArray
+from oracles.arithmetic import BoolArray, FloatArray, IntArray
+from oracles.errors import OracleError
 
 Row = dict[str, Any]
 
 _FEW_ROWS = 10
+
 _HARDLY_ANY_NOISE = 1e6
 
 
@@ -287,3 +293,18 @@ def _plain(value: object) -> Any:
     if isinstance(value, tuple | set | frozenset):
         return list(value)
     return str(value)
+
+
+_PACKAGES = ("opdisc", "numpy", "scipy", "pandas", "scikit-learn", "numba", "highspy")
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Return the versions that took part in a run."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

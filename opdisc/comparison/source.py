@@ -13,11 +13,17 @@ import numpy as np
 import pandas as pd
 
 from opdisc.comparison.methods import ComparisonError
-from opdisc.datasets import DATASETS, load_comparison_dataset, load_dataset
-from opdisc.encoding import encode_features, encode_labels, require_both_classes
-from opdisc.schema import Schema
-from opdisc.shipped_schemas import load_schema
-from opdisc.tables import read_table
+from opdisc.data import (
+    DATASETS,
+    Schema,
+    encode_features,
+    encode_labels,
+    load_comparison_dataset,
+    load_dataset,
+    load_schema,
+    read_table,
+    require_both_classes,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

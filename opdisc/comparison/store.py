@@ -20,12 +20,16 @@ import pandas as pd
 
 from opdisc.comparison.methods import ComparisonError
 from opdisc.comparison.runs import Row
-from opdisc.tables import atomic_write_text, write_table
+from opdisc.data import atomic_write_text, write_table
 
 SETTINGS = "settings.json"
+
 ROWS = "runs.jsonl"
+
 TABLE = "runs.csv"
+
 LOCK = "runs.lock"
+
 IDENTITY = ("plan", "dataset", "schema_digest", "table_digest")
 """What must be the same for a comparison to be continued."""
 

@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from opdisc.accounting import Ledger
-from opdisc.convex.base import ConvexPublic, ConvexRelease, Rows
-from opdisc.convex.descent import (
+from opdisc.convex.gradient import (
     accelerated_mirror_descent,
     gradient_descent,
+    mirror_descent,
+    noisy_sgd,
     plan_accelerated_steps,
+    plan_batches,
     plan_descent_steps,
+    plan_epochs,
+    svrg,
 )
-from opdisc.convex.exponential import exponential_sampling
-from opdisc.convex.grid_walk import grid_walk_sampling
-from opdisc.convex.localization import localization
-from opdisc.convex.objective_plan import ObjectiveNoise
-from opdisc.convex.output_perturbation import output_perturbation
-from opdisc.convex.perturbation import approximate_minima, objective_perturbation
-from opdisc.convex.single_use import mirror_descent
-from opdisc.convex.stochastic import noisy_sgd, plan_batches
-from opdisc.convex.svrg import plan_epochs, svrg
-from opdisc.entropy import EntropySource
+from opdisc.convex.noise_plan import ConvexRelease
+from opdisc.convex.perturbation import (
+    ObjectiveNoise,
+    approximate_minima,
+    objective_perturbation,
+    output_perturbation,
+)
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.convex.sampling import exponential_sampling, grid_walk_sampling, localization
 from opdisc.errors import CalibrationError
+from opdisc.privacy import EntropySource, Ledger
 
 Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.convex.base import Rows
-from opdisc.encoding import aggregate
-from opdisc.features import CategoryFeature
-from opdisc.schema import Schema
-from oracles.arrays import FloatArray
-from oracles.convex_constants import RowBounds
+from opdisc.convex.rows import Rows
+from opdisc.data import CategoryFeature, Schema, aggregate
+from oracles.arithmetic import FloatArray
+from oracles.convex import RowBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

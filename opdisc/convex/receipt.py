@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from opdisc.receipt import Lines, PrivacyReceipt
-from opdisc.records import Amount
+from opdisc.privacy import Amount, Lines, PrivacyReceipt
 
 
 class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opdisc.convex.facts import ConvexPublic
+from opdisc.convex.public import ConvexPublic
 from opdisc.errors import CalibrationError
-from oracles.arrays import FloatArray
-from oracles.convex_losses import LinearLoss
+from oracles.arithmetic import FloatArray
+from oracles.convex import LinearLoss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

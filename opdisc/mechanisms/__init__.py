@@ -1,36 +1,5 @@
-"""Private mechanisms over finite grids of hypotheses."""
+"""Private mechanisms over finite grids of hypotheses, and how one is run."""
 
-from opdisc.mechanisms.base import (
-    Mechanism,
-    NoiseSpec,
-    PerturbingMechanism,
-    Release,
-    SamplingMechanism,
-)
-from opdisc.mechanisms.base_measure import BaseMeasure
-from opdisc.mechanisms.lazy_selection import LazyPermuteAndFlipMechanism
-from opdisc.mechanisms.objective_perturbation import (
-    BlockOneHotMechanism,
-    SphereMechanism,
-    one_hot_mechanism,
-)
-from opdisc.mechanisms.running import run_mechanism
-from opdisc.mechanisms.selection import ExponentialMechanism, PermuteAndFlipMechanism
-from opdisc.mechanisms.separator import SeparatorMechanism
+import lazy_loader
 
-__all__ = [
-    "BaseMeasure",
-    "BlockOneHotMechanism",
-    "ExponentialMechanism",
-    "LazyPermuteAndFlipMechanism",
-    "Mechanism",
-    "NoiseSpec",
-    "PermuteAndFlipMechanism",
-    "PerturbingMechanism",
-    "Release",
-    "SamplingMechanism",
-    "SeparatorMechanism",
-    "SphereMechanism",
-    "one_hot_mechanism",
-    "run_mechanism",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

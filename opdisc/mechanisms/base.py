@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from opdisc.entropy import EntropySource
-from opdisc.guarantee import CalibrationStatus
-from opdisc.public import GridPublic
-from opdisc.receipt import GridReceipt
-from oracles import Hypothesis, ZeroOneProblem
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, GridReceipt
+from oracles.problem import Hypothesis, ZeroOneProblem
 
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""

@@ -18,9 +18,7 @@ from opdisc.calibration import (
     published_gaussian_stddev,
     sphere_shift,
 )
-from opdisc.entropy import EntropySource
 from opdisc.errors import CalibrationError
-from opdisc.guarantee import CalibrationStatus
 from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import (
     gaussian_vector,
@@ -29,17 +27,20 @@ from opdisc.noise import (
     l2_laplace_vector,
     sphere_distance,
 )
-from opdisc.public import GridPublic
-from oracles import Perturbation, WeightGrid, ZeroOneProblem
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
 
 SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
+
 SPHERE_NOISES: tuple[SphereNoise, ...] = (
     "l2-laplace",
     "gaussian",
     "gaussian-published-7",
     "gaussian-published-3.5",
 )
+
 _LARGEST_SPHERE_NOISE = 2.0**50
+
 _LARGEST_DIMENSION = 1024
 
 

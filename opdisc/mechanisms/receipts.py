@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from opdisc.entropy import EntropySource
 from opdisc.mechanisms.base import EVERYWHERE, Mechanism, NoiseSpec, SamplingMechanism
-from opdisc.public import GridPublic
-from opdisc.receipt import GridReceipt, common_fields
-from oracles import Oracle, SolveOptions, oracle_versions
-from oracles.handover import HandoverOracle
+from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields
+from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versions
 
 TRUSTED_ORACLES = {
-    "enumeration": "oracles.enumeration:EnumerationOracle",
-    "branch-and-bound": "oracles.branch_and_bound:BranchAndBoundOracle",
-    "cp-sat": "oracles.cpsat:CpSatOracle",
-    "table": "oracles.tabular:TabularOracle",
+    "enumeration": "oracles.enumeration.listing:EnumerationOracle",
+    "branch-and-bound": "oracles.branch_and_bound.oracle:BranchAndBoundOracle",
+    "cp-sat": "oracles.milp.cp_sat:CpSatOracle",
+    "table": "oracles.enumeration.table_oracle:TabularOracle",
 }
 """Classes that prove optimality in integers. A guarantee rests on the class, never on a name."""
 

@@ -6,10 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opdisc.report.intervals import Interval
+from opdisc.report.analysis import Interval
+
+
+def seconds_text(seconds: float) -> str:
+    """Return seconds or milliseconds with two or three digits."""
+    if not math.isfinite(seconds):
+        return "–"
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
+
 
 UNKNOWN = "–"
+
 _MINUS = "−"
+
 _NO_BREAK = "\u00a0"
 
 

@@ -1,4 +1,7 @@
-"""The summary in plain language: which method, which epsilon, how sure, what cost and promise."""
+"""What failed and what is missing, in sentences.
+
+The summary in plain language: which method, which epsilon, how sure, what cost and promise.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from opdisc.report.cells import Cell, Evaluation
-from opdisc.report.completeness import missing_sentences
-from opdisc.report.figures import seconds_text
+from opdisc.report.analysis import FAMILY_KINDS, Cell, Evaluation, Ranking, Results, relation_text
 from opdisc.report.formats import (
     count,
     epsilons_text,
@@ -16,15 +17,47 @@ from opdisc.report.formats import (
     loss_interval,
     percent,
     points,
+    seconds_text,
 )
-from opdisc.report.ranking import Ranking
-from opdisc.report.results import Results
-from opdisc.report.series import FAMILY_KINDS, relation_text
 from opdisc.report.sweep import sweep_sentences
+
+
+def missing_sentences(results: Results) -> tuple[str, ...]:
+    """Return what failed, and what has not run yet."""
+    runs, failures = len(results.runs), results.failures
+    limited = int((failures["status"] == "time limit").sum())
+    sentences = []
+    planned = results.planned
+    if planned is not None and planned > runs:
+        sentences.append(
+            f"{runs:,} of {count(planned, 'planned run')} are there: the comparison is not "
+            "finished, and everything here is provisional."
+        )
+    elif planned is not None:
+        sentences.append(f"All {count(planned, 'planned run')} are there.")
+    else:
+        sentences.append(f"{count(runs, 'run')} are there.")
+    if len(failures):
+        failed = len(failures) - limited
+        parts = [f"{count(failed, 'run')} failed"] * (failed > 0)
+        parts += [f"{count(limited, 'run')} hit the time limit"] * (limited > 0)
+        sentences.append(
+            f"{joined(parts)}. They are counted in every table and have no accuracy to average; "
+            "a method that failed at an ε is not ranked there."
+        )
+    else:
+        sentences.append("No run failed or hit a time limit.")
+    if results.torn:
+        sentences.append("An incomplete last line of the results was left out.")
+    if results.repeated:
+        sentences.append(f"{count(results.repeated, 'line')} of repeated runs were left out.")
+    return tuple(sentences)
+
 
 Key = TypeVar("Key", bound=Hashable)
 
 SMALL_LOSS = 0.01
+
 _FEW_REPEATS = 5
 
 

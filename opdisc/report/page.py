@@ -1,11 +1,19 @@
-"""The page: everything the template shows, as text and markup."""
+"""The page: everything the template shows, as text and markup.
+
+Writing the report: every file whole or not at all, the page last.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,19 +21,79 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.markers import MarkerStyle
 
+from opdisc.data import atomic_write_text, write_table
+from opdisc.errors import TableError
 from opdisc.report import evidence, formats, narrative
-from opdisc.report.cells import Cell, Evaluation
-from opdisc.report.drawing import color_rules
-from opdisc.report.figures import GRID, INK, MUTED, PAPER
-from opdisc.report.plates import Plate
-from opdisc.report.ranking import Ranking
-from opdisc.report.results import Results
-from opdisc.report.series import Series
-from opdisc.report.styles import DARK_BACKGROUND, LIGHT_BACKGROUND, Style
+from opdisc.report.analysis import (
+    Cell,
+    Evaluation,
+    Ranking,
+    Results,
+    Series,
+    evaluations,
+    find_cells,
+    find_series,
+    rank,
+    read_results,
+)
+from opdisc.report.figures import (
+    DARK_BACKGROUND,
+    GRID,
+    INK,
+    LIGHT_BACKGROUND,
+    MUTED,
+    PAPER,
+    Plate,
+    Style,
+    color_rules,
+    plates,
+    styles,
+)
 from opdisc.report.sweep import sweep_lines, swept_methods
-from opdisc.report.tables import best_lines, number_lines, outcome_lines, seconds_lines
+from opdisc.report.tables import (
+    best_lines,
+    number_lines,
+    outcome_lines,
+    seconds_lines,
+    summary_table,
+)
+
+
+def write_report(directory: str | Path) -> Path:
+    """Write the report of a comparison beside its results.
+
+    Parameters
+    ----------
+    directory : path
+        Holds ``settings.json`` and ``runs.jsonl``; the comparison need not be finished. Nothing
+        else is read.
+
+    Returns
+    -------
+    Path
+        ``report.html``, one file that needs no other and no network. Beside it ``summary.csv``
+        (a line for each method and epsilon) and ``figures/`` (PNG and SVG), each file whole or
+        not at all.
+
+    Raises
+    ------
+    ReportError
+        If the results cannot be read or hold no run.
+    TableError
+        If a file cannot be written; the older one is then untouched.
+
+    Notes
+    -----
+    The report is computed from private rows without any privacy guarantee, and says so at its
+    top. It is for the eyes of those who may see the rows.
+    """
+    from opdisc.report.page import write_report_files
+
+    return write_report_files(Path(directory))
+
 
 _TEMPLATES = "templates"
+
 _SECTIONS = (
     ("charts", "Figures"),
     ("time", "Running times"),
@@ -35,6 +103,7 @@ _SECTIONS = (
     ("receipts", "Receipts"),
     ("appendix", "How this was done"),
 )
+
 _CAPTIONS = (
     (
         "accuracy-held-out",
@@ -184,3 +253,43 @@ def _variables(looks: dict[int, Style], *, dark: bool) -> str:
 
 def _asset(name: str) -> str:
     return (resources.files("opdisc.report") / _TEMPLATES / name).read_text(encoding="utf-8")
+
+
+PAGE = "report.html"
+
+SUMMARY = "summary.csv"
+
+FIGURES = "figures"
+
+
+def write_report_files(directory: Path) -> Path:
+    """Write the report of a comparison; see :func:`opdisc.report.write_report`."""
+    results = read_results(directory)
+    series, runs = find_series(results.runs)
+    results = replace(results, runs=runs)
+    looks = styles(series)
+    views = tuple((view, find_cells(view, series)) for view in evaluations(runs))
+    drawn = plates(views, runs, series, looks)
+    text = page(results, views, rank(*views[0]), series, looks, drawn)
+    write_table(summary_table(views), directory / SUMMARY)
+    for plate in drawn:
+        for name, content in plate.files:
+            _write_bytes(directory / FIGURES / name, content)
+    atomic_write_text(directory / PAGE, text)
+    return directory / PAGE
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"figures must go to a writable place, but {path}: {reason}.") from None

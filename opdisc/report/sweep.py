@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.figures import seconds_text
-from opdisc.report.formats import UNKNOWN, count, joined, percent
+from opdisc.report.formats import UNKNOWN, count, joined, percent, seconds_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.cells import METRICS, Cell, Evaluation
-from opdisc.report.figures import seconds_text
+from opdisc.report.analysis import FAMILY_SHORT, METRICS, Cell, Evaluation, Lead, Ranking, Series
 from opdisc.report.formats import (
     UNKNOWN,
     joined,
@@ -18,9 +17,8 @@ from opdisc.report.formats import (
     percent,
     percent_interval,
     points_interval,
+    seconds_text,
 )
-from opdisc.report.ranking import Lead, Ranking
-from opdisc.report.series import FAMILY_SHORT, Series
 
 _MOST_NAMED = 3
 

@@ -1,0 +1,163 @@
+"""What ``opdisc compare`` was asked for: which comparisons, of which table, and where to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from opdisc.comparison import Plan, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One comparison to run.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    plan : Plan
+        What to run on it.
+    directory : Path
+        Where results go.
+    arguments : dict
+        How to find the table again.
+    """
+
+    source: Source
+    plan: Plan
+    directory: Path
+    arguments: dict[str, Any]
+
+
+def make_job(
+    data: Path | None,
+    schema: str | None,
+    dataset: str | None,
+    out: Path | None,
+    settings: dict[str, Any],
+) -> Job:
+    """Return the comparison that options ask for.
+
+    Parameters
+    ----------
+    data, schema, dataset, out
+        Options of that name.
+    settings : dict
+        The other options; None or () where not given.
+
+    Raises
+    ------
+    UsageError, OPDiscError
+        If it cannot be.
+    """
+    source, arguments = _source(data, schema, dataset)
+    directory = Path(f"compare-{source.dataset}") if out is None else out
+    return Job(source=source, plan=_plan(settings), directory=directory, arguments=arguments)
+
+
+def paper_jobs(
+    data: Path | None,
+    schema: str | None,
+    dataset: str | None,
+    out: Path | None,
+    settings: dict[str, Any],
+) -> list[Job]:
+    """Return the comparisons of the paper's experiment, or its settings on the user's table."""
+    from opdisc.comparison import PARTS, paper_arguments
+
+    directory = Path("compare-paper") if out is None else out
+    parts = [part for part in PARTS if dataset in (None, part.dataset)]
+    if data is not None or not parts:
+        filled = _filled(settings, paper_arguments(PARTS[0]))
+        return [make_job(data, schema, dataset, directory, filled)]
+    return [
+        make_job(
+            None,
+            schema,
+            part.dataset,
+            directory / part.name,
+            _filled(settings, paper_arguments(part)),
+        )
+        for part in parts
+    ]
+
+
+def _filled(settings: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with what the user did not give filled in."""
+    return {
+        name: defaults.get(name) if value in (None, ()) else value
+        for name, value in settings.items()
+    }
+
+
+def _source(
+    data: Path | None, schema: str | None, dataset: str | None
+) -> tuple[Source, dict[str, Any]]:
+    from opdisc.comparison import load_source
+
+    if (data is None) == (dataset is None):
+        raise click.UsageError("give either DATA with --schema, or --dataset.")
+    if data is not None and schema is None:
+        raise click.UsageError("DATA needs --schema, which says what is public about it.")
+    arguments = {
+        "data": None if data is None else os.path.abspath(data),
+        "schema": schema,
+        "dataset": dataset,
+    }
+    return load_source(data, schema, dataset), arguments
+
+
+def _plan(settings: dict[str, Any]) -> Plan:
+    from opdisc.comparison import Plan, method_names
+
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
+    if "peers" in given:
+        given["peers"] = os.path.abspath(given["peers"])  # not resolved: links make environments
+    for name in ("methods", "oracles"):
+        if name in given:
+            given[name] = tuple(part.strip() for text in given[name] for part in text.split(","))
+    if "epsilons" in given:
+        given["epsilons"] = tuple(
+            _number(part) for text in given["epsilons"] for part in str(text).split(",")
+        )
+    if given.get("time_limit") == 0:
+        given["time_limit"] = None
+    given["methods"] = method_names(
+        given.get("methods", ()),
+        swept=len(given.get("oracles", ())) > 1,
+        peers=given.get("peers") is not None,
+    )
+    return Plan(**given)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.UsageError(f"--epsilons must be numbers, got '{text}'.") from None
+
+
+def recorded_job(directory: Path) -> Job:
+    """Return the comparison in a directory, as it was begun."""
+    from opdisc.comparison import ComparisonError, Plan, load_source, read_settings
+
+    recorded = read_settings(directory)
+    try:
+        arguments = dict(recorded["arguments"])
+        data = arguments["data"]
+        source = load_source(
+            None if data is None else Path(data), arguments["schema"], arguments["dataset"]
+        )
+        plan = Plan.from_dict(recorded["plan"])
+    except (KeyError, TypeError):
+        raise ComparisonError(
+            f"{directory} was not begun by this command; give the arguments it was begun with."
+        ) from None
+    return Job(source=source, plan=plan, directory=directory, arguments=arguments)

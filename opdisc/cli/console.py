@@ -1,0 +1,275 @@
+"""The terminal: progress that is silent when piped, and failures of one sentence."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import select
+import signal
+import stat
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from opdisc.errors import OPDiscError, TableError
+from oracles.errors import OracleError
+
+DEBUG_VARIABLE = "OPDISC_DEBUG"
+
+INTERRUPTED = 130
+
+_INTERRUPTION = "interrupted; whatever the ledger recorded stays spent."
+
+_PATIENCE = 2.0
+
+
+class Steps(Protocol):
+    """Called at the start of each step of a long command."""
+
+    def __call__(self, description: str, *, advance: bool = True) -> None:
+        """Announce the next step, or say more about this one."""
+        ...
+
+
+@contextmanager
+def progress_steps(total: int) -> Iterator[Steps]:
+    """Show a bar with elapsed time on the terminal's error stream; nothing when piped.
+
+    The bar itself counts steps and seconds only. Bounds, objectives and acceptance depend on the
+    private rows: they are shown only where a user asked for them, and labelled as such.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    # Asked of the stream itself: rich takes a pipe for a terminal where FORCE_COLOR is set.
+    silent = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
+        task = bar.add_task("", total=total)
+        started = False
+
+        def step(description: str, *, advance: bool = True) -> None:
+            nonlocal started
+            bar.update(task, description=description, advance=1 if started and advance else 0)
+            started = True
+
+        yield step
+
+
+def print_json(record: Any) -> None:
+    """Print one JSON document."""
+    print_text(json_text(record))
+
+
+def json_text(record: Any) -> str:
+    """Return one JSON document as it is printed."""
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"
+
+
+def check_standard_output() -> None:
+    """Raise OSError where printing is bound to fail, before anything is spent.
+
+    Nothing is written, but for one empty line to a device that is no terminal: only a write tells
+    a full one from others. What fails later is caught by :func:`print_bought`.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    try:
+        descriptor = sys.stdout.fileno()
+    except io.UnsupportedOperation:
+        return  # not a file: a notebook's or a test's
+    os.write(descriptor, b"")  # a closed one, or one for reading, refuses even this
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) and os.fstatvfs(descriptor).f_bavail == 0:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if stat.S_ISFIFO(mode):
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+    if stat.S_ISCHR(mode) and not os.isatty(descriptor):
+        os.write(descriptor, b"\n")
+
+
+def print_bought(text: str, saved: object = None) -> None:
+    """Print what budget was spent for, to standard error if standard output does not take it.
+
+    Parameters
+    ----------
+    text : str
+        What was bought.
+    saved : path or None
+        Where it is safe already.
+
+    Raises
+    ------
+    TableError
+        If standard output did not take it all.
+    """
+    try:
+        print_text(text)
+    except OSError as error:
+        if saved is not None and (sys.stdout is None or isinstance(error, BrokenPipeError)):
+            return  # nobody reads it, and nothing is lost
+        _silence_output()
+        click.echo(text, err=True, nl=False)
+        where = "printed to standard error" + ("" if saved is None else f" and saved in {saved}")
+        raise TableError(
+            f"standard output must be writable, but it is not ({error.strerror}); the result is "
+            f"{where}: keep that, a second fit would spend more."
+        ) from None
+
+
+def print_text(text: str) -> None:
+    """Print UTF-8 text to the last byte, or raise OSError, whatever the terminal's encoding."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+        return
+    rest = memoryview(text.encode("utf-8"))
+    # Where PYTHONUNBUFFERED is set the stream is raw: it may write a part and say nothing.
+    while rest:
+        rest = rest[stream.write(rest) :]
+    stream.flush()
+
+
+class WeightBound(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Return the number, or "auto"."""
+        return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
+
+
+class CommandGroup(click.Group):
+    """A group whose interruptions and failed writes reach :func:`run_command_line` unchanged."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would add an empty line, or exit at once."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, OSError) as error:
+            raise _Stopped(error) from error
+
+
+class _Stopped(Exception):
+    """Carries an interruption or a failed read or write past click."""
+
+    def __init__(self, reason: KeyboardInterrupt | OSError) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+def run_command_line(command: click.Command, arguments: list[str] | None = None) -> int:
+    """Run a command and turn every outcome into an exit status.
+
+    Returns
+    -------
+    int
+        0 done; 1 refused or failed; 2 wrong usage; 130 interrupted.
+    """
+    try:
+        result = command.main(args=arguments, prog_name="opdisc", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.UsageError as error:
+        return _refuse_usage(error)
+    except (OPDiscError, OracleError) as error:
+        return _fail(_sentence(str(error)), 1)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail(_INTERRUPTION, INTERRUPTED)
+    except _Stopped as stopped:
+        if isinstance(stopped.reason, OSError):
+            return _fail_to_transfer(stopped.reason)
+        return _fail(_INTERRUPTION, INTERRUPTED)
+    except OSError as error:
+        return _fail_to_transfer(error)
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            traceback.print_exc()
+        # A library's message may quote a cell of the table, so only its type is shown.
+        return _fail(
+            f"an unexpected {type(error).__name__} stopped the command; set {DEBUG_VARIABLE}=1 to "
+            "see it, which may print private values.",
+            1,
+        )
+
+
+@contextmanager
+def prompt_interruption() -> Iterator[None]:
+    """End the process two seconds after a Ctrl-C that the main thread does not serve.
+
+    Python raises KeyboardInterrupt only once compiled code returns, and a solver may not return
+    for hours. Files are safe: they are replaced whole or not at all.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    finished = threading.Event()
+
+    def watch() -> None:
+        while received := os.read(reader, 1):
+            if received[0] == signal.SIGINT and not finished.wait(_PATIENCE):
+                os.write(2, f"error: {_INTERRUPTION}\n".encode())
+                os._exit(INTERRUPTED)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.set_wakeup_fd(previous)
+        os.close(writer)
+        watcher.join()
+        os.close(reader)
+
+
+def _refuse_usage(error: click.UsageError) -> int:
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click >= 8.2
+        error.show()
+        return 2
+    command = "opdisc" if error.ctx is None else error.ctx.command_path
+    return _fail(f"{_sentence(error.format_message())} Try '{command} --help'.", 2)
+
+
+def _silence_output() -> None:
+    """Drop what is buffered: it would fail once more when Python ends, with its own message."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail_to_transfer(error: OSError) -> int:
+    _silence_output()
+    if isinstance(error, BrokenPipeError):
+        return 1  # the reader left: nothing more can be said to it
+    reason = error.strerror or type(error).__name__
+    return _fail(f"reading or writing failed ({reason}); check the place and run again.", 1)
+
+
+def _sentence(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if folded.endswith((".", "!", "?")) else folded + "."
+
+
+def _fail(message: str, status: int) -> int:
+    with suppress(OSError):  # standard error may be full too: the status still tells
+        click.echo(f"error: {message}", err=True)
+    return status

@@ -1,0 +1,174 @@
+"""``opdisc oracles``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opdisc.cli.console import print_json, print_text, progress_steps
+
+
+@click.command(
+    epilog="""\b
+Examples
+  opdisc oracles --json
+  opdisc oracles --benchmark
+  opdisc oracles --benchmark --tasks wide --bounds 1,2,3 --epsilons 0.5,5,none --out wide
+"""
+)
+@click.option("--benchmark", is_flag=True, help="Time the installed ones side by side.")
+@click.option("--tasks", help="Of --benchmark: small,16,wide,breast-cancer; default: all here.")
+@click.option("--bounds", default="1", show_default=True, help="Largest weights.")
+@click.option("--epsilons", default="1,none", show_default=True, help="Strengths of the noise.")
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Draws.")
+@click.option("--oracles", "names", help="Names, separated by commas; default: all installed.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    default=3.0,
+    show_default=True,
+    help="Seconds for each solve.",
+)
+@click.option("--limit", "limits", multiple=True, help="NAME=SECONDS for one oracle; repeatable.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--skip-hopeless", is_flag=True, help="Spare an oracle what it failed more easily.")
+@click.option("--out", type=click.Path(path_type=Path), help="Save OUT.json and OUT.md.")
+@click.option("--resume", is_flag=True, help="Keep what OUT.json already holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def oracles(context: click.Context, /, benchmark: bool, as_json: bool, **settings: Any) -> None:
+    """List the oracles, installed or not; with --benchmark, race them.
+
+    The benchmark runs every oracle on the same instances: the census table (where adult.csv is
+    found) and breast_cancer, each process warmed up first. As it stands it takes under three
+    minutes; lists are separated by commas, and "none" among --epsilons means no noise.
+    """
+    if benchmark:
+        _benchmark(as_json=as_json, **settings)
+        return
+    given = click.core.ParameterSource.COMMANDLINE
+    for name in settings:
+        if context.get_parameter_source(name) is given:
+            raise click.UsageError(f"--{_option(name)} needs --benchmark.")
+    _list(as_json)
+
+
+def _option(name: str) -> str:
+    return {"names": "oracles", "limits": "limit"}.get(name, name.replace("_", "-"))
+
+
+def _list(as_json: bool) -> None:
+    from oracles.interface import ORACLES, available_oracles, oracle_versions
+
+    installed = set(available_oracles())
+    records = [
+        {
+            "name": name,
+            "installed": name in installed,
+            "summary": entry.summary,
+            "versions": oracle_versions(name) if name in installed else {},
+            "install": "" if name in installed else entry.install,
+        }
+        for name, entry in ORACLES.entries().items()
+    ]
+    if as_json:
+        print_json(records)
+        return
+    for record in records:
+        versions = record["versions"]
+        assert isinstance(versions, dict)
+        known = ", ".join(f"{k} {v}" for k, v in versions.items())
+        state = f"installed ({known})" if record["installed"] else f"run: {record['install']}"
+        click.echo(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}")
+
+
+def _benchmark(
+    *,
+    as_json: bool,
+    tasks: str | None,
+    bounds: str,
+    epsilons: str,
+    names: str | None,
+    limits: tuple[str, ...],
+    out: Path | None,
+    resume: bool,
+    **settings: Any,
+) -> None:
+    from opdisc.comparison import (
+        TASKS,
+        Row,
+        Sweep,
+        available_tasks,
+        ratio_lines,
+        report_record,
+        run_sweep,
+        table_header,
+        table_row,
+    )
+    from oracles.interface import available_oracles, get_oracle
+
+    if resume and out is None:
+        raise click.UsageError("--resume needs --out.")
+    chosen = _names("--tasks", tasks, available_tasks(), TASKS)
+    racing = _names("--oracles", names, available_oracles())
+    for name in racing:
+        get_oracle(name)
+    sweep = Sweep(
+        tasks=chosen,
+        bounds=tuple(_numbers("--bounds", bounds, int)),
+        epsilons=tuple(
+            None if text == "none" else _numbers("--epsilons", text, float)[0]
+            for text in epsilons.split(",")
+        ),
+        oracles=racing,
+        limits=dict(_limit(text, racing) for text in limits),
+        **settings,
+    )
+    rows: list[Row] = []
+    with progress_steps(sweep.n_solves) as step:
+        for row in run_sweep(sweep, out=out, resume=resume, announce=step):
+            if not as_json:
+                lines = [] if rows else [table_header(sweep)]
+                print_text("\n".join([*lines, table_row(sweep, row), ""]))
+            rows.append(row)
+    if as_json:
+        print_json(report_record(sweep, rows))
+        return
+    print_text("\n".join(["", *ratio_lines(sweep, rows), ""]))
+    if tasks is None and len(chosen) < len(TASKS):
+        click.echo("The census tasks were left out: adult.csv was not found ('opdisc datasets').")
+    if out is not None:
+        click.echo(f"Saved to {out}.json and {out}.md")
+
+
+def _names(
+    option: str, text: str | None, default: tuple[str, ...], allowed: tuple[str, ...] | None = None
+) -> tuple[str, ...]:
+    if text is None:
+        return default
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if allowed is not None and name not in allowed:
+            raise click.UsageError(f"{option} must be among {', '.join(allowed)}, got '{name}'.")
+    return names
+
+
+def _numbers(option: str, text: str, kind: type[int] | type[float]) -> list[Any]:
+    try:
+        numbers = [kind(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [0]
+    if not all(0 < number < 1e6 for number in numbers):
+        raise click.UsageError(f"{option} must be numbers > 0 separated by commas, got '{text}'.")
+    return numbers
+
+
+def _limit(text: str, racing: tuple[str, ...]) -> tuple[str, float]:
+    name, _, seconds = text.rpartition("=")
+    if name not in racing:
+        raise click.UsageError(
+            f"--limit must be NAME=SECONDS of an oracle that runs, got '{text}'."
+        )
+    return name, float(_numbers("--limit", seconds, float)[0])

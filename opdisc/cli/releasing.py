@@ -1,0 +1,94 @@
+"""What surrounds a release on the command line: places checked before, the ledger told after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opdisc.cli.budget import left_sentences, spent_sentence
+from opdisc.cli.console import check_standard_output
+from opdisc.data import FilePath, check_output
+from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from opdisc.models import SavedModel
+    from opdisc.privacy import Ledger
+
+_LONGEST_NAME = 100
+
+_NO_LEDGER = (
+    "note: without --ledger nobody adds up what all fits of this table cost together; "
+    "'opdisc budget --create' makes a ledger."
+)
+
+
+def check_release(out: Path | None, inputs: Iterable[FilePath], *, force: bool) -> None:
+    """Refuse, before anything is spent, a release that would be lost or would destroy another.
+
+    Raises
+    ------
+    TableError
+        If ``out`` cannot be written, is an input, or holds something and ``force`` is not given;
+        or if there is no ``out`` and standard output cannot be written.
+    """
+    if out is not None:
+        check_output(out, inputs=inputs)
+        refuse_overwriting(out, force=force)
+        return
+    try:
+        check_standard_output()
+    except OSError as error:
+        raise TableError(
+            f"a model must be saved or printed, but standard output is not writable "
+            f"({error.strerror}); give --out, nothing was spent."
+        ) from None
+
+
+def refuse_overwriting(out: Path, *, force: bool) -> None:
+    """Refuse to replace a file that holds something."""
+    if not force and out.exists() and os.path.getsize(out) > 0:
+        raise TableError(
+            f"a released model must not be overwritten, but {out} exists; name another file, or "
+            "say --force."
+        )
+
+
+def ledger_for(
+    path: Path | None, table: str | None, data: Path, out: Path | None
+) -> Ledger | None:
+    """Return the ledger of a fit, which names its table and purpose; None without a path."""
+    from opdisc.privacy import Ledger
+
+    if path is None:
+        if table is not None:
+            raise click.UsageError("--table names the table in a ledger: give --ledger too.")
+        return None
+    purpose = "fit" if out is None else f"fit to {_public_name(out.name)}"
+    named = _public_name(data.stem) if table is None else table
+    return Ledger(path, table=named, purpose=purpose, must_exist=True)
+
+
+def name_in_ledger(model: SavedModel, ledger: Ledger | None) -> None:
+    """Bind the fit's charge to its model and print the running total to standard error.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger has lost the charge, or cannot be written.
+    """
+    if ledger is None:
+        click.echo(_NO_LEDGER, err=True)
+        return
+    ledger.name_model(model.to_dict()["sha256"])
+    header, spent = ledger.ends()
+    sentences = ". ".join([spent_sentence(spent), *left_sentences(header, spent)])
+    click.echo(f"ledger {ledger.path}: {sentences}.", err=True)
+
+
+def _public_name(text: str) -> str:
+    """Return a file's name as far as a ledger takes it."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_NAME]

@@ -1,0 +1,108 @@
+"""Every convex mechanism as a method: linear models with fixed public defaults.
+
+They see the schema's 0/1 columns, whose norm bound is public, and delta where they can use one:
+objective and output perturbation then take the noise of smaller predicted error.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from opdisc.comparison.methods.method import Fitted, Method, Task
+from oracles.arithmetic import BoolArray, FloatArray
+
+ROWS_GUESS = 10_000
+"""Public constant for step sizes where the number of rows is private."""
+
+_MECHANISMS = {
+    "objective": ("objective_perturbation", "objective perturbation"),
+    "output": ("output_perturbation", "output perturbation"),
+    "approximate-minima": ("approximate_minima", "approximate minima perturbation"),
+    "noisy-sgd": ("noisy_sgd", "noisy SGD"),
+    "gradient-descent": ("gradient_descent", "noisy gradient descent"),
+    "gradient-descent-random": ("gradient_descent_random", "a random iterate of noisy descent"),
+    "svrg": ("svrg", "noisy SVRG"),
+    "grid-walk": ("grid_walk", "a grid walk"),
+    "mirror-descent": ("mirror_descent", "noisy mirror descent"),
+    "accelerated-mirror-descent": (
+        "accelerated_mirror_descent",
+        "accelerated noisy mirror descent",
+    ),
+}
+
+
+def fitted_linear(model: Any, task: Task, parameters: dict[str, Any]) -> Fitted:
+    """Return a fitted linear classifier as a comparison wants it.
+
+    Parameters
+    ----------
+    model : PrivateLogisticRegression or PrivateLinearSVC
+        Fitted with the task's schema.
+    task : Task
+        What it was fitted to.
+    parameters : dict
+        Settings worth recording, as JSON types.
+    """
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        return np.asarray(model.decision_function(table), dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) > 0)
+
+    return Fitted(predict=predict, scores=scores, receipt=model.receipt_, parameters=parameters)
+
+
+def fit_linear(task: Task, *, model: str, mechanism: str, ridge: float | None = None) -> Fitted:
+    """Fit a convex baseline.
+
+    Parameters
+    ----------
+    task : Task
+        What to fit.
+    model : str
+        "logistic" or "svm".
+    mechanism : str
+        As :class:`opdisc.PrivateLogisticRegression` names it.
+    ridge : float or None
+        Regularisation in the sum scale; None takes the public default.
+    """
+    from opdisc.estimators import PrivateLinearSVC, PrivateLogisticRegression
+
+    assert task.epsilon is not None
+    estimator = PrivateLogisticRegression if model == "logistic" else PrivateLinearSVC
+    fitted = estimator(
+        epsilon=task.epsilon,
+        delta=task.delta,
+        mechanism=mechanism,
+        schema=task.schema,
+        relation=task.relation.value,
+        ridge=ridge,
+        public_row_guess=ROWS_GUESS,
+        random_state=task.noise_seed,
+    ).fit(task.table, task.table[task.schema.target.column])
+    return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge})
+
+
+def _methods() -> tuple[Method, ...]:
+    models = {"logistic": "private logistic regression", "svm": "private linear SVM"}
+    return tuple(
+        Method(
+            name=f"{model}-{short}",
+            title=f"{words} ({title})",
+            family="convex",
+            private=True,
+            tuning="fixed",
+            fit=partial(fit_linear, model=model, mechanism=mechanism),
+            summary=f"{words[0].upper()}{words[1:]} by {title}, public defaults.",
+        )
+        for model, words in models.items()
+        for short, (mechanism, title) in _MECHANISMS.items()
+    )
+
+
+METHODS = _methods()

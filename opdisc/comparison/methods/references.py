@@ -1,0 +1,139 @@
+"""References that are not private: what the methods are measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from opdisc.comparison.methods.method import Fitted, Method, Task
+from oracles.arithmetic import BoolArray, FloatArray
+
+
+def fit_best_scorecard(
+    task: Task,
+    *,
+    norm_budget: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Fitted:
+    """Return the scorecard of fewest training errors, by an exact search.
+
+    Parameters
+    ----------
+    task : Task
+        What to fit; its weight bound must be a number.
+    norm_budget : int or None
+        Largest squared norm of the scorecards.
+    parameters : mapping or None
+        What the row tells of the fit besides the certified gap.
+    """
+    from opdisc.data import encode, encode_features
+    from opdisc.models import Scorecard
+    from oracles.interface import solve
+    from oracles.problem import WeightGrid, ZeroOneProblem
+
+    assert task.weight_bound != "auto"
+    encoded = encode(task.table, task.schema)
+    problem = ZeroOneProblem(
+        points=encoded.points.astype(np.int64),
+        positives=encoded.positives,
+        negatives=encoded.negatives,
+        grid=WeightGrid.box(task.schema.n_columns + 1, task.weight_bound, norm_budget),
+    )
+    solution = solve(problem, task.oracle)
+    card = Scorecard(
+        target=task.schema.target.column,
+        classes=task.schema.classes,
+        columns=task.schema.column_names,
+        points=solution.hypothesis[1:],
+        start=solution.hypothesis[0],
+    )
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        return np.asarray(card.scores(encode_features(table, task.schema)), dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) >= 1)
+
+    return Fitted(
+        predict=predict,
+        scores=scores,
+        scorecard=card,
+        parameters={
+            **(parameters or {}),
+            "certified_gap": float(solution.certificate.gap_in_rows),
+        },
+    )
+
+
+def _encoded(task: Task) -> tuple[FloatArray, BoolArray]:
+    from opdisc.data import encode_features, encode_labels
+
+    signs = encode_labels(task.table, task.schema)
+    features = encode_features(task.table, task.schema)[:, 1:].astype(np.float64)
+    return features[signs != 0], signs[signs != 0] > 0
+
+
+def _fit_logistic(task: Task) -> Fitted:
+    from sklearn.linear_model import LogisticRegression
+
+    from opdisc.data import encode_features
+
+    model = LogisticRegression(C=1.0, max_iter=5000).fit(*_encoded(task))
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        columns = encode_features(table, task.schema)[:, 1:].astype(np.float64)
+        return np.asarray(model.decision_function(columns), dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) > 0)
+
+    return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
+
+
+def _fit_majority(task: Task) -> Fitted:
+    share = float(_encoded(task)[1].mean())
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.full(len(table), share > 0.5)
+
+    return Fitted(predict=predict)
+
+
+def _reference(name: str, title: str, fit: Any, summary: str, *, grid: bool = False) -> Method:
+    return Method(
+        name=name,
+        title=title,
+        family="reference",
+        private=False,
+        tuning="fixed",
+        fit=fit,
+        summary=summary,
+        uses_oracle=grid,
+        has_grid=grid,
+    )
+
+
+METHODS = (
+    _reference(
+        "optimum",
+        "best scorecard (not private)",
+        fit_best_scorecard,
+        "The scorecard of fewest training errors on the same grid, by an exact search.",
+        grid=True,
+    ),
+    _reference(
+        "logistic",
+        "logistic regression (not private)",
+        _fit_logistic,
+        "scikit-learn's logistic regression on the same columns.",
+    ),
+    _reference(
+        "majority",
+        "majority class (not private)",
+        _fit_majority,
+        "Always the more frequent class of the training rows.",
+    ),
+)

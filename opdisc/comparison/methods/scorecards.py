@@ -1,0 +1,251 @@
+"""Every discrete mechanism of this package as a method of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from opdisc.comparison.methods.method import Fitted, Method, Task
+from oracles.arithmetic import BoolArray, FloatArray
+
+
+def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
+    """Return a fitted scorecard classifier as a comparison wants it.
+
+    Parameters
+    ----------
+    model : PrivateScorecardClassifier
+        Fitted with a schema.
+    parameters : mapping
+        Settings worth recording, as JSON types.
+    """
+    from opdisc.data import encode_features
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        encoded = encode_features(table, model.schema_)
+        return np.asarray(model.scorecard_.scores(encoded), dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) >= 1)
+
+    return Fitted(
+        predict=predict,
+        scores=scores,
+        receipt=model.receipt_,
+        scorecard=model.scorecard_,
+        parameters={"mechanism": model.receipt_.mechanism, **parameters},
+    )
+
+
+def _labels(task: Task) -> pd.Series[Any]:
+    return task.table[task.schema.target.column]
+
+
+def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
+    from opdisc.estimators import PrivateScorecardClassifier
+
+    assert task.epsilon is not None
+    model = PrivateScorecardClassifier(
+        epsilon=task.epsilon,
+        schema=task.schema,
+        weight_bound=task.weight_bound,
+        mechanism=mechanism,
+        relation=task.relation.value,
+        oracle=task.oracle,
+        random_state=task.noise_seed,
+    )
+    model.fit(task.table, _labels(task))
+    return fitted_scorecard(model, {})
+
+
+def _fit_sphere(task: Task, *, noise: str) -> Fitted:
+    from opdisc.estimators import OPDiscClassifier
+
+    return _fit_with_noise(OPDiscClassifier, task, noise, pure="l2-laplace")
+
+
+def _fit_separator(task: Task, *, noise: str) -> Fitted:
+    from opdisc.estimators import RSPMClassifier
+
+    return _fit_with_noise(RSPMClassifier, task, noise, pure="laplace")
+
+
+def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pure: str) -> Fitted:
+    """Fit with a named noise; the pure one spends no delta."""
+    assert task.epsilon is not None
+    model = estimator(
+        epsilon=task.epsilon,
+        delta=0.0 if noise == pure else task.delta,
+        schema=task.schema,
+        weight_bound=task.weight_bound,
+        relation=task.relation.value,
+        oracle=task.oracle,
+        random_state=task.noise_seed,
+        noise=noise,
+    )
+    model.fit(task.table, _labels(task))
+    return fitted_scorecard(model, {"noise": noise})
+
+
+def _fit_vote(task: Task) -> Fitted:
+    from opdisc.estimators import RobustVoteClassifier
+
+    assert task.epsilon is not None and task.weight_bound != "auto"
+    model = RobustVoteClassifier(
+        epsilon=task.epsilon,
+        schema=task.schema,
+        weight_bound=task.weight_bound,
+        relation=task.relation.value,
+        random_state=task.noise_seed,
+    )
+    model.fit(task.table, _labels(task))
+    return fitted_scorecard(model, {"elected": bool(model.elected_)})
+
+
+def _fit_sampled(task: Task) -> Fitted:
+    from opdisc.data import encode_features, encode_labels
+    from opdisc.estimators import OPSampClassifier
+
+    assert task.epsilon is not None
+    signs = encode_labels(task.table, task.schema)
+    model = OPSampClassifier(
+        feature_range=(0, 1),
+        loss="hinge",
+        epsilon=task.epsilon,
+        delta=task.delta,
+        relation=task.relation.value,
+        public_row_guess=None if task.relation.value == "replace_one" else len(signs),
+        random_state=task.noise_seed,
+    )
+    model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        encoded = encode_features(table, task.schema)[:, 1:].astype(float)
+        return np.asarray(model.decision_function(encoded), dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) > 0)
+
+    return Fitted(
+        predict=predict,
+        scores=scores,
+        receipt=model.receipt_,
+        parameters={"loss": "hinge", "domain": "box"},
+    )
+
+
+def _scorecard(
+    name: str,
+    title: str,
+    fit: Callable[[Task], Fitted],
+    summary: str,
+    *,
+    uses_oracle: bool = False,
+    has_grid: bool = True,
+    automatic_bound: bool = False,
+) -> Method:
+    return Method(
+        name=name,
+        title=title,
+        family="opdisc",
+        private=True,
+        tuning="fixed",
+        fit=fit,
+        summary=summary,
+        uses_oracle=uses_oracle,
+        has_grid=has_grid,
+        automatic_bound=automatic_bound,
+    )
+
+
+METHODS = (
+    _scorecard(
+        "auto",
+        "scorecard (auto)",
+        partial(_fit_scorecard, mechanism="auto"),
+        "The mechanism that PrivateScorecardClassifier chooses from public sizes.",
+        automatic_bound=True,
+    ),
+    _scorecard(
+        "permute-and-flip",
+        "permute-and-flip",
+        partial(_fit_scorecard, mechanism="permute_and_flip"),
+        "Permute-and-flip over every scorecard, pure.",
+        automatic_bound=True,
+    ),
+    _scorecard(
+        "exponential",
+        "exponential mechanism",
+        partial(_fit_scorecard, mechanism="exponential"),
+        "The exponential mechanism over every scorecard, drawn exactly, pure.",
+        automatic_bound=True,
+    ),
+    _scorecard(
+        "block-one-hot",
+        "block one-hot",
+        partial(_fit_scorecard, mechanism="block_one_hot"),
+        "Objective perturbation with one noise value per assignment of a block, pure.",
+        automatic_bound=True,
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "one-hot",
+        "one-hot",
+        partial(_fit_scorecard, mechanism="one_hot"),
+        "Objective perturbation with one noise value per weight of a column, pure.",
+        automatic_bound=True,
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "opdisc",
+        "OPDisc (sphere, proven)",
+        partial(_fit_sphere, noise="l2-laplace"),
+        "OPDisc on the sphere with proven pure noise.",
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "opdisc-gaussian",
+        "OPDisc (Gaussian, proven)",
+        partial(_fit_sphere, noise="gaussian"),
+        "OPDisc on the sphere with Gaussian noise, proven calibration.",
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "opdisc-published",
+        "OPDisc (as published, VOID)",
+        partial(_fit_sphere, noise="gaussian-published-3.5"),
+        "OPDisc with the published Gaussian calibration, which is refuted: no guarantee.",
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "rspm",
+        "RSPM (Laplace, proven)",
+        partial(_fit_separator, noise="laplace"),
+        "RSPM: random weights on a separator set, pure.",
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "rspm-gaussian",
+        "RSPM (Gaussian, proven)",
+        partial(_fit_separator, noise="gaussian"),
+        "RSPM with Gaussian noise, proven calibration.",
+        uses_oracle=True,
+    ),
+    _scorecard(
+        "robust-vote",
+        "robust vote",
+        _fit_vote,
+        "A vote of learners on disjoint parts; private whatever they do.",
+    ),
+    _scorecard(
+        "opsamp",
+        "OPSamp (hinge)",
+        _fit_sampled,
+        "OPSamp with the hinge loss: real weights, averaged minimisers.",
+        has_grid=False,
+    ),
+)

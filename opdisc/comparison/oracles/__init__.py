@@ -1,0 +1,1 @@
+"""Comparison of oracles: tasks, timed runs, the table of results."""

@@ -1,0 +1,1 @@
+"""Methods of other libraries, run in environments of their own."""

@@ -1,0 +1,257 @@
+"""External peers, run by a Python interpreter of their own.
+
+diffprivlib needs an older scikit-learn than this package may be installed with, so its
+classifiers and InterpretML's run in a child process of another environment. They see encoded
+columns and public facts only, and use their own secure random numbers. What they promise is
+theirs: the row of results says how they document it, and on which conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from opdisc.comparison.methods import ComparisonError, Fitted, Method, Task
+from opdisc.comparison.peers.processes import Lease, find_interpreter
+from opdisc.convex import LinearFeatures
+from opdisc.data import Schema, encode_features, encode_labels
+from oracles.arithmetic import BoolArray, FloatArray
+
+Form = Literal["unit rows", "columns", "levels"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """An external classifier and what its authors say about its privacy.
+
+    Parameters
+    ----------
+    name, title, summary : str
+        As in :class:`~opdisc.comparison.methods.method.Method`.
+    form : str
+        What it is given: "unit rows" (centred columns and the constant, scaled publicly to norm at
+        most 1), "columns" (encoded 0/1 columns), or "levels" (one coded column per attribute).
+    settings : mapping
+        Fixed public settings, JSON types.
+    per_epsilon : mapping
+        Settings that are powers of epsilon: each name's value at epsilon 1, and the exponent.
+    theorem : str
+        What its authors rest on.
+    conditions : tuple of str
+        What the promise rests on, relation included.
+    needs_delta : bool
+        Whether its guarantee is approximate.
+    """
+
+    name: str
+    title: str
+    summary: str
+    form: Form
+    settings: Mapping[str, Any]
+    theorem: str
+    conditions: tuple[str, ...]
+    needs_delta: bool = False
+    per_epsilon: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def settings_at(self, epsilon: float) -> dict[str, Any]:
+        """Return the settings for an epsilon; they depend on nothing else."""
+        powers = self.per_epsilon.items()
+        return {**self.settings, **{name: at * epsilon**power for name, (at, power) in powers}}
+
+
+_PEER_WORD = "the peer's own proof, code and floating-point noise are right; none was checked here"
+
+# The settings that are not a library's defaults (C, n_estimators, max_depth) were tried on the
+# census table, which is public, to give each peer its best.
+PEERS = (
+    Peer(
+        name="diffprivlib-logistic",
+        title="diffprivlib logistic regression",
+        summary="Objective perturbation of diffprivlib, on rows scaled publicly to norm 1.",
+        form="unit rows",
+        settings={"data_norm": 1.0, "fit_intercept": False, "max_iter": 1000},
+        per_epsilon={"C": (0.1, 1.5)},
+        theorem="Chaudhuri, Monteleoni, Sarwate (2011), Algorithm 2",
+        conditions=(
+            _PEER_WORD,
+            "the minimiser is exact; replace-one, as in the paper it implements",
+            "rows are given to it with the constant column and norm at most 1, because its noise "
+            "is too small beyond norm 1, its own intercept included",
+        ),
+    ),
+    Peer(
+        name="diffprivlib-naive-bayes",
+        title="diffprivlib naive Bayes",
+        summary="Gaussian naive Bayes of diffprivlib on the encoded 0/1 columns.",
+        form="columns",
+        settings={},
+        theorem="Vaidya, Shafiq, Basu, Hong (2013)",
+        conditions=(
+            _PEER_WORD,
+            "the relation is not documented: its sensitivities are those of adding or removing "
+            "one row while the number of rows is public; replacing a row can cost twice epsilon",
+        ),
+    ),
+    Peer(
+        name="diffprivlib-forest",
+        title="diffprivlib random forest",
+        summary="Random decision forest of diffprivlib on the encoded 0/1 columns.",
+        form="columns",
+        settings={"n_estimators": 20, "max_depth": 8, "shuffle": True},
+        theorem="Fletcher, Islam (2017), with permute-and-flip at the leaves",
+        conditions=(
+            _PEER_WORD,
+            "the relation is not documented: its sensitivities are those of adding or removing "
+            "one row of one tree's share; replacing a row can cost twice epsilon",
+        ),
+    ),
+    Peer(
+        name="dp-ebm",
+        title="DP-EBM (InterpretML)",
+        summary="Differentially private explainable boosting, one feature per attribute.",
+        form="levels",
+        settings={},
+        theorem="Nori, Caruana, Bu, Shen, Kulkarni (2021), Gaussian DP composition",
+        conditions=(
+            _PEER_WORD,
+            "the relation is not documented: its sensitivity, one residual of size at most 1, is "
+            "that of adding or removing one row; replacing a row can cost more",
+        ),
+        needs_delta=True,
+    ),
+)
+
+
+def public_rows(table: pd.DataFrame, schema: Schema, form: Form) -> NDArray[Any]:
+    """Return rows in the form a peer is given; a map of one row and public facts.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Raw rows.
+    schema : Schema
+        Public facts.
+    form : str
+        See :class:`Peer`.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        float64; of form "levels", text codes, "0" where no column of the attribute is 1.
+    """
+    encoded = encode_features(table, schema)
+    if form == "columns":
+        return encoded[:, 1:].astype(np.float64)
+    if form == "unit rows":
+        features = LinearFeatures.of_schema(schema)
+        mapped = encoded.astype(np.float64)
+        mapped[:, 1:] = (mapped[:, 1:] - features.centre) / features.scale
+        # Rounded away from the bound, so that no row is longer than 1 in floating point.
+        return np.asarray(mapped / (features.bounds.l2 * (1 + 1e-12)))
+    codes = []
+    for attribute in schema.attributes:
+        block = encoded[:, list(attribute.indices)].astype(np.int64)
+        if attribute.kind == "categories":
+            codes.append(block @ np.arange(1, block.shape[1] + 1))
+        else:
+            codes.append(block.sum(axis=1))
+    return np.column_stack(codes).astype("U4")
+
+
+def feature_types(schema: Schema) -> list[Any]:
+    """Return DP-EBM's type of each attribute: nominal, or the public list of ordered levels."""
+    types: list[Any] = []
+    for attribute in schema.attributes:
+        ordered = [str(level) for level in range(len(attribute.indices) + 1)]
+        types.append("nominal" if attribute.kind == "categories" else ordered)
+    return types
+
+
+def fit_peer(peer: Peer, task: Task) -> Fitted:
+    """Fit one peer in a process that no other fitted model uses.
+
+    Parameters
+    ----------
+    peer : Peer
+        Which.
+    task : Task
+        Its ``epsilon`` is handed over as it is, whatever the peer's relation; see the conditions.
+
+    Returns
+    -------
+    Fitted
+        ``parameters["fit_seconds"]`` is the fit's own time, without starting the interpreter.
+
+    Raises
+    ------
+    ComparisonError
+        If there is no interpreter, the peer needs delta > 0, or it failed.
+    """
+    interpreter = find_interpreter(task.peers)
+    if task.epsilon is None or not 0 < task.epsilon < math.inf:
+        raise ComparisonError(f"{peer.name} needs a finite epsilon > 0, got {task.epsilon!r}.")
+    if peer.needs_delta and not task.delta > 0:
+        raise ComparisonError(f"{peer.name} needs delta > 0, got {task.delta!r}; give one.")
+    settings = peer.settings_at(task.epsilon)
+    labels = encode_labels(task.table, task.schema)
+    kept = labels != 0
+    header = {
+        "peer": peer.name,
+        "epsilon": task.epsilon,
+        "delta": task.delta,
+        "settings": settings,
+        "feature_types": feature_types(task.schema),
+    }
+    lease = Lease(interpreter)
+    rows = public_rows(task.table, task.schema, peer.form)
+    reply, _ = lease.process.exchange(header, X=rows[kept], y=(labels[kept] > 0).astype(np.int64))
+    lease.keep_afterwards(interpreter)
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        _, arrays = lease.process.exchange({}, X=public_rows(table, task.schema, peer.form))
+        return np.asarray(arrays["scores"], dtype=np.float64)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return scores(table) > 0
+
+    return Fitted(
+        predict=predict,
+        scores=scores,
+        parameters={
+            **settings,
+            "form": peer.form,
+            "fit_seconds": reply["seconds"],
+            "peer_versions": reply["versions"],
+        },
+        delta=task.delta if peer.needs_delta else 0.0,
+        guarantee="CONDITIONAL",
+        label="published",
+        theorem=peer.theorem,
+        conditions=peer.conditions,
+    )
+
+
+def _method(peer: Peer) -> Method:
+    def fit(task: Task) -> Fitted:
+        return fit_peer(peer, task)
+
+    return Method(
+        name=peer.name,
+        title=peer.title,
+        family="peer",
+        private=True,
+        tuning="fixed",
+        fit=fit,
+        requires="peers",
+        summary=peer.summary,
+    )
+
+
+METHODS = tuple(_method(peer) for peer in PEERS)
+"""The peers as methods of a comparison."""

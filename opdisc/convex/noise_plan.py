@@ -1,0 +1,157 @@
+"""What every convex mechanism gives: a noise plan, a receipt, a release.
+
+A mechanism is a function ``mechanism(rows, public, ..., entropy)``. Everything its noise depends
+on is in :class:`~opdisc.convex.ConvexPublic` and in the other arguments, all public;
+:func:`release` writes the receipt and the ledger before anything is drawn, and runs the
+computation once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.receipt import ConvexReceipt
+from opdisc.convex.rows import Rows, check_rows
+from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.noise import FLOATING_POINT
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, common_fields
+from oracles.arithmetic import FloatArray
+from oracles.convex import Domain
+
+NO_PRIVACY = "epsilon is infinite: no noise was added, and nothing is promised"
+
+RELEASE_GRID = 2.0**-24
+"""Released coordinates are rounded to multiples of this, so that low bits carry nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisePlan:
+    """What a convex calibration decided: a function of public inputs only.
+
+    Parameters
+    ----------
+    mechanism, theorem : str
+        What will run, and the statement that makes it private.
+    status : CalibrationStatus
+        How well the statement is established.
+    law : str
+        The noise law in words.
+    scales : tuple of float
+        Its scale parameters: noise in the units of what it is added to (sums of gradients,
+        minimisers, tilts), rates per unit of loss. The law says which.
+    settings : tuple of (str, float)
+        Public settings that the guarantee depends on (regularisation, steps, rates, ...).
+    conditions : tuple of str
+        What the guarantee rests on besides the arithmetic.
+    distance : float
+        Total variation that truncated tails may add, a probability.
+    """
+
+    mechanism: str
+    theorem: str
+    status: CalibrationStatus
+    law: str
+    scales: tuple[float, ...]
+    settings: tuple[tuple[str, float], ...] = ()
+    conditions: tuple[str, ...] = ()
+    distance: float = 0.0
+
+    def setting(self, name: str) -> float:
+        """Return one setting by name."""
+        return dict(self.settings)[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvexRelease:
+    """A parameter that may be published, and the promise that was kept.
+
+    Parameters
+    ----------
+    theta : float64 array, shape (p,), read-only
+        Parameter vector, rounded to multiples of :data:`RELEASE_GRID`.
+    receipt : ConvexReceipt
+        The privacy statement.
+    """
+
+    theta: FloatArray
+    receipt: ConvexReceipt
+
+
+def release(
+    plan: NoisePlan,
+    rows: Rows,
+    public: ConvexPublic,
+    compute: Callable[[], FloatArray],
+    *,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    """Write the receipt, spend the budget, compute once, round.
+
+    Raises
+    ------
+    CalibrationError
+        If the rows are not as the public facts say; nothing is spent.
+    UncertifiedRelease
+        If the computation fails; nothing about the rows is said.
+    """
+    check_rows(rows, public)
+    if public.is_noiseless and ledger is not None:
+        raise CalibrationError("an infinite epsilon cannot be put in a ledger; give no ledger.")
+    receipt = _receipt(plan, public, entropy)
+    if ledger is not None:
+        ledger.spend(receipt)
+    theta: FloatArray | None = None
+    try:
+        theta = compute()
+    except Exception:  # noqa: BLE001 - whatever fails now depends on the rows: say nothing more
+        theta = None
+    if theta is None or not np.all(np.isfinite(theta)):
+        raise UncertifiedRelease(
+            f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
+            "spent and nothing is released: allow a larger accuracy or scale the features."
+        )
+    rounded = np.round(theta / RELEASE_GRID) * RELEASE_GRID
+    rounded.setflags(write=False)
+    return ConvexRelease(theta=rounded, receipt=receipt)
+
+
+def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:
+    constants = public.constants
+    return ConvexReceipt(
+        **common_fields(
+            plan.mechanism,
+            plan,
+            public,
+            entropy,
+            conditions=(*plan.conditions, FLOATING_POINT),
+            void=(NO_PRIVACY,) if public.is_noiseless else (),
+            packages=_versions(),
+        ),
+        rows_per_unit=public.rows_per_unit,
+        loss=public.loss.name,
+        row_norm=public.bounds.l2,
+        row_maximum=public.bounds.largest_coordinate,
+        label_bound=public.bounds.label,
+        lipschitz=constants.lipschitz_l2,
+        smoothness=constants.smoothness_l2,
+        domain="all of R^p" if public.domain is None else _domain_text(public.domain),
+        settings=dict(plan.settings),
+        release_grid=RELEASE_GRID,
+    )
+
+
+def _domain_text(domain: Domain) -> str:
+    name, p = type(domain).__name__, domain.dimension
+    return f"{name} in R^{p}, Euclidean diameter {domain.diameter_l2:.6g}"
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("dp-accounting", "numpy", "scipy")}

@@ -1,0 +1,275 @@
+"""Sampling vertices of the simplex at an entropic minimiser (J14)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from opdisc.calibration import require_delta
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.optimization import NotReached, noiseless_minimum, noiseless_plan
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.errors import CalibrationError
+from opdisc.noise import categorical
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    NeighboringRelation,
+    PrivacyParams,
+)
+from oracles.arithmetic import FloatArray
+from oracles.convex import LinearLoss, Simplex
+
+_NEWTON_STEPS = 200
+
+_LOG_ACCURACY = 1e-8
+
+TAIL = 2.0**-63
+
+_EXACT = (
+    f"the entropic minimiser is exact; its logarithms satisfy the optimality condition to "
+    f"{_LOG_ACCURACY:g}, else nothing is released"
+)
+
+
+def zcdp_budget(params: PrivacyParams) -> float:
+    """Return rho = (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2, rounded down.
+
+    rho-zCDP implies (epsilon, delta)-DP (Bun, Steinke 2016, Proposition 1.3).
+    """
+    require_delta(params, "concentrated composition")
+    logarithm = math.log(1 / params.delta)
+    # Written without cancellation.
+    root = params.epsilon / (math.sqrt(logarithm + params.epsilon) + math.sqrt(logarithm))
+    return root**2 * (1 - 1e-12)
+
+
+def vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
+    """Return e_s, the pure loss of one sampled vertex under replace-one.
+
+    ``4 L R / lambda + 4 n L R^3 G / lambda^2`` for each row of a unit: L bounds phi', G bounds
+    phi'', R = |x|_inf. J14's proof has half of it (docs/convex.md, entry "simplex-sampling").
+    """
+    largest = public.bounds.largest_coordinate
+    domain = public.require_domain("simplex sampling")
+    slope = public.loss.slope_bound(public.bounds, domain.score_bound(public.bounds))
+    bend, n = public.loss.curvature_bound(), public.exact_rows
+    first = 4 * slope * largest / entropy_weight
+    second = 4 * n * slope * largest**3 * bend / entropy_weight**2
+    return (first + second) * public.rows_per_unit * (1 + 1e-12)
+
+
+def sample_count(params: PrivacyParams, one: float) -> int:
+    """Return how many vertices the budget pays for: pure, or by zCDP where that gives more.
+
+    A vertex whose log probabilities move within a range of e_s is e_s^2/8-zCDP.
+    """
+    pure = math.floor(params.epsilon / one)
+    if params.delta == 0:
+        return pure
+    return max(pure, math.floor(8 * zcdp_budget(params) / one**2))
+
+
+SimplexNoise = Literal["corrected", "published"]
+
+
+def plan_simplex_sampling(
+    public: ConvexPublic,
+    *,
+    entropy_weight: float | None = None,
+    noise: SimplexNoise = "corrected",
+) -> NoisePlan:
+    """Calibrate simplex sampling; arguments as in :func:`simplex_sampling`."""
+    _require_simplex(public)
+    weight = default_entropy_weight(public) if entropy_weight is None else entropy_weight
+    _require_weight(weight)
+    one, theorem = vertex_epsilon(public, weight), "sampled vertices of an entropic minimiser"
+    status = CalibrationStatus.PROVEN
+    if noise == "published":
+        one, theorem, status = one / 2, "J14 as published", CalibrationStatus.REFUTED
+    elif noise != "corrected":
+        raise CalibrationError(f"noise must be corrected or published, got {noise!r}.")
+    count = sample_count(public.params, one)
+    if count < 1:
+        raise CalibrationError(
+            f"the budget must pay for one vertex, which costs epsilon {one:.6g}; use a larger "
+            "entropy_weight or epsilon."
+        )
+    return NoisePlan(
+        mechanism="simplex-sampling",
+        theorem=f"{theorem} (docs/convex.md, simplex-sampling)",
+        status=status,
+        law="mean of independently sampled vertices",
+        scales=(1 / weight,),
+        settings=(("entropy weight", weight), ("vertices", count), ("epsilon of one", one)),
+        conditions=(_EXACT,),
+        distance=count * TAIL,
+    )
+
+
+def _require_simplex(public: ConvexPublic) -> None:
+    """Refuse what simplex sampling has no proof for."""
+    public.require_convex("simplex sampling")
+    public.require_smooth("simplex sampling")
+    public.require_relation(
+        "simplex sampling",
+        NeighboringRelation.REPLACE_ONE,
+        "its loss depends on the number of rows",
+    )
+    if not isinstance(public.domain, Simplex):
+        raise CalibrationError("simplex sampling needs the simplex as its domain; declare it.")
+
+
+def _require_weight(weight: float) -> None:
+    if not 0 < weight < math.inf:
+        raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
+
+
+def default_entropy_weight(public: ConvexPublic) -> float:
+    """Return the weight with the least predicted excess of the sum of losses.
+
+    Bias at most ``lambda ln p``, sampling error at most ``n G R^2 / (2 m)``.
+    """
+    largest, bend = public.bounds.largest_coordinate, public.loss.curvature_bound()
+    n, entropy = public.exact_rows, math.log(max(2, public.dimension))
+
+    def error(weight: float) -> float:
+        count = sample_count(public.params, vertex_epsilon(public, weight))
+        return math.inf if count < 1 else weight * entropy + n * bend * largest**2 / (2 * count)
+
+    grid = [largest * 1.2**k for k in range(-20, 140)]
+    return min(grid, key=error)
+
+
+def simplex_sampling(
+    rows: Rows,
+    public: ConvexPublic,
+    *,
+    entropy: EntropySource,
+    entropy_weight: float | None = None,
+    noise: SimplexNoise = "corrected",
+    ledger: Ledger | None = None,
+) -> ConvexRelease:
+    """Minimise with an entropic regulariser, release the mean of sampled vertices (J14).
+
+    Parameters
+    ----------
+    rows : Rows
+        Private rows.
+    public : ConvexPublic
+        Public facts: convex smooth loss, the simplex, replace-one with its public n.
+    entropy : EntropySource
+        Random bits.
+    entropy_weight : float or None
+        lambda of ``sum_i l_i + lambda sum_j theta_j ln theta_j``; None takes the least predicted
+        error.
+    noise : str
+        "corrected", or J14's "published" count of vertices (half the loss of each; refuted, VOID).
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Notes
+    -----
+    **Guarantee.** :func:`vertex_epsilon` for each of m vertices; pure, or (epsilon, delta) by
+    zCDP. The dimension enters the error only through ``ln p``.
+    """
+    if public.is_noiseless:
+        return _noiseless(rows, public, entropy_weight, entropy, ledger)
+    plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
+
+    def compute() -> FloatArray:
+        theta = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
+        count = int(plan.setting("vertices"))
+        drawn = categorical(theta, count, entropy)
+        return np.bincount(drawn, minlength=public.dimension) / count
+
+    if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
+        public = replace(public, params=replace(public.params, delta=0.0))
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+
+
+def _noiseless(
+    rows: Rows,
+    public: ConvexPublic,
+    entropy_weight: float | None,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> ConvexRelease:
+    """Return the minimiser over the simplex itself, with an entropic regulariser if given."""
+    _require_simplex(public)
+    if entropy_weight is None:
+        return noiseless_minimum(
+            "simplex-sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
+        )
+    weight = entropy_weight
+    _require_weight(weight)
+    plan = noiseless_plan("simplex-sampling", ("entropy weight", weight))
+
+    def compute() -> FloatArray:
+        return entropic_minimiser(rows, public.loss, weight)
+
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+
+
+def entropic_minimiser(rows: Rows, loss: LinearLoss, weight: float) -> FloatArray:
+    """Return the minimiser over the simplex of the sum plus ``weight * sum theta ln theta``.
+
+    Newton's method with the equality constraint, damped; stops when ``theta`` and
+    ``softmax(-gradient / weight)`` have logarithms within 1e-8.
+
+    Raises
+    ------
+    NotReached
+        If 200 steps do not suffice.
+    """
+    p = rows.X.shape[1]
+    theta = np.full(p, 1 / p)
+
+    def objective(point: FloatArray) -> float:
+        return rows.sum_value(loss, point) + weight * float(special.xlogy(point, point).sum())
+
+    for _ in range(_NEWTON_STEPS):
+        slope = rows.sum_gradient(loss, theta)
+        target = special.log_softmax(-slope / weight)
+        if float(np.abs(np.log(theta) - target).max()) <= _LOG_ACCURACY:
+            return theta
+        curvatures = loss.curvatures(rows.X @ theta, rows.y)
+        if rows.counts is not None:
+            curvatures = curvatures * rows.counts
+        # In units of sqrt(theta): diagonal weight, well conditioned near the boundary.
+        roots = np.sqrt(theta)
+        scaled = rows.X * roots
+        hessian = (scaled * curvatures[:, None]).T @ scaled
+        hessian.flat[:: p + 1] += weight
+        gradient = roots * (slope + weight * (np.log(theta) + 1))
+        solved = np.linalg.solve(hessian, np.column_stack([gradient, roots]))
+        multiplier = float(roots @ solved[:, 0]) / float(roots @ solved[:, 1])
+        step = -roots * (solved[:, 0] - multiplier * solved[:, 1])
+        theta = _damped(theta, step, float((slope + weight * np.log(theta)) @ step), objective)
+    raise NotReached
+
+
+def _damped(
+    theta: FloatArray,
+    step: FloatArray,
+    decrease: float,
+    objective: Callable[[FloatArray], float],
+) -> FloatArray:
+    """Return the point after the longest halved step that stays inside and descends."""
+    shrink = float(np.max(-step / theta))
+    length = 1.0 if shrink < 0.99 else 0.99 / shrink
+    trial = theta
+    value = objective(theta)
+    while length > 1e-12:
+        trial = theta + length * step
+        if objective(trial) <= value + 1e-4 * length * decrease + 1e-12 * (1 + abs(value)):
+            break
+        length /= 2
+    return np.asarray(trial / trial.sum())

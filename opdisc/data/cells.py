@@ -1,0 +1,178 @@
+"""How table cells are read: the canonical text of a value, and the number it spells.
+
+The reading of a cell depends on that cell (and its column's dtype), never on other cells.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_BOOLEAN_TEXT = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+
+# A leading zero ("007") marks a code; a longer exponent would print as a page of zeros.
+_PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+
+_ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def canonical_text(value: object) -> str:
+    """Text under which two cells are compared.
+
+    White space around the value is dropped, equal numbers agree however they are typed or spelled
+    (``1``, ``1.0``, ``"1"``, ``"1.0"``), and true and false are 1 and 0, as in Python.
+
+    Parameters
+    ----------
+    value : object
+        A string, number, boolean or anything with a text form; not a missing value.
+
+    Returns
+    -------
+    str
+        The canonical text. The function is idempotent.
+    """
+    text = str(value).strip()
+    text = _BOOLEAN_TEXT.get(text, text)
+    if not _PLAIN_NUMBER.fullmatch(text):
+        return text
+    digits = format(Decimal(text), "f").removeprefix("+")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits
+
+
+def parse_number(value: object) -> float | None:
+    """Return the finite number that a cell spells.
+
+    Parameters
+    ----------
+    value : object
+        A number, a boolean (1 or 0) or text in plain or scientific decimal notation.
+
+    Returns
+    -------
+    float or None
+        The nearest double, or None where the value is not a finite number: other text, ``"nan"``,
+        infinities, and numbers beyond the range of a double.
+    """
+    text = str(value).strip()
+    text = _BOOLEAN_TEXT.get(text, text)
+    if not _ANY_NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def format_number(number: float) -> str:
+    """Shortest text of a finite number, without a trailing ``.0``."""
+    return canonical_text(float(number))
+
+
+def plain_number(number: float) -> int | float:
+    """Return the number as an int where that is exact, so that 13 and 13.0 share one JSON form."""
+    return int(number) if number.is_integer() else number
+
+
+def read_texts(
+    cells: pd.Series[Any], column: str
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """Read a column as text.
+
+    Parameters
+    ----------
+    cells : Series, length n
+        Raw cells.
+    column : str
+        Declared name of the column, for messages.
+
+    Returns
+    -------
+    codes : int64 array, shape (n,)
+        Index of each cell's text, -1 where the cell is None or NaN.
+    texts : tuple of str
+        Canonical texts; the same text may have several codes.
+
+    Raises
+    ------
+    TableError
+        If a cell has no text form.
+    """
+    codes, distinct = _distinct_values(cells, column)
+    return codes, tuple(canonical_text(value) for value in distinct)
+
+
+def read_numbers(
+    cells: pd.Series[Any], column: str, missing_values: tuple[str, ...]
+) -> npt.NDArray[np.float64]:
+    """Read a column as finite numbers.
+
+    Parameters
+    ----------
+    cells : Series, length n
+        Raw cells: numbers, booleans or text.
+    column : str
+        Declared name of the column, for messages.
+    missing_values : tuple of str
+        Canonical texts that count as missing.
+
+    Returns
+    -------
+    float64 array, shape (n,)
+        NaN where the cell is missing: None, NaN (the float, not the text) or a declared text.
+
+    Raises
+    ------
+    TableError
+        If a cell is neither missing nor a finite number; its content is not named.
+    """
+    if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
+        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        unreadable = bool(np.isinf(numbers).any())
+    else:
+        codes, distinct = _distinct_values(cells, column)
+        parsed = [_number_or_missing(value, missing_values) for value in distinct]
+        unreadable = None in parsed
+        numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
+    if unreadable:
+        raise TableError(
+            f"column {column!r} must hold finite numbers, but has a cell that is not one; correct "
+            "it, leave it empty, or declare its text in missing_values"
+        )
+    declared = (parse_number(text) for text in missing_values)
+    numbers[np.isin(numbers, [number for number in declared if number is not None])] = np.nan
+    return numbers
+
+
+def _number_or_missing(value: object, missing_values: tuple[str, ...]) -> float | None:
+    number = parse_number(value)
+    if number is None and canonical_text(value) in missing_values:
+        return np.nan
+    return number
+
+
+def _distinct_values(
+    cells: pd.Series[Any], column: str
+) -> tuple[npt.NDArray[np.int64], list[object]]:
+    """Code of each cell (-1 for None and NaN) and the value of each code."""
+    try:
+        if cells.dtype == object:
+            # As text first: equal objects of different types (1/2 and 0.5) are different cells.
+            cells = cells.map(str, na_action="ignore")
+        codes, distinct = pd.factorize(cells)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"column {column!r} must hold text or numbers, but has a cell of another type"
+        ) from None
+    return codes.astype(np.int64), list(distinct)

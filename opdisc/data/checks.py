@@ -1,0 +1,71 @@
+"""Checks of declared (public) values, each refusing with one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from opdisc.errors import SchemaError
+
+
+def check_keys(
+    raw: Mapping[Any, Any], allowed: Sequence[str] | frozenset[str], where: str
+) -> None:
+    """Refuse keys that a schema does not know."""
+    for key in raw:
+        if key not in allowed:
+            known = ", ".join(sorted(allowed))
+            raise SchemaError(f"{where} has the unknown key {key!r}; the known keys are {known}")
+
+
+def check_name(value: object, what: str) -> None:
+    """Require printable, non-blank text without white space at its ends."""
+    if (
+        not isinstance(value, str)
+        or not value.isprintable()
+        or value != value.strip()
+        or not value
+    ):
+        raise SchemaError(f"{what} must be non-empty printable text, got {value!r}")
+
+
+def as_tuple(value: object, what: str) -> tuple[object, ...]:
+    """Require a list or tuple."""
+    if not isinstance(value, list | tuple):
+        raise SchemaError(f"{what} must be a list, got {value!r}")
+    return tuple(value)
+
+
+def finite_number(value: object, what: str) -> float:
+    """Require a finite number that is not a boolean."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    except OverflowError:
+        pass
+    raise SchemaError(f"{what} must be finite numbers, got {value!r}")
+
+
+def checked_names(names: object, size: int, column: str) -> tuple[str, ...]:
+    """Require no display name, or one per encoded column."""
+    checked = as_tuple(names, f"names of {column!r}")
+    for name in checked:
+        check_name(name, f"each display name of {column!r}")
+    if checked and len(checked) != size:
+        raise SchemaError(
+            f"feature {column!r} must have one display name per encoded column ({size}), "
+            f"got {len(checked)}"
+        )
+    return tuple(str(name) for name in checked)
+
+
+def refuse_repeats(items: Iterable[str], what: str) -> None:
+    """Require distinct items."""
+    seen: set[str] = set()
+    for item in items:
+        if item in seen:
+            raise SchemaError(f"{what} must be distinct, but {item!r} occurs twice")
+        seen.add(item)

@@ -1,0 +1,63 @@
+"""The schemas that come with the package, by name."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from opdisc.data.schema import Schema
+from opdisc.errors import SchemaError
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def shipped_schemas() -> tuple[str, ...]:
+    """Names of the shipped schemas, sorted."""
+    return tuple(
+        sorted({path.stem for directory in _schema_dirs() for path in directory.glob("*.toml")})
+    )
+
+
+def schema_path(name: str) -> Path:
+    """Find a shipped schema by name; "-" and "_" are the same.
+
+    Raises
+    ------
+    SchemaError
+        If no shipped schema has that name; the message lists those that are.
+    """
+    for directory in _schema_dirs():
+        for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
+            path = directory / f"{spelling}.toml"
+            if path.parent == directory and path.is_file():
+                return path
+    known = ", ".join(shipped_schemas())
+    raise SchemaError(
+        f"a schema must be a TOML file or a shipped one ({known}), but {name!r} is neither"
+    )
+
+
+def load_schema(name_or_path: str | PathLike[str]) -> Schema:
+    """Load a schema file, or a shipped schema by name.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        A path (it ends in ".toml" or has a directory) or the name of a shipped schema.
+
+    Raises
+    ------
+    SchemaError
+        If there is no such schema, or it is malformed.
+    """
+    path = Path(name_or_path)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        return Schema.from_toml(path)
+    return Schema.from_toml(schema_path(str(name_or_path)))
+
+
+def _schema_dirs() -> tuple[Path, ...]:
+    # An installed wheel holds them in the package; a checkout has data next to the package.
+    checkout = _PACKAGE.parent
+    local = (checkout / "data",) if (checkout / "pyproject.toml").is_file() else ()
+    return tuple(d for d in (_PACKAGE / "data" / "datasets" / "shipped", *local) if d.is_dir())

@@ -1,0 +1,271 @@
+"""Encoding: a map of one row and public facts, and the lossless aggregation of equal rows.
+
+Nothing here is learned from the table: a row's encoding is the same in every table that holds it.
+A missing cell encodes to zeros (or to the category declared for it), and a missing label makes the
+row contribute nothing. A refusal (text where a number belongs, a third label, a single class) does
+depend on the rows: it is meant for whoever keeps the table, never holds a value, and happens
+before any release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from opdisc.data.cells import canonical_text, read_numbers, read_texts
+from opdisc.data.columns import exclusive_positions
+from opdisc.data.features import CategoryFeature, Feature, ThresholdFeature
+from opdisc.data.schema import Schema
+from opdisc.errors import TableError
+from oracles.arithmetic import IntArray
+
+if TYPE_CHECKING:
+    from typing import Any
+
+CellArray: TypeAlias = npt.NDArray[np.int8]
+
+Table: TypeAlias = pd.DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedTable:
+    """A table as distinct weighted points; arrays are read-only.
+
+    Parameters
+    ----------
+    points : int8 array, shape (m, 1 + n_columns)
+        Distinct encoded rows in lexicographic order, column 0 the constant 1.
+    positives, negatives : int64 array, shape (m,)
+        Number of positive and of negative rows at each point, at least one together.
+    n_rows : int
+        Raw rows of the table, rows with a missing label included.
+    """
+
+    points: CellArray
+    positives: IntArray
+    negatives: IntArray
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.points, self.positives, self.negatives):
+            array.setflags(write=False)
+
+
+def encode(table: Table, schema: Schema) -> EncodedTable:
+    """Encode a labelled table and merge equal rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Has the schema's feature columns and its target column; other columns are ignored.
+    schema : Schema
+        Public facts.
+
+    Returns
+    -------
+    EncodedTable
+        Independent of the order of the rows.
+
+    Raises
+    ------
+    TableError
+        If columns are missing or repeated, the table is empty, a cell cannot be read, a label is
+        of neither class, or only one class occurs.
+    """
+    check_columns(table, (*schema.columns, schema.target.column))
+    labels = encode_labels(table, schema)
+    require_both_classes(labels)
+    return aggregate(encode_features(table, schema), labels)
+
+
+def encode_features(table: Table, schema: Schema) -> CellArray:
+    """Encode the feature columns of each row.
+
+    Returns
+    -------
+    int8 array, shape (n, 1 + n_columns)
+        Column 0 is the constant 1, then ``schema.column_names`` in order, each 0 or 1.
+
+    Raises
+    ------
+    TableError
+        If columns are missing or repeated, the table is empty, or a cell cannot be read.
+    """
+    check_columns(table, schema.columns)
+    out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
+    out[:, 0] = 1
+    for feature, attribute in zip(schema.features, schema.attributes, strict=True):
+        cells = table[feature.column]
+        block = slice(attribute.indices[0], attribute.indices[-1] + 1)
+        if isinstance(feature, CategoryFeature):
+            out[:, block] = _encode_categories(cells, feature, schema.missing_values)
+        else:
+            out[:, block] = _encode_numbers(cells, feature, schema.missing_values)
+    for positions in exclusive_positions(schema.exclusive, schema.features):
+        columns = list(positions)
+        earlier = np.cumsum(out[:, columns], axis=1) - out[:, columns]
+        out[:, columns] *= earlier == 0
+    return out
+
+
+def encode_labels(table: Table, schema: Schema) -> CellArray:
+    """Encode the target column: :func:`encode_label_values` of that column."""
+    check_columns(table, (schema.target.column,))
+    return encode_label_values(table[schema.target.column], schema)
+
+
+def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) -> CellArray:
+    """Encode labels.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Raw labels.
+    schema : Schema
+        Public facts.
+
+    Returns
+    -------
+    int8 array, shape (n,)
+        +1 positive, -1 negative, 0 missing.
+
+    Raises
+    ------
+    TableError
+        If a negative label is declared and a label is neither.
+    """
+    target = schema.target
+    codes, texts = read_texts(pd.Series(values), target.column)
+    positive = canonical_text(target.positive)
+    negative = None if target.negative is None else canonical_text(target.negative)
+    signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
+    for i, text in enumerate(texts):
+        if text in schema.missing_values:
+            continue
+        if negative is not None and text not in (positive, negative):
+            raise TableError(
+                f"target column {target.column!r} must hold only the labels {target.positive!r} "
+                f"and {target.negative!r}, but has a third label; correct the table or the schema"
+            )
+        signs[i] = 1 if text == positive else -1
+    out: CellArray = signs[codes]
+    return out
+
+
+def require_both_classes(labels: CellArray) -> None:
+    """Refuse labels (+1, -1, 0) among which a class does not occur."""
+    if not (np.any(labels == 1) and np.any(labels == -1)):
+        raise TableError(
+            "a table must hold rows of both classes, but fewer than two of the schema's classes "
+            "occur; check the target column and its labels in the schema"
+        )
+
+
+def aggregate(features: CellArray, labels: CellArray) -> EncodedTable:
+    """Merge equal rows and count them by class.
+
+    Parameters
+    ----------
+    features : int8 array, shape (n, d)
+        Encoded rows of 0 and 1, as :func:`encode_features` returns.
+    labels : int8 array, shape (n,)
+        +1, -1, or 0 for a row that contributes nothing.
+
+    Returns
+    -------
+    EncodedTable
+        ``n_rows`` is n; one class or no row at all is not refused here.
+    """
+    kept = labels != 0
+    rows, signs = features[kept], labels[kept]
+    order, starts = _lexicographic_groups(rows)
+    group = np.empty(len(rows), dtype=np.int64)
+    group[order] = np.cumsum(starts) - 1
+    points = np.ascontiguousarray(rows[order[starts]])
+    size = len(points)
+    return EncodedTable(
+        points=points,
+        positives=np.bincount(group[signs == 1], minlength=size).astype(np.int64),
+        negatives=np.bincount(group[signs == -1], minlength=size).astype(np.int64),
+        n_rows=len(labels),
+    )
+
+
+def check_columns(table: Table, columns: Sequence[str]) -> None:
+    """Refuse a table that is empty, lacks a declared column or repeats a column name.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Raw table.
+    columns : sequence of str
+        Declared columns which it must have.
+
+    Raises
+    ------
+    TableError
+        Names the declared column. A header that is not declared is never named: in a file without
+        a header line it would be a private value.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
+    present = set(table.columns)
+    for column in columns:
+        if column not in present:
+            raise TableError(
+                f"a table must have every column that its schema declares, but {column!r} is "
+                "missing; add it to the header line or correct the schema"
+            )
+    if not table.columns.is_unique:
+        repeated = set(table.columns[table.columns.duplicated()]) & set(columns)
+        which = ", ".join(sorted(map(repr, repeated))) or "a column that the schema does not use"
+        raise TableError(f"column names must be distinct, but {which} occurs twice; rename one")
+    if len(table) == 0:
+        raise TableError("a table must have at least one row, but this one is empty")
+
+
+def _encode_categories(
+    cells: pd.Series[Any], feature: CategoryFeature, missing_values: tuple[str, ...]
+) -> CellArray:
+    position = {v: i for i, category in enumerate(feature.categories) for v in category.values}
+    size = len(feature.categories)
+    names = [category.name for category in feature.categories]
+    absent = size if feature.missing is None else names.index(feature.missing)
+    codes, texts = read_texts(cells, feature.column)
+    found = [absent if t in missing_values else position.get(t, size) for t in texts]
+    # Code -1 (None, NaN) reads the last entry; row `size` of the table of one-hots is all zeros.
+    lookup = np.array([*found, absent], dtype=np.int64)
+    one_hot = np.eye(size + 1, size, dtype=np.int8)
+    out: CellArray = one_hot[lookup[codes]]
+    return out
+
+
+def _encode_numbers(
+    cells: pd.Series[Any], feature: Feature, missing_values: tuple[str, ...]
+) -> CellArray:
+    numbers = read_numbers(cells, feature.column, missing_values)
+    cuts: tuple[float, ...] = (1.0,)
+    if isinstance(feature, ThresholdFeature):
+        cuts = feature.thresholds
+        if feature.range is not None:
+            numbers = np.clip(numbers, *feature.range)
+    # NaN marks a missing number, and every comparison with it is false.
+    return (numbers[:, None] >= np.array(cuts)).astype(np.int8)
+
+
+def _lexicographic_groups(rows: CellArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Order of the rows, and where in that order a new distinct row starts."""
+    packed = np.packbits(rows.astype(bool), axis=1)
+    width = -packed.shape[1] % 8
+    words = np.pad(packed, ((0, 0), (0, width))).view(">u8").astype(np.uint64)
+    order = np.lexsort(words.T[::-1]).astype(np.int64)
+    ordered = words[order]
+    starts = np.ones(len(rows), dtype=bool)
+    starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    return order, starts

@@ -1,0 +1,330 @@
+"""Declared categories of a feature: names and the cell values that belong to them.
+
+Declared features: how one raw column becomes 0/1 columns, from public facts alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from opdisc.data.cells import canonical_text, format_number, plain_number
+from opdisc.data.checks import (
+    as_tuple,
+    check_keys,
+    check_name,
+    checked_names,
+    finite_number,
+    refuse_repeats,
+)
+from opdisc.errors import SchemaError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """One declared category: a display name and the cell values that belong to it.
+
+    Parameters
+    ----------
+    name : str
+        Name shown on a scorecard.
+    values : tuple of str
+        Cell values (compared by :func:`opdisc.data.canonical_text`), at least one, all distinct.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Canonicalise and validate."""
+        check_name(self.name, "a category name")
+        values = tuple(_category_value(value) for value in as_tuple(self.values, "values"))
+        if not values:
+            raise SchemaError(f"a category needs at least one value, but {self.name!r} has none")
+        refuse_repeats(values, f"values of category {self.name!r}")
+        object.__setattr__(self, "values", values)
+
+
+def _category_value(value: object) -> str:
+    if not isinstance(value, str | int | float) or canonical_text(value) == "":
+        raise SchemaError(f"a category value must be non-empty text or a number, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SchemaError(f"a category value must be finite, got {value!r}")
+    return canonical_text(value)
+
+
+def read_category(entry: object, column: str) -> Category:
+    """Return a category from any accepted form: itself, a group, or a single value."""
+    if isinstance(entry, Category):
+        return entry
+    if isinstance(entry, Mapping):
+        check_keys(entry, ("name", "values"), f"a category group of {column!r}")
+        if "name" not in entry or "values" not in entry:
+            raise SchemaError(f"a category group of {column!r} must have a name and values")
+        return Category(name=entry["name"], values=entry["values"])
+    value = _category_value(entry)
+    return Category(name=entry.strip() if isinstance(entry, str) else value, values=(value,))
+
+
+Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
+
+Sign: TypeAlias = Literal["positive", "negative"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdFeature:
+    """A number, encoded as one column 1[x >= t] per public threshold (nested columns).
+
+    Parameters
+    ----------
+    column : str
+        Raw column.
+    thresholds : tuple of float
+        Finite, strictly increasing.
+    range : (float, float) or None
+        Public bounds to which numbers are clipped; thresholds lie in (low, high].
+    names : tuple of str
+        Display names, one per threshold; empty for "column >= t".
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
+    """
+
+    column: str
+    thresholds: tuple[float, ...]
+    range: tuple[float, float] | None = None
+    names: tuple[str, ...] = ()
+    sign: Sign | None = None
+
+    def __post_init__(self) -> None:
+        """Canonicalise and validate."""
+        check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
+        cuts = tuple(self._number(t) for t in as_tuple(self.thresholds, "thresholds"))
+        if not cuts:
+            raise SchemaError(f"{self.column!r} needs at least one threshold, but has none")
+        if any(b <= a for a, b in zip(cuts, cuts[1:], strict=False)):
+            raise SchemaError(f"thresholds of {self.column!r} must be strictly increasing")
+        object.__setattr__(self, "thresholds", cuts)
+        if self.range is not None:
+            object.__setattr__(self, "range", self._checked_range(cuts))
+        object.__setattr__(self, "names", checked_names(self.names, len(cuts), self.column))
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the encoded columns: nested."""
+        return "thresholds"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Display name of each encoded column."""
+        return self.names or tuple(
+            f"{self.column} >= {format_number(cut)}" for cut in self.thresholds
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON-able form that :func:`feature_from_dict` reads."""
+        out: dict[str, object] = {
+            "column": self.column,
+            "thresholds": [plain_number(cut) for cut in self.thresholds],
+        }
+        if self.range is not None:
+            out["range"] = [plain_number(bound) for bound in self.range]
+        return out | _options(names=list(self.names), sign=self.sign)
+
+    def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
+        bounds = tuple(self._number(bound) for bound in as_tuple(self.range, "range"))
+        if len(bounds) != 2 or not bounds[0] < bounds[1]:
+            raise SchemaError(f"range of {self.column!r} must be two increasing numbers")
+        if not (bounds[0] < cuts[0] and cuts[-1] <= bounds[1]):
+            raise SchemaError(
+                f"thresholds of {self.column!r} must lie above the low end of its range and not "
+                "above the high end, because any other column would be constant"
+            )
+        return bounds[0], bounds[1]
+
+    def _number(self, value: object) -> float:
+        return finite_number(value, f"thresholds and range of {self.column!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryFeature:
+    """A category, encoded as one column per declared category (exclusive columns).
+
+    Parameters
+    ----------
+    column : str
+        Raw column.
+    categories : tuple of Category
+        At least one; no value and no name twice. Any other value encodes to all zeros.
+    missing : str or None
+        Name of the category which a missing cell counts as; None encodes it to all zeros.
+    names : tuple of str
+        Display names, one per category; empty for "column = category".
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
+    """
+
+    column: str
+    categories: tuple[Category, ...]
+    missing: str | None = None
+    names: tuple[str, ...] = ()
+    sign: Sign | None = None
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
+        categories = as_tuple(self.categories, "categories")
+        if not categories:
+            raise SchemaError(f"{self.column!r} needs at least one category, but has none")
+        checked = tuple(read_category(entry, self.column) for entry in categories)
+        refuse_repeats((c.name for c in checked), f"category names of {self.column!r}")
+        refuse_repeats((v for c in checked for v in c.values), f"categories of {self.column!r}")
+        if self.missing is not None and self.missing not in [c.name for c in checked]:
+            raise SchemaError(
+                f"missing of {self.column!r} must name one of its declared categories, "
+                f"got {self.missing!r}"
+            )
+        object.__setattr__(self, "categories", checked)
+        object.__setattr__(self, "names", checked_names(self.names, len(checked), self.column))
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the encoded columns: exclusive."""
+        return "categories"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Display name of each encoded column."""
+        return self.names or tuple(f"{self.column} = {c.name}" for c in self.categories)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON-able form that :func:`feature_from_dict` reads."""
+        entries: list[object] = [
+            c.name if c.values == (c.name,) else {"name": c.name, "values": list(c.values)}
+            for c in self.categories
+        ]
+        out: dict[str, object] = {"column": self.column, "categories": entries}
+        if self.missing is not None:
+            out["missing"] = self.missing
+        return out | _options(names=list(self.names), sign=self.sign)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryFeature:
+    """A 0/1 column, encoded as 1[x >= 1] and shown by its own name.
+
+    Parameters
+    ----------
+    column : str
+        Raw column.
+    name : str or None
+        Display name; None for the column's.
+    sign : {"positive", "negative"} or None
+        Which points its statements may have, besides 0; None for both.
+    """
+
+    column: str
+    name: str | None = None
+    sign: Sign | None = None
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        check_name(self.column, "a feature's column")
+        _check_sign(self.sign, self.column)
+        if self.name is not None:
+            check_name(self.name, f"the name of {self.column!r}")
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the encoded column."""
+        return "binary"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Display name of the encoded column."""
+        return (self.column if self.name is None else self.name,)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON-able form that :func:`feature_from_dict` reads."""
+        out: dict[str, object] = {"column": self.column, "binary": True}
+        return out | _options(name=self.name, sign=self.sign)
+
+
+Feature: TypeAlias = ThresholdFeature | CategoryFeature | BinaryFeature
+
+_KEYS: dict[str, frozenset[str]] = {
+    "thresholds": frozenset({"column", "thresholds", "range", "name", "names", "sign"}),
+    "categories": frozenset({"column", "categories", "missing", "name", "names", "sign"}),
+    "binary": frozenset({"column", "binary", "name", "sign"}),
+}
+
+
+def feature_from_dict(raw: object) -> Feature:
+    """Read one ``[[feature]]`` table.
+
+    Parameters
+    ----------
+    raw : mapping
+        ``column`` and exactly one of ``thresholds``, ``categories`` and ``binary = true``.
+
+    Returns
+    -------
+    Feature
+
+    Raises
+    ------
+    SchemaError
+        For an unknown key, a missing key or a value that breaks the rules of its kind.
+    """
+    if not isinstance(raw, Mapping):
+        raise SchemaError("each feature must be a table of keys, such as [[feature]] in TOML")
+    kinds = [kind for kind in _KEYS if kind in raw]
+    column = raw.get("column")
+    check_name(column, "a feature's column")
+    if len(kinds) != 1:
+        raise SchemaError(
+            f"feature {column!r} must have exactly one of thresholds, categories, binary"
+        )
+    check_keys(raw, _KEYS[kinds[0]], f"feature {column!r}")
+    if kinds[0] == "binary":
+        if raw["binary"] is not True:
+            raise SchemaError(f"binary of feature {column!r} must be true")
+        return BinaryFeature(column=str(column), name=raw.get("name"), sign=raw.get("sign"))
+    names = _names_from(raw, str(column))
+    if kinds[0] == "thresholds":
+        return ThresholdFeature(
+            column=str(column),
+            thresholds=raw["thresholds"],
+            range=raw.get("range"),
+            names=names,
+            sign=raw.get("sign"),
+        )
+    return CategoryFeature(
+        column=str(column),
+        categories=raw["categories"],
+        missing=raw.get("missing"),
+        names=names,
+        sign=raw.get("sign"),
+    )
+
+
+def _names_from(raw: Mapping[str, object], column: str) -> tuple[str, ...]:
+    if "name" in raw and "names" in raw:
+        raise SchemaError(f"feature {column!r} must have name or names, not both")
+    if "name" in raw:
+        check_name(raw["name"], f"the name of {column!r}")
+        return (str(raw["name"]),)
+    return as_tuple(raw.get("names", ()), f"names of {column!r}")  # type: ignore[return-value]
+
+
+def _check_sign(sign: object, column: str) -> None:
+    if sign not in (None, "positive", "negative"):
+        raise SchemaError(f"sign of {column!r} must be 'positive' or 'negative', got {sign!r}")
+
+
+def _options(**values: object) -> dict[str, object]:
+    """Return the keys that say something, so that digests of older schemas stay the same."""
+    return {key: value for key, value in values.items() if value not in (None, [])}

@@ -1,0 +1,122 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from opdisc.errors import TableError
+
+FilePath: TypeAlias = str | PathLike[str]
+
+PRIVATE_MODE = 0o600
+"""Of new files with private rows: nobody but their owner reads them."""
+
+_SCRATCH_BYTES = 64 * 1024
+
+
+def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
+    """Refuse a place that :func:`atomic_write_text` could not write to, before work is spent.
+
+    A scratch file of 64 KiB is written beside the target and removed, so that a missing or
+    read-only directory and a full disk are found before any privacy budget is spent.
+
+    Parameters
+    ----------
+    path : path
+        Where the output is to go.
+    inputs : iterable of path
+        Files that the same command reads or appends to; replacing one would lose it.
+
+    Raises
+    ------
+    TableError
+        If the place is not writable, or is one of the inputs.
+    """
+    target = Path(os.path.realpath(path))
+    if any(target == Path(os.path.realpath(other)) for other in inputs):
+        raise TableError(f"output must not replace an input, but {path} is one; name another path")
+    scratch = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        _check_regular(target, path)
+        try:
+            _write_synced(scratch, bytes(_SCRATCH_BYTES))
+        finally:
+            scratch.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
+
+
+def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
+    """Write UTF-8 text to a file, whole or not at all.
+
+    The text goes to a temporary file in the same directory, which then takes the place of the old
+    one: a reader sees the old text or the new, and an interruption leaves the old.
+
+    Parameters
+    ----------
+    path : path
+        File to create or replace; of a symbolic link, the file it points to.
+    text : str
+        Written as is, line ends included.
+    mode : int
+        Permissions of a new file, less the umask; a replaced file keeps its own.
+
+    Raises
+    ------
+    TableError
+        If the place is not writable, or the text has no UTF-8 form.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        _check_regular(target, path)
+        try:
+            _write_synced(temporary, text.encode("utf-8"), _mode_of(target), mode)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
+    except UnicodeEncodeError:
+        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
+
+
+def _check_regular(target: Path, named: FilePath) -> None:
+    """Refuse directories and devices; OSError for a name that the file system does not take."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise TableError(
+                f"output must go to a file, but {named} is not one; name another path"
+            )
+
+
+def _mode_of(path: Path) -> int | None:
+    """Return the permissions of a file, None where there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_IMODE(path.stat().st_mode)
+    return None
+
+
+def _write_synced(path: Path, data: bytes, kept: int | None = None, mode: int = 0o600) -> None:
+    """Write a new file; ``kept`` are the permissions of the one that it will replace, if any."""
+    # Never wider than in the end, not even for a moment.
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if kept is None else kept & mode
+    )
+    with os.fdopen(descriptor, "wb") as file:
+        if kept is not None:
+            os.fchmod(descriptor, kept)
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)

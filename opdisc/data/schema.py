@@ -1,0 +1,311 @@
+"""What a schema says about the encoded columns, in the words of the searches.
+
+A schema: every public fact that turns a raw table into integer rows.
+
+Classes, categories, thresholds and ranges are written by someone, never read from private rows.
+Two tables with the same schema are encoded by the same map, one row at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from opdisc.data.cells import canonical_text
+from opdisc.data.checks import as_tuple, check_keys, check_name, finite_number, refuse_repeats
+from opdisc.data.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.features import (
+    BinaryFeature,
+    CategoryFeature,
+    Feature,
+    ThresholdFeature,
+    feature_from_dict,
+)
+from opdisc.data.target import Label, Target, target_from_dict
+from opdisc.errors import SchemaError
+from oracles.problem import ColumnGroup
+
+
+def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
+    """Return what a schema says about encoded columns: exclusive, nested, or nothing."""
+    kinds: dict[str, Literal["exclusive", "nested", "free"]] = {
+        "categories": "exclusive",
+        "thresholds": "nested",
+        "binary": "free",
+    }
+    declared = exclusive_positions(schema.exclusive, schema.features)
+    named = {position for group in declared for position in group}
+    singles = (
+        ColumnGroup(columns=attribute.indices, kind=kinds[attribute.kind])
+        for attribute in schema.attributes
+        if not named.intersection(attribute.indices)
+    )
+    groups = (ColumnGroup(columns=group, kind="exclusive") for group in declared)
+    return tuple(sorted((*singles, *groups), key=lambda group: group.columns))
+
+
+_TEXT_KEYS = ("description", "source")
+
+_SCHEMA_KEYS = (
+    "name",
+    "target",
+    "unit",
+    "rows_per_unit",
+    "missing_values",
+    "exclusive",
+    "feature",
+    *_TEXT_KEYS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """Public facts about a table: target, features, missing values and unit of privacy.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task.
+    target : Target
+        Label column and classes.
+    features : tuple of Feature
+        At least one; their columns are not the target's. A raw column may appear in several.
+    privacy_unit : str
+        What one neighbour changes, in words.
+    rows_per_unit : int
+        Public maximum of rows that one unit contributes, >= 1.
+    missing_values : tuple of str
+        Cell texts that count as missing; the empty cell always does.
+    exclusive : tuple of tuple of str
+        Raw columns of binary features of which at most one is 1 in a row; where several are, the
+        first one named counts. Exact draws from large grids need such facts.
+    description, source : str
+        Free text.
+
+    Raises
+    ------
+    SchemaError
+        If any declaration contradicts these rules.
+    """
+
+    name: str
+    target: Target
+    features: tuple[Feature, ...]
+    privacy_unit: str = "one row"
+    rows_per_unit: int = 1
+    missing_values: tuple[str, ...] = ("",)
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    description: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        """Canonicalise and validate."""
+        check_name(self.name, "the schema's name")
+        check_name(self.privacy_unit, "the schema's unit")
+        if type(self.rows_per_unit) is not int or self.rows_per_unit < 1:
+            raise SchemaError(
+                f"rows_per_unit must be an integer of at least 1, got {self.rows_per_unit!r}"
+            )
+        for key in _TEXT_KEYS:
+            if not isinstance(getattr(self, key), str):
+                raise SchemaError(f"{key} must be text, got {getattr(self, key)!r}")
+        object.__setattr__(self, "missing_values", _missing_values(self.missing_values))
+        self._check_target()
+        self._check_features()
+        object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
+
+    def _check_target(self) -> None:
+        if not isinstance(self.target, Target):
+            raise SchemaError("target must be a Target with a column and a positive label")
+        for label in (self.target.positive, self.target.negative):
+            if label is not None and canonical_text(label) in self.missing_values:
+                raise SchemaError(
+                    f"a class label cannot be a missing value, but {label!r} is both"
+                )
+
+    def _check_features(self) -> None:
+        features = as_tuple(self.features, "features")
+        if not features:
+            raise SchemaError("a schema needs at least one feature, but has none")
+        for feature in features:
+            if not isinstance(feature, ThresholdFeature | CategoryFeature | BinaryFeature):
+                raise SchemaError(f"a feature must be of a declared kind, got {feature!r}")
+            if feature.column == self.target.column:
+                raise SchemaError(f"the target column {feature.column!r} cannot be a feature")
+            if isinstance(feature, CategoryFeature):
+                self._check_categories(feature)
+        object.__setattr__(self, "features", features)
+        refuse_repeats(self.column_names, "display names of encoded columns")
+
+    def _check_categories(self, feature: CategoryFeature) -> None:
+        for value in (v for category in feature.categories for v in category.values):
+            if value in self.missing_values:
+                raise SchemaError(
+                    f"a category cannot be a missing value, but {value!r} of {feature.column!r} "
+                    "is both; name the category which missing cells count as by missing"
+                )
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Display names of the encoded columns, without the intercept."""
+        return tuple(name for feature in self.features for name in feature.column_names)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of encoded columns, without the intercept."""
+        return len(self.column_names)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Raw feature columns that a table must have, in order of first use."""
+        return tuple(dict.fromkeys(feature.column for feature in self.features))
+
+    @property
+    def classes(self) -> tuple[Label, Label]:
+        """(negative, positive) labels as declared."""
+        return self.target.classes
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Which positions of an encoded row belong to which feature, in order of declaration."""
+        out = []
+        start = 1
+        for feature in self.features:
+            stop = start + len(feature.column_names)
+            indices = tuple(range(start, stop))
+            out.append(Attribute(column=feature.column, kind=feature.kind, indices=indices))
+            start = stop
+        return tuple(out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON-able form, with the keys of a schema file."""
+        target: dict[str, object] = {
+            "column": self.target.column,
+            "positive": self.target.positive,
+        }
+        if self.target.negative is not None:
+            target["negative"] = self.target.negative
+        out: dict[str, Any] = {
+            "name": self.name,
+            "target": target,
+            "unit": self.privacy_unit,
+            "rows_per_unit": self.rows_per_unit,
+            "missing_values": list(self.missing_values),
+        }
+        out |= {k: v for k in _TEXT_KEYS if (v := getattr(self, k))}
+        if self.exclusive:
+            out["exclusive"] = [list(group) for group in self.exclusive]
+        return out | {"feature": [feature.to_dict() for feature in self.features]}
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the canonical JSON of :meth:`to_dict`."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @classmethod
+    def from_dict(cls, raw: object) -> Schema:
+        """Read the form that :meth:`to_dict` writes.
+
+        Raises
+        ------
+        SchemaError
+            For an unknown key, a missing key or a declaration that breaks a rule.
+        """
+        if not isinstance(raw, Mapping):
+            raise SchemaError("a schema must be a table of keys")
+        check_keys(raw, _SCHEMA_KEYS, "the schema")
+        for key in ("name", "target", "feature"):
+            if key not in raw:
+                raise SchemaError(f"a schema must have {key}, but it is missing")
+        return cls(
+            name=raw["name"],
+            target=target_from_dict(raw["target"]),
+            features=tuple(feature_from_dict(f) for f in as_tuple(raw["feature"], "feature")),
+            privacy_unit=raw.get("unit", "one row"),
+            rows_per_unit=raw.get("rows_per_unit", 1),
+            missing_values=raw.get("missing_values", ("",)),
+            exclusive=raw.get("exclusive", ()),
+            description=raw.get("description", ""),
+            source=raw.get("source", ""),
+        )
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Schema:
+        """Read a schema file.
+
+        Raises
+        ------
+        SchemaError
+            If the file cannot be read, is not TOML, or is not a schema.
+        """
+        try:
+            raw = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise SchemaError(f"a schema file must be readable, but {path}: {reason}") from None
+        except (ValueError, RecursionError) as error:
+            raise SchemaError(f"a schema file must be UTF-8 TOML, but {path}: {error}") from None
+        try:
+            return cls.from_dict(raw)
+        except SchemaError as error:
+            raise SchemaError(f"{path}: {error}") from None
+
+    @classmethod
+    def equal_width(
+        cls,
+        n_columns: int,
+        n_thresholds: int = 1,
+        low: float = 0.0,
+        high: float = 1.0,
+        names: Sequence[str] | None = None,
+        classes: tuple[Label, Label] = (0, 1),
+    ) -> Schema:
+        """Declare numeric columns on one public range, with equally spaced thresholds.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of raw columns, >= 1.
+        n_thresholds : int
+            Thresholds per column, >= 1: ``low + (high - low) * k / (n_thresholds + 1)``.
+        low, high : float
+            Public range of every column.
+        names : sequence of str, optional
+            Raw column names; ``x0``, ``x1``, ... by default.
+        classes : (negative, positive)
+            Labels.
+        """
+        for what, size in (("n_columns", n_columns), ("n_thresholds", n_thresholds)):
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+                raise SchemaError(f"{what} must be an integer of at least 1, got {size!r}")
+        columns = tuple(f"x{i}" for i in range(n_columns)) if names is None else tuple(names)
+        if len(columns) != n_columns:
+            raise SchemaError(f"names must have one name per column ({n_columns})")
+        refuse_repeats(columns, "names of columns")
+        low, high = finite_number(low, "low and high"), finite_number(high, "low and high")
+        step = (high - low) / (n_thresholds + 1)
+        cuts = tuple(low + step * k for k in range(1, n_thresholds + 1))
+        target = "target"
+        while target in columns:
+            target += "_"
+        return cls(
+            name="equal-width",
+            target=Target(column=target, positive=classes[1], negative=classes[0]),
+            features=tuple(
+                ThresholdFeature(column=column, thresholds=cuts, range=(low, high))
+                for column in columns
+            ),
+        )
+
+
+def _missing_values(raw: object) -> tuple[str, ...]:
+    texts = as_tuple(raw, "missing_values")
+    if not all(isinstance(text, str) for text in texts):
+        raise SchemaError("missing_values must be a list of text, such as ['?']")
+    return tuple(dict.fromkeys(("", *(canonical_text(text) for text in texts))))

@@ -1,0 +1,80 @@
+"""The declared target: a label column and its two classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from opdisc.data.cells import canonical_text
+from opdisc.data.checks import check_keys, check_name
+from opdisc.errors import SchemaError
+
+Label: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The label column and its two classes.
+
+    Parameters
+    ----------
+    column : str
+        Raw column.
+    positive : str, int, float or bool
+        Label of the positive class; cells compare by :func:`opdisc.data.canonical_text`.
+    negative : str, int, float, bool or None
+        Label of the negative class; None makes every other label negative.
+    """
+
+    column: str
+    positive: Label
+    negative: Label | None = None
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        check_name(self.column, "the target's column")
+        object.__setattr__(self, "positive", _label(self.positive, "positive"))
+        if self.negative is None:
+            return
+        object.__setattr__(self, "negative", _label(self.negative, "negative"))
+        if canonical_text(self.negative) == canonical_text(self.positive):
+            raise SchemaError(
+                "positive and negative must be different labels, but both of target "
+                f"{self.column!r} are {self.positive!r}"
+            )
+
+    @property
+    def classes(self) -> tuple[Label, Label]:
+        """(negative, positive) labels; ``"not <positive>"`` where no negative is declared."""
+        negative = f"not {self.positive}" if self.negative is None else self.negative
+        return negative, self.positive
+
+
+def target_from_dict(raw: object) -> Target:
+    """Read the ``target`` table of a schema file.
+
+    Raises
+    ------
+    SchemaError
+        For an unknown or missing key, or a label that breaks a rule.
+    """
+    if not isinstance(raw, Mapping):
+        raise SchemaError("target must be a table such as { column = ..., positive = ... }")
+    check_keys(raw, ("column", "positive", "negative"), "target")
+    for key in ("column", "positive"):
+        if key not in raw:
+            raise SchemaError(f"target must have {key}, but it is missing")
+    return Target(column=raw["column"], positive=raw["positive"], negative=raw.get("negative"))
+
+
+def _label(value: object, what: str) -> Label:
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(item, str) and item.strip():
+        return item.strip()
+    if isinstance(item, int) or (isinstance(item, float) and math.isfinite(item)):
+        return item
+    raise SchemaError(f"the {what} label must be non-empty text or a finite number, got {value!r}")

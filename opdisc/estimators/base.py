@@ -1,0 +1,321 @@
+"""What every estimator shares: one order of a fit, one way to read rows, labels and targets.
+
+A fit forgets the last one, reads the table, and leaves the budget and the draw to a mechanism,
+which spends before it draws; if anything fails, the estimator is unfitted. No message quotes a
+cell or counts the rows: scikit-learn's own messages do, so they are replaced here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from opdisc.data import (
+    Schema,
+    SchemaLike,
+    as_table,
+    encode_features,
+    encode_label_values,
+    label_assumptions,
+    parse_schema,
+    require_both_classes,
+    two_classes,
+)
+from opdisc.errors import TableError
+from opdisc.privacy import (
+    EntropySource,
+    Ledger,
+    NeighboringRelation,
+    parse_entropy,
+    parse_relation,
+)
+from oracles.arithmetic import FloatArray
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that learns by one private release.
+
+    Subclasses keep their arguments in ``__init__``, as scikit-learn asks, and learn in
+    :meth:`_learn`. An estimator is fitted when it holds a receipt.
+    """
+
+    relation: str
+    ledger: Ledger | str | PathLike[str] | None
+    random_state: int | np.random.RandomState | None
+    n_features_in_: int
+    receipt_: Any
+
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Self:
+        """Learn from a private table.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows. With a schema: a DataFrame that has the schema's columns, or an array with
+            exactly those columns in order. Without: finite numbers.
+        y : array-like of shape (n_samples,)
+            Labels, as the schema spells them if there is one; for a regressor, numbers.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError, SchemaError, TableError
+            If an argument, the schema or the table is not acceptable; nothing is spent.
+        UncertifiedRelease
+            If a minimisation or draw missed what its guarantee needs; the budget stays spent and
+            nothing is released.
+
+        Notes
+        -----
+        A refused fit leaves the estimator unfitted, whatever it was before.
+        """
+        self._forget()
+        try:
+            self._learn(X, y)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        """Read the table, release once, set the fitted attributes."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether something was released."""
+        return hasattr(self, "receipt_")
+
+    def _open_ledger(self) -> Ledger | None:
+        if self.ledger is None or isinstance(self.ledger, Ledger):
+            return self.ledger
+        return Ledger(self.ledger)
+
+    def _entropy(self) -> EntropySource:
+        return parse_entropy(self.random_state)
+
+    def _public_facts(self, n_rows: int, schema: Schema | None = None) -> dict[str, Any]:
+        """Return what the public inputs of every mechanism say of a table."""
+        relation = parse_relation(self.relation)
+        facts: dict[str, Any] = {
+            "relation": relation,
+            "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
+        }
+        if schema is not None:
+            facts["rows_per_unit"] = schema.rows_per_unit
+            facts["privacy_unit"] = schema.privacy_unit
+            facts["schema_digest"] = schema.digest()
+        return facts
+
+    def _numbers(self, X: ArrayLike | pd.DataFrame, *, reset: bool = False) -> FloatArray:
+        """Return rows as finite numbers, shape (n, d), with scikit-learn's checks of columns."""
+        try:
+            values: FloatArray = validate_data(
+                self, X, "no_validation", dtype=np.float64, reset=reset
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            refusal = _rows_refusal(error)
+        else:
+            return values
+        # Outside the handler, so that the message with the cell does not travel along.
+        raise refusal
+
+    def _numbers_to_fit(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[FloatArray, NDArray[Any]]:
+        """Return the rows of a new fit and their labels or targets as given, shape (n,)."""
+        values, column = self._numbers(X, reset=True), self._column(y)
+        _require_same_length(values, column)
+        return values, column
+
+    def _column(self, y: ArrayLike) -> NDArray[Any]:
+        if y is None:
+            name = type(self).__name__
+            raise TableError(f"{name} requires y to be passed, but the target y is None.")
+        try:
+            column: NDArray[Any] = column_or_1d(y, warn=True)
+        except (TypeError, ValueError) as error:
+            is_complex = "Complex" in str(error)
+        else:
+            return column
+        if is_complex:
+            raise TableError("Complex data not supported: y must hold labels or real numbers.")
+        raise TableError("y should be a 1d array, one label or number for each row of X.")
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator of numbers."""
+
+    def _read(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return rows and targets as finite numbers."""
+        values, column = self._numbers_to_fit(X, y)
+        targets = None
+        try:
+            targets = column.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        if targets is None or not np.isfinite(targets).all():
+            raise TableError("y must hold finite numbers; leave out rows without one.")
+        return values, targets
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare a regressor whose accuracy is limited by noise and public bounds."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledRows:
+    """A private table as a classifier reads it.
+
+    Parameters
+    ----------
+    rows : ndarray
+        With a schema: int8, shape (n, 1 + n_columns), encoded rows with the constant first.
+        Without: float64, shape (n, n_features).
+    signs : int8 array, shape (n,)
+        +1 positive, -1 negative, 0 where the label is missing.
+    schema : Schema or None
+        The declared public facts.
+    """
+
+    rows: NDArray[Any]
+    signs: NDArray[np.int8]
+    schema: Schema | None
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator of two labels; ``classes_`` is sorted, whichever label is positive."""
+
+    schema: SchemaLike | None = None
+    schema_: Schema
+    classes_: NDArray[Any]
+
+    def _read(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
+        """Return rows and signs; set the attributes that describe columns and labels."""
+        if self.schema is None:
+            values, labels = self._numbers_to_fit(X, y)
+            self.classes_ = two_classes(labels)
+            signs = np.where(labels == self.classes_[1], 1, -1).astype(np.int8)
+            return LabelledRows(rows=values, signs=signs, schema=None)
+        schema = parse_schema(self.schema)
+        table, labels = as_table(X, schema), self._column(y)
+        _require_same_length(table, labels)
+        signs = encode_label_values(labels, schema)
+        require_both_classes(signs)
+        rows = encode_features(table, schema)
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.columns)
+        self.feature_names_in_ = np.array(schema.columns, dtype=object)
+        self.classes_ = np.sort(np.array(schema.classes))
+        return LabelledRows(rows=rows, signs=signs, schema=schema)
+
+    def _rows(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return rows to predict, read as those of the fit were."""
+        check_is_fitted(self)
+        if self.schema is None:
+            return self._numbers(X)
+        return encode_features(as_table(X, self.schema_), self.schema_)
+
+    def _public_facts(self, n_rows: int, schema: Schema | None = None) -> dict[str, Any]:
+        facts = super()._public_facts(n_rows, schema)
+        if self.schema is None:
+            facts["assumptions"] = label_assumptions(*self.classes_.tolist())
+        return facts
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return each row's score, above 0 where the positive label is predicted."""
+        raise NotImplementedError
+
+    def _labels(self) -> NDArray[Any]:
+        """Return (negative, positive) labels, of the type of ``classes_``."""
+        if self.schema is None:
+            return self.classes_  # as y spells them
+        return np.array(self.schema_.classes, dtype=self.classes_.dtype)
+
+    def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return scores that are above 0 where ``classes_[1]`` is predicted.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The positive label's scores, or their opposite where it is ``classes_[0]``.
+        """
+        scores = self._scores(X)
+        if self._labels()[1] == self.classes_[1]:
+            return scores
+        # The opposite of the score one step below, since a score of 0 is the negative label's.
+        if scores.dtype.kind == "i":
+            return 1 - scores
+        return np.asarray(-np.nextafter(scores, -np.inf))
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, shape (n_samples,)."""
+        positive = self._scores(X) > 0
+        return np.asarray(self._labels()[positive.astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare a binary classifier."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+_NAMES_NO_CELL = re.compile(
+    r"X has \d+ features, but|The feature names should match|Sparse data was passed|"
+    r"Input X contains (NaN|infinity)|Feature names are only supported|np.matrix is not supported"
+)
+"""Beginnings of scikit-learn's messages that may be shown as they are."""
+
+_SENTENCES = (
+    ("Complex", "Complex data not supported: X must hold real numbers."),
+    # scikit-learn's checks look for "0 feature(s) ... required" and "Reshape your data".
+    ("0 feature(s)", "X must have columns: 0 feature(s) (shape=(, 0)) while a minimum of 1 is "
+     "required."),
+    ("Expected", "X must be two-dimensional, rows by columns. Reshape your data."),
+    ("Found array with dim", "X must be two-dimensional, rows by columns. Reshape your data."),
+    ("0 sample(s)", "X must have at least one row."),
+    ("could not convert", "X must hold numbers, it has text; encode it, or declare a schema where "
+     "the estimator takes one."),
+)  # fmt: skip
+
+
+def _rows_refusal(error: Exception) -> Exception:
+    """Return what may be said of rows that scikit-learn refused, without a cell or a count."""
+    said = str(error)
+    if _NAMES_NO_CELL.match(said):
+        return TypeError(said) if isinstance(error, TypeError) else TableError(said)
+    for fragment, sentence in _SENTENCES:
+        if fragment in said:
+            return TableError(sentence)
+    if isinstance(error, TypeError):
+        return TypeError(
+            "X must hold numbers: each argument must be a string or a real number that float() "
+            "takes, and a cell is neither."
+        )
+    return TableError("X must be a table of finite numbers, rows by columns.")
+
+
+def _require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
+    if len(rows) != len(column):
+        raise TableError("X and y must have the same number of rows.")

@@ -1,0 +1,261 @@
+"""Private linear classifiers over the convex mechanisms: logistic regression, support vectors."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import special
+from sklearn.utils.validation import check_is_fitted
+
+from opdisc.convex import RUNNERS, ConvexPublic, ConvexReceipt, LinearFeatures, convex_params
+from opdisc.data import SchemaLike
+from opdisc.errors import CalibrationError, as_calibration_error
+from opdisc.estimators.base import PrivateClassifier
+from opdisc.models import SavedLinearModel, column_names
+from opdisc.privacy import Ledger
+from oracles.arithmetic import FloatArray
+from oracles.convex import HuberisedHingeLoss, L2Ball, LinearLoss, LogisticLoss
+
+_MARGIN = 8.0
+"""Radius of the default domain times the bound on a row: the largest score a model can give."""
+
+
+class PrivateLinearClassifier(PrivateClassifier):
+    """A classifier over a convex mechanism; the loss is the subclass's.
+
+    Parameters and attributes: :class:`opdisc.PrivateLogisticRegression`.
+    """
+
+    receipt_: ConvexReceipt
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        public_row_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.data_norm = data_norm
+        self.schema = schema
+        self.relation = relation
+        self.ridge = ridge
+        self.public_row_guess = public_row_guess
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> LinearLoss:
+        """Return the loss of one row."""
+        raise NotImplementedError
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        params = convex_params(self.epsilon, self.delta)
+        if self.mechanism not in RUNNERS:
+            known = ", ".join(RUNNERS)
+            raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
+        self._require_bound()
+        read = self._read(X, y)
+        if read.schema is None:
+            assert self.data_norm is not None
+            features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
+            rows = features.numeric_rows(read.rows, read.signs.astype(np.float64))
+        else:
+            features = LinearFeatures.of_schema(read.schema)
+            rows = features.encoded_rows(read.rows, read.signs)
+        dimension = rows.X.shape[1]
+        public = ConvexPublic(
+            params=params,
+            loss=self._loss(),
+            bounds=features.bounds,
+            dimension=dimension,
+            domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
+            public_row_guess=self.public_row_guess,
+            **self._public_facts(rows.n_rows, read.schema),
+        )
+        run = RUNNERS[self.mechanism]
+        release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
+        coefficients, intercept = features.weights(release.theta)
+        self.coef_ = coefficients.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
+        self.receipt_ = release.receipt
+
+    def _require_bound(self) -> None:
+        if (self.schema is None) == (self.data_norm is None):
+            raise CalibrationError(
+                "a public bound on the rows is needed, and one only: give data_norm (the largest "
+                "Euclidean norm of a row) or a schema."
+            )
+        norm = self.data_norm
+        if norm is not None and not (
+            isinstance(norm, int | float | np.number) and 0 < norm < math.inf
+        ):
+            raise CalibrationError(f"data_norm must be finite and > 0, got {norm!r}.")
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        rows = self._rows(X)
+        columns = rows if self.schema is None else rows[:, 1:]
+        return np.asarray(columns @ self.coef_[0] + self.intercept_[0])
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, public facts, receipt."""
+        check_is_fitted(self)
+        schema = None if self.schema is None else self.schema_
+        names = getattr(self, "feature_names_in_", None)
+        negative, positive = self.classes_.tolist() if schema is None else schema.classes
+        return SavedLinearModel(
+            columns=(
+                column_names(self.coef_.shape[1], names) if schema is None else schema.column_names
+            ),
+            coefficients=tuple(self.coef_[0].tolist()),
+            intercept=float(self.intercept_[0]),
+            classes=(negative, positive),
+            schema=schema,
+            feature_range=None,
+            target_range=None,
+            receipt=self.receipt_,
+        )
+
+
+class PrivateLogisticRegression(PrivateLinearClassifier):
+    """Logistic regression under differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss, > 0. ``float("inf")`` fits without noise: objective and output perturbation
+        and "approximate_minima" minimise the sum of losses plus ``(ridge/2)|theta|^2`` (None: 0)
+        over all weights, the samplers over the receipt's domain, the others take their steps
+        without noise; the receipt is VOID.
+    delta : float, default 0.0
+        In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
+    mechanism : str, default "auto"
+        "auto" (objective perturbation with the noise of smaller predicted error),
+        "objective_perturbation", "approximate_minima", "output_perturbation", "noisy_sgd",
+        "gradient_descent", "gradient_descent_random" (a random iterate),
+        "accelerated_mirror_descent", "mirror_descent", "svrg" and "svrg++", which all need delta >
+        0 like "approximate_minima"; "exponential_sampling" and "localization" (pure, at most 5
+        parameters, intercept included) and "grid_walk" (conditional on mixing); by name also
+        "objective_perturbation_c11", "_k12", "_j14" and "output_perturbation_j14", published
+        constants whose receipts are VOID.
+    data_norm : float or None
+        Public bound on a row's Euclidean norm; longer rows are shortened to it, in ``fit`` only.
+        The intercept's constant column is added after that and counts in the sensitivity.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        Public facts instead of ``data_norm``: the bound follows from the encoding.
+    relation : str, default "replace_one"
+        "replace_one" (the number of rows is public) or "add_or_remove_one".
+    ridge : float or None
+        Quadratic regularisation ``(ridge/2)|theta|^2`` of the sum of losses, intercept included,
+        in units of rows scaled as above. None takes a public default.
+    public_row_guess : int or None
+        Public constant near the number of rows; step sizes want one under add-or-remove-one.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_columns)
+        Weights of the columns (encoded ones with a schema), towards the positive label.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    classes_ : ndarray of shape (2,)
+        The two labels, sorted as scikit-learn requires. The positive one is ``classes_[1]``, or
+        with a schema ``schema_.target.positive``.
+    receipt_ : ConvexReceipt
+        The privacy statement.
+    n_features_in_ : int
+        Raw columns.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; proofs in docs/convex.md. **Assumes.** The bounds
+    were written down without looking at the private rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0]] * 200)
+    >>> model = PrivateLogisticRegression(epsilon=2.0, data_norm=1.0).fit(X, X[:, 0])
+    >>> model.predict([[1.0, 0.0], [0.0, 1.0]]).tolist()
+    [1.0, 0.0]
+    >>> model.receipt_.guarantee
+    'CONDITIONAL'
+    """
+
+    def _loss(self) -> LinearLoss:
+        return LogisticLoss()
+
+    def predict_proba(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the fitted probability of each class, shape (n_samples, 2)."""
+        positive = special.expit(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def predict_log_proba(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the logarithm of :meth:`predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X)))
+
+
+class PrivateLinearSVC(PrivateLinearClassifier):
+    """A linear support vector classifier under differential privacy, with a smoothed hinge.
+
+    Parameters
+    ----------
+    epsilon, delta, mechanism, data_norm, schema, relation, ridge, public_row_guess, ledger
+        As in :class:`PrivateLogisticRegression`.
+    random_state
+        As in :class:`PrivateLogisticRegression`.
+    width : float, default 0.5
+        Half-width of the parabola that replaces the hinge's kink.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; see docs/convex.md.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "auto",
+        data_norm: float | None = None,
+        schema: SchemaLike | None = None,
+        relation: str = "replace_one",
+        ridge: float | None = None,
+        public_row_guess: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        width: float = 0.5,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            mechanism,
+            data_norm,
+            schema,
+            relation,
+            ridge,
+            public_row_guess,
+            ledger,
+            random_state,
+        )
+        self.width = width
+
+    def _loss(self) -> LinearLoss:
+        with as_calibration_error():
+            return HuberisedHingeLoss(self.width)

@@ -1,0 +1,323 @@
+"""OPSamp for scikit-learn: what its estimators share, and the linear classifier."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from opdisc.data import Label
+from opdisc.errors import CalibrationError, as_calibration_error
+from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
+from opdisc.mechanisms import (
+    DrawOptions,
+    DrawProgress,
+    SampledMechanism,
+    SampledReceipt,
+    run_sampled,
+)
+from opdisc.models import SavedLinearModel, column_names
+from opdisc.privacy import Ledger, PrivacyParams, PublicInputs
+from oracles.arithmetic import FloatArray
+from oracles.convex import (
+    Box,
+    Domain,
+    L1Ball,
+    L2Ball,
+    LinearLoss,
+    RealOracle,
+    RowBounds,
+    Simplex,
+    loss_by_name,
+)
+
+Range = tuple[ArrayLike, ArrayLike]
+"""(lowest, highest): two numbers, or two arrays with one number per column."""
+
+
+class SampledEstimator(PrivateEstimator):
+    """What the classifier and the regressor share: arguments, ranges, domain, release."""
+
+    hypothesis_: FloatArray
+    receipt_: SampledReceipt
+
+    def __init__(
+        self,
+        feature_range: Range | None = None,
+        loss: str | LinearLoss = "hinge",
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: str | Domain = "box",
+        radius: float = 1.0,
+        fit_intercept: bool = True,
+        relation: str = "replace_one",
+        public_row_guess: int | None = None,
+        oracle: str | RealOracle = "auto",
+        allowance: float | None = None,
+        most_draws: int = 10_000,
+        n_jobs: int = 1,
+        backend: str = "sequential",
+        progress: DrawProgress | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.feature_range = feature_range
+        self.loss = loss
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.radius = radius
+        self.fit_intercept = fit_intercept
+        self.relation = relation
+        self.public_row_guess = public_row_guess
+        self.oracle = oracle
+        self.allowance = allowance
+        self.most_draws = most_draws
+        self.n_jobs = n_jobs
+        self.backend = backend
+        self.progress = progress
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _loss(self) -> LinearLoss:
+        with as_calibration_error():
+            loss = loss_by_name(self.loss) if isinstance(self.loss, str) else self.loss
+        if loss.is_classification != is_classifier(self):
+            kind = "classification" if is_classifier(self) else "regression"
+            raise CalibrationError(f"loss must be one for {kind}, got '{loss.name}'.")
+        return loss
+
+    def _domain(self, dimension: int) -> Domain:
+        if isinstance(self.domain, Domain):
+            if self.domain.dimension != dimension:
+                raise CalibrationError(
+                    f"the domain must have {dimension} coordinates (columns and intercept), it "
+                    f"has {self.domain.dimension}."
+                )
+            return self.domain
+        with as_calibration_error():
+            match self.domain:
+                case "l1":
+                    return L1Ball(dimension=dimension, radius=self.radius)
+                case "l2":
+                    return L2Ball(dimension=dimension, radius=self.radius)
+                case "box":
+                    return Box.cube(dimension, self.radius)
+                case "simplex":
+                    return Simplex(dimension=dimension)
+        raise CalibrationError(
+            f"domain must be 'l1', 'l2', 'box', 'simplex' or a Domain, got {self.domain!r}."
+        )
+
+    def _release(self, rows: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
+        """Release parameters of scaled rows and targets; return slopes and start in raw units."""
+        n, facts = len(rows), self._public_facts(len(rows))
+        planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
+        if planned is None:
+            raise CalibrationError(
+                "public_row_guess must be given under add_or_remove_one, where the number of rows "
+                "is private; give a public guess."
+            )
+        delta = 1.0 / planned**2 if self.delta is None else self.delta
+        scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
+        if self.fit_intercept:
+            scaled = np.column_stack([np.ones(n), scaled])
+        dimension = scaled.shape[1]
+        bounds = RowBounds(l2=math.sqrt(dimension), linf=1.0)
+        mechanism = SampledMechanism(
+            loss=self._loss(),
+            domain=self._domain(dimension),
+            bounds=bounds,
+            allowance=self.allowance,
+            # A search has no cheap precision: let it cost more of the stability.
+            allowance_share=0.02 if self._loss().is_convex else 1.0,
+            most_draws=self.most_draws,
+            # Inside the domain or not, a linear score is one; a projection only adds bias.
+            project=math.isinf(self._loss().slope_bound(bounds, math.inf)),
+        )
+        public = PublicInputs(
+            params=PrivacyParams(epsilon=self.epsilon, delta=delta),
+            public_row_guess=planned,
+            **facts,
+        )
+        release = run_sampled(
+            mechanism,
+            scaled,
+            targets,
+            public,
+            entropy=self._entropy(),
+            oracle=self.oracle,
+            options=DrawOptions(n_jobs=self.n_jobs, backend=self.backend, progress=self.progress),
+            ledger=self._open_ledger(),
+        )
+        self.hypothesis_, self.receipt_ = release.hypothesis, release.receipt
+        return self._raw_coefficients(rows.shape[1])
+
+    def _range(
+        self, declared: Range | None, columns: int, what: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a declared public range as two arrays, or refuse."""
+        if declared is None:
+            raise CalibrationError(
+                f"{what}_range must be declared, since it sets the noise and may not come from "
+                "the table; give a public (lowest, highest)."
+            )
+        try:
+            low, high = (
+                np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in declared
+            )
+        except (TypeError, ValueError):
+            raise CalibrationError(
+                f"{what}_range must be (lowest, highest), numbers or one per column."
+            ) from None
+        if not (np.isfinite(low) & np.isfinite(high)).all() or not (low < high).all():
+            raise CalibrationError(f"{what}_range must be finite with lowest < highest.")
+        return low, high
+
+    def _linear_scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return the linear scores of rows, clipped to the public range."""
+        check_is_fitted(self)
+        rows = self._numbers(X)
+        low, high = self._range(self.feature_range, rows.shape[1], "feature")
+        scaled = unit_scaled(rows, low, high)
+        start, slopes = self._split()
+        return np.asarray(scaled @ slopes + start)
+
+    def _saved(
+        self,
+        coefficients: FloatArray,
+        intercept: float,
+        classes: tuple[Label, Label] | None,
+        target_range: tuple[float, float] | None,
+    ) -> SavedLinearModel:
+        """Return what may be published, in raw units inside the public range."""
+        low, high = self._range(self.feature_range, len(coefficients), "feature")
+        return SavedLinearModel(
+            columns=column_names(len(coefficients), getattr(self, "feature_names_in_", None)),
+            coefficients=tuple(coefficients.tolist()),
+            intercept=intercept,
+            classes=classes,
+            schema=None,
+            feature_range=tuple(zip(low.tolist(), high.tolist(), strict=True)),
+            target_range=target_range,
+            receipt=self.receipt_,
+        )
+
+    def _split(self) -> tuple[float, FloatArray]:
+        """Return intercept and slopes over the scaled columns."""
+        if self.fit_intercept:
+            return float(self.hypothesis_[0]), self.hypothesis_[1:]
+        return 0.0, self.hypothesis_
+
+    def _raw_coefficients(self, columns: int) -> tuple[FloatArray, float]:
+        """Return slopes and intercept over raw columns, valid inside the range."""
+        low, high = self._range(self.feature_range, columns, "feature")
+        start, slopes = self._split()
+        raw = np.array(slopes / (high - low), dtype=np.float64)
+        return raw, start - float(raw @ low)
+
+
+class OPSampClassifier(PrivateClassifier, SampledEstimator):
+    """A linear classifier with real weights by OPSamp: any Lipschitz loss, (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    feature_range : (low, high)
+        Public range of the columns, two numbers or two arrays; rows are clipped to it. Required.
+    loss : str or LinearLoss
+        "hinge", "logistic", "huberised hinge" or "ramp" (non-convex, at most 6 coordinates).
+    epsilon : float
+        Privacy loss, > 0.
+    delta : float or None
+        Above 0; None takes ``1 / public_row_guess^2``.
+    domain : str or Domain
+        Where the weights are: "l1", "l2", "box", "simplex", or a domain with one coordinate per
+        column and one first for the intercept.
+    radius : float
+        Of the ball, or half the width of the box.
+    fit_intercept : bool
+        Whether to learn a constant.
+    relation : str
+        "replace_one" (the number of rows is public) or "add_or_remove_one".
+    public_row_guess : int or None
+        Number of rows the noise is tuned for; None takes the public number of rows.
+    oracle : str or RealOracle
+        Who minimises; see :func:`oracles.convex.solve.available_real_oracles`.
+    allowance : float or None
+        Certified gap that each minimisation may have, rows; priced. None chooses one.
+    most_draws : int
+        Limit on the number of minimisations.
+    n_jobs, backend
+        How joblib runs them: "sequential", "loky", "threading", "dask" or "ray".
+    progress : callable or None
+        Called as ``progress(done, total)``.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+
+    Attributes
+    ----------
+    hypothesis_ : ndarray of shape (n_columns + 1,)
+        What was released: intercept (if any) and weights of the columns scaled to [0, 1].
+    coef_, intercept_ : ndarray of shape (1, n_columns) and (1,)
+        The same over raw columns, valid inside ``feature_range``.
+    receipt_ : SampledReceipt
+        The privacy statement.
+    classes_ : ndarray of shape (2,)
+        Negative and positive label.
+    n_features_in_ : int
+        Raw columns.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; CONDITIONAL on every minimisation being certified.
+    **Assumes.** Range and label values were written down without looking at the rows.
+
+    References
+    ----------
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2; docs/opsamp.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[0.0, 1.0], [1.0, 0.0]], (4000, 1))
+    >>> model = OPSampClassifier(feature_range=(0, 1), epsilon=20.0, most_draws=500)
+    >>> model = model.fit(X, X[:, 0].astype(int))
+    >>> model.predict([[1.0, 0.0], [0.0, 1.0]]).tolist()
+    [1, 0]
+    >>> model.receipt_.guarantee
+    'CONDITIONAL'
+    """
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        read = self._read(X, y)
+        slopes, start = self._release(read.rows, read.signs.astype(np.float64))
+        self.coef_, self.intercept_ = slopes[None, :], np.array([start])
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        return self._linear_scores(X)
+
+    def to_model(self) -> SavedLinearModel:
+        """Return what may be published: weights, the public range, the receipt."""
+        check_is_fitted(self)
+        negative, positive = self.classes_.tolist()
+        start = float(self.intercept_[0])
+        return self._saved(self.coef_[0], start, (negative, positive), None)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare a classifier whose accuracy is limited by noise."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def unit_scaled(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Clip to the public range and map it onto [0, 1]: a map of one row and public facts."""
+    return np.clip((np.clip(rows, low, high) - low) / (high - low), 0.0, 1.0)

@@ -1,0 +1,40 @@
+"""How a long search or draw goes: for whoever keeps the rows, never to be published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from oracles.interface import Progress
+from oracles.sampling import DrawProgress, SamplingDiagnostics, SearchDiagnostics
+
+Report = Callable[[str], None]
+
+WARNING = "not private, do not publish"
+
+
+def draw_progress(report: Report) -> DrawProgress:
+    """Return a callback of the exact samplers that reports a line of text."""
+
+    def told(now: SamplingDiagnostics | SearchDiagnostics) -> None:
+        if isinstance(now, SearchDiagnostics):
+            report(f"{WARNING}: {now.nodes:,} nodes, {now.open_nodes:,} open, {now.seconds:.0f} s")
+            return
+        needed = "" if now.gap is None else f", a success in about 1e{now.gap / math.log(10):.0f}"
+        report(
+            f"{WARNING}: {now.rounds:,} rounds{needed}, acceptance {now.acceptance:.2g}, "
+            f"{now.cells:,} cells, {now.seconds:.0f} s"
+        )
+
+    return told
+
+
+def search_progress(report: Report) -> Progress:
+    """Return a callback of an oracle that reports a line of text."""
+
+    def told(incumbent: float | None, bound: float, seconds: float) -> None:
+        known = incumbent is not None and math.isfinite(incumbent) and math.isfinite(bound)
+        gap = f"gap {incumbent - bound:,.1f} rows" if known and incumbent is not None else "no gap"
+        report(f"{WARNING}: {gap}, {seconds:.0f} s")
+
+    return told

@@ -1,0 +1,139 @@
+"""A scikit-learn classifier whose guarantee does not trust its learner."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from opdisc.data import SchemaLike
+from opdisc.estimators.scorecard_classifier import ScorecardClassifier
+from opdisc.mechanisms import (
+    ErmLearner,
+    EstimatorLearner,
+    Isolation,
+    PartLearner,
+    RobustVoteMechanism,
+    VoteRule,
+    check_candidates,
+    default_parts,
+    run_robust_vote,
+)
+from opdisc.planning import parse_weight_bound, scorecard_grid
+from opdisc.privacy import GridPublic, Ledger, PrivacyParams
+from oracles.interface import Oracle, SolveOptions
+
+
+class RobustVoteClassifier(ScorecardClassifier):
+    """A scorecard elected by learners that each saw a disjoint part of the rows.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, weight_bound, relation, ledger, random_state
+        As in :class:`~opdisc.PrivateScorecardClassifier`; ``delta`` is used by
+        ``rule="stability"`` only.
+    learner : PartLearner, scikit-learn classifier or None
+        Anything: a callable ``learner(part, grid)`` that returns one hypothesis or several, or a
+        classifier, whose part approves of the scorecards that imitate it. None approves, by
+        enumeration, of every scorecard nearly as good as the part's best. Must have been built
+        without the rows.
+    oracle : str, Oracle or None
+        With ``learner=None``: an oracle that names one hypothesis per part instead. Not trusted.
+    n_parts : int or None
+        Public number of parts. None: enough for the noise, with 30 rows each or more where the
+        number of rows is public.
+    rule : str, default "permute_and_flip"
+        Or "stability" (needs delta > 0), which may elect nobody: then the scorecard is all 0.
+    isolation : str, default "process"
+        "process" or "none"; "none" makes the guarantee conditional.
+    time_limit : float or None
+        Seconds per part. A limit makes the guarantee conditional; a part that hits it casts an
+        empty ballot.
+
+    Attributes
+    ----------
+    elected_ : bool
+        Whether there was a winner; part of the private release.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``, for arbitrary learners and oracles (docs/robust.md).
+    Under "replace_one" the order of the rows belongs to the table. The other attributes are those
+    of :class:`~opdisc.PrivateScorecardClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 200)
+    >>> clf = RobustVoteClassifier(epsilon=20.0, isolation="none").fit(X, X[:, 0])
+    >>> clf.predict([[1, 0], [0, 1]]).tolist(), clf.receipt_.guarantee
+    ([1, 0], 'CONDITIONAL')
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int = 1,
+        relation: str = "replace_one",
+        learner: PartLearner | Any = None,
+        oracle: str | Oracle | None = None,
+        n_parts: int | None = None,
+        rule: VoteRule = "permute_and_flip",
+        isolation: Isolation = "process",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.weight_bound = weight_bound
+        self.relation = relation
+        self.learner = learner
+        self.oracle = oracle
+        self.n_parts = n_parts
+        self.rule = rule
+        self.isolation = isolation
+        self.time_limit = time_limit
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        bound = parse_weight_bound(self.weight_bound)
+        schema, rows, signs = self._read_encoded(X, y)
+        grid = scorecard_grid(schema, bound)
+        check_candidates(grid)
+        public = GridPublic(params=params, grid=grid, **self._public_facts(len(rows), schema))
+        n_parts = self.n_parts
+        if n_parts is None:
+            n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)
+        release = run_robust_vote(
+            RobustVoteMechanism(n_parts=n_parts, rule=self.rule),
+            self._part_learner(),
+            (rows.astype(np.int64), signs.astype(np.int64)),
+            public,
+            entropy=self._entropy(),
+            isolation=self.isolation,
+            time_limit=self.time_limit,
+            ledger=self._open_ledger(),
+        )
+        self.elected_ = release.hypothesis is not None
+        nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
+        self._publish(release.hypothesis or nobody, release.receipt)
+
+    def _part_learner(self) -> PartLearner:
+        if self.learner is None:
+            if self.oracle is None:
+                return ErmLearner()
+            options = SolveOptions(time_limit=self.time_limit)
+            return ErmLearner(slack=-1.0, oracle=self.oracle, options=options)
+        if hasattr(self.learner, "fit"):
+            return EstimatorLearner(estimator=self.learner)
+        found: PartLearner = self.learner
+        return found

@@ -1,0 +1,284 @@
+"""The scikit-learn classifier that learns a private scorecard, and what its kin share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from opdisc.data import (
+    CellArray,
+    Schema,
+    SchemaLike,
+    aggregate,
+    canonical_text,
+    column_structure,
+    encode_features,
+)
+from opdisc.errors import TableError
+from opdisc.estimators.base import PrivateClassifier
+from opdisc.estimators.progress import draw_progress, search_progress
+from opdisc.mechanisms import BaseMeasure, Release, run_mechanism
+from opdisc.models import SavedModel, Scorecard
+from opdisc.planning import (
+    MechanismSettings,
+    ScorecardMechanism,
+    SettledFit,
+    build_mechanism,
+    parse_automatic_bound,
+    parse_max_rounds,
+    parse_time_limit,
+    scorecard_grid,
+    settle_fit,
+)
+from opdisc.privacy import GridPublic, GridReceipt, Ledger, PrivacyParams
+from oracles.interface import Oracle, SolveOptions
+from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
+
+
+class ScorecardClassifier(PrivateClassifier):
+    """A classifier that learns a scorecard: it reads rows by a schema and publishes points.
+
+    Without a declared schema every column is a number on the public range [0, 1].
+    """
+
+    receipt_: GridReceipt
+    scorecard_: Scorecard
+
+    def _read_encoded(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[Schema, CellArray, CellArray]:
+        """Return the schema, the encoded rows and the signs of the labels."""
+        read = self._read(X, y)
+        if read.schema is not None:
+            return read.schema, read.rows, read.signs
+        negative, positive = self.classes_.tolist()
+        texts = {canonical_text(negative), canonical_text(positive)}
+        if len(texts) < 2 or "" in texts:
+            raise TableError("the two labels in y must be different texts, neither of them blank.")
+        names = getattr(self, "feature_names_in_", None)
+        self.schema_ = Schema.equal_width(
+            read.rows.shape[1],
+            names=None if names is None else [str(name) for name in names],
+            classes=(negative, positive),
+        )
+        return self.schema_, self._encoded_numbers(read.rows), read.signs
+
+    def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
+        table = pd.DataFrame(values, columns=list(self.schema_.columns))
+        return encode_features(table, self.schema_)
+
+    def _publish(self, hypothesis: Hypothesis, receipt: GridReceipt) -> None:
+        schema = self.schema_
+        self.scorecard_ = Scorecard(
+            target=schema.target.column,
+            classes=schema.classes,
+            columns=schema.column_names,
+            points=hypothesis[1:],
+            start=hypothesis[0],
+        )
+        self.coef_ = np.array([hypothesis[1:]], dtype=np.int64)
+        self.intercept_ = np.array([hypothesis[0]], dtype=np.int64)
+        self.receipt_ = receipt
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
+        rows = self._rows(X)
+        return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    def to_model(self) -> SavedModel:
+        """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
+        check_is_fitted(self)
+        return SavedModel(scorecard=self.scorecard_, schema=self.schema_, receipt=self.receipt_)
+
+
+class PrivateScorecardClassifier(ScorecardClassifier):
+    """An integer scorecard learned by minimising the 0/1 loss under differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss, > 0.
+    delta : float, default 0.0
+        In [0, 1); only Gaussian noise uses it, a pure mechanism does not spend it.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        Public facts about the table. None declares every column numeric on the range [0, 1] with
+        one threshold in the middle; values outside are clipped.
+    weight_bound : int or "auto", default "auto"
+        Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
+        to 5, where the number of rows is public and larger points cost little (docs/utility.md).
+    mechanism : str, default "auto"
+        "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
+        "rspm". "auto" takes the one with the smallest predicted error among those that end soon;
+        it looks at public facts only.
+    relation : str, default "replace_one"
+        "replace_one" (the number of rows is public) or "add_or_remove_one".
+    oracle : str or Oracle, default "auto"
+        Who minimises; see :func:`oracles.available_oracles`. Naming one keeps
+        ``mechanism="auto"`` to mechanisms that minimise.
+    time_limit : float or None
+        Seconds for the oracle or the draw. A limit makes the guarantee conditional; if it hits,
+        nothing is released.
+    ledger : Ledger, path or None
+        Where the budget is recorded before the release.
+    random_state : int, RandomState or None
+        None draws from the operating system. Anything else is for tests: the receipt is VOID.
+    norm_budget : int or None
+        Largest squared norm of all weights, public.
+    max_nonzero : int or None
+        Largest number of weights other than 0, the starting points included, public; needs
+        ``weight_bound=1``.
+    max_rounds : int or None
+        Public cap on the rounds of the exact sampler of large grids, or on the nodes of
+        permute-and-flip's search there. A cap makes the guarantee
+        conditional; if it is met, nothing is released.
+    base_measure : str or BaseMeasure, default "uniform"
+        Public measure that the exponential mechanism weighs scorecards by: "uniform", "sparse" or
+        "sparse:PENALTY" (every weight other than 0 counts exp(-PENALTY), by default exp(-1)), or
+        a :class:`~opdisc.mechanisms.BaseMeasure`.
+    progress : callable or None
+        Called with a line of text during a long search or draw. What it says depends on the rows:
+        it is not private and must not be published.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        The published classifier.
+    receipt_ : GridReceipt
+        The privacy statement.
+    schema_ : Schema
+        The public facts that were used.
+    coef_ : ndarray of shape (1, n_encoded_columns), int64
+        Points of the encoded columns (``schema_.column_names``).
+    intercept_ : ndarray of shape (1,), int64
+        Starting points.
+    classes_ : ndarray of shape (2,)
+        The two labels, sorted as scikit-learn requires. The positive one is
+        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first.
+    n_features_in_ : int
+        Raw columns.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``. Nothing else about the training rows is kept.
+    **Assumes.** The schema, the bounds and the label values were written down without looking at
+    the private rows. With ``schema=None`` the two label values are taken from ``y``; unless they
+    are 0 and 1 or -1 and 1, that becomes a condition on the receipt. Some of scikit-learn's
+    meta-estimators (``VotingClassifier``, ``cross_val_predict`` of decisions) number the labels
+    before they fit; under them a schema must call its labels 0 and 1.
+
+    References
+    ----------
+    .. [1] Neel, Roth, Vietri, Wu (2019). See docs/theory.md for each mechanism.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 50)
+    >>> clf = PrivateScorecardClassifier(epsilon=2.0).fit(X, X[:, 0])
+    >>> clf.predict([[1, 0], [0, 1]]).tolist()
+    [1, 0]
+    >>> clf.receipt_.guarantee
+    'HOLDS'
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = "auto",
+        mechanism: str = "auto",
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        norm_budget: int | None = None,
+        max_nonzero: int | None = None,
+        max_rounds: int | None = None,
+        progress: Callable[[str], None] | None = None,
+        base_measure: str | BaseMeasure = "uniform",
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.weight_bound = weight_bound
+        self.mechanism = mechanism
+        self.relation = relation
+        self.oracle = oracle
+        self.time_limit = time_limit
+        self.ledger = ledger
+        self.random_state = random_state
+        self.norm_budget = norm_budget
+        self.max_nonzero = max_nonzero
+        self.max_rounds = max_rounds
+        self.progress = progress
+        self.base_measure = base_measure
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        bound = parse_automatic_bound(self.weight_bound)
+        schema, rows, signs = self._read_encoded(X, y)
+        facts: dict[str, Any] = self._public_facts(len(rows), schema)
+
+        def public_for(weight_bound: int) -> GridPublic:
+            return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
+
+        settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
+        encoded = aggregate(rows, signs)
+        problem = ZeroOneProblem(
+            points=encoded.points.astype(np.int64),
+            positives=encoded.positives,
+            negatives=encoded.negatives,
+            grid=settled.public.grid,
+        )
+        release = self._release(problem, settled.without_spare_delta())
+        self._publish(release.hypothesis, release.receipt)
+
+    def _grid(self, schema: Schema, bound: int) -> WeightGrid:
+        budget = self.norm_budget
+        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
+            # OPDisc's published grid: squared norms up to the number of coordinates.
+            budget = schema.n_columns + 1
+        return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
+
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, str]:
+        """Return the mechanism and, if it was chosen automatically, the reason."""
+        return build_mechanism(
+            self.mechanism, public.grid, public=public, settings=self._settings(schema)
+        )
+
+    def _settings(self, schema: Schema) -> MechanismSettings:
+        report = self.progress
+        return MechanismSettings(
+            structure=column_structure(schema),
+            minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
+            base_measure=BaseMeasure.parse(self.base_measure),
+            max_rounds=parse_max_rounds(self.max_rounds),
+            time_limit=parse_time_limit(self.time_limit),
+            progress=None if report is None else draw_progress(report),
+        )
+
+    def _release(self, problem: ZeroOneProblem, settled: SettledFit) -> Release:
+        report = self.progress
+        options = SolveOptions(
+            time_limit=parse_time_limit(self.time_limit),
+            progress=None if report is None else search_progress(report),
+        )
+        return run_mechanism(
+            settled.mechanism,
+            problem,
+            settled.public,
+            entropy=self._entropy(),
+            oracle=self.oracle,
+            options=options,
+            ledger=self._open_ledger(),
+            choice=settled.reason,
+        )

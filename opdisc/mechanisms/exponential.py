@@ -1,0 +1,319 @@
+"""Public base measures of the exponential mechanism: what it draws from when the loss is mute.
+
+Selection from the whole grid at once: permute-and-flip and the exponential mechanism.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from opdisc.calibration import gibbs_weight
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from oracles.errors import NoHypothesis
+from oracles.problem import (
+    ENUMERATION_LIMIT,
+    ColumnGroup,
+    Hypothesis,
+    LogWeights,
+    WeightGrid,
+    ZeroOneProblem,
+)
+from oracles.sampling import (
+    SamplingDiagnostics,
+    SamplingOptions,
+    SamplingProgress,
+    is_sparse,
+    sample_by_enumeration,
+    sample_sparse,
+)
+
+if TYPE_CHECKING:
+    from oracles.sampling import PartitionSampler
+
+LARGEST_LOG_WEIGHT = 1e6
+
+DEFAULT_PENALTY = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseMeasure:
+    """A measure ``mu`` on the grid, a product over the coordinates; chosen without the rows.
+
+    Parameters
+    ----------
+    penalty : float
+        Nats: every weight other than 0 multiplies ``mu`` by ``exp(-penalty)``; negative values
+        favour full scorecards.
+    log_weights : tuple of tuple of float, or None
+        Instead: for each coordinate the log-weight of each of its values, nats, in the order of
+        the grid; they need not be normalised.
+
+    Raises
+    ------
+    CalibrationError
+        If a number is not finite or too large, or both are given.
+
+    Notes
+    -----
+    **Guarantee.** Any base measure that does not depend on the rows leaves the exponential
+    mechanism's pure epsilon-DP as it is (docs/theory.md, exponential-mechanism).
+
+    Examples
+    --------
+    >>> BaseMeasure(penalty=0.5).describe()
+    'each weight other than 0 counts exp(-0.5)'
+    """
+
+    penalty: float = 0.0
+    log_weights: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a measure; store plain floats."""
+        object.__setattr__(self, "penalty", _checked(self.penalty))
+        if self.log_weights is None:
+            return
+        if self.penalty:
+            raise CalibrationError("a base measure takes a penalty or log_weights, not both.")
+        try:
+            tables = tuple(tuple(_checked(v) for v in table) for table in self.log_weights)
+        except TypeError:
+            raise CalibrationError("log_weights must be one list of numbers per weight.") from None
+        object.__setattr__(self, "log_weights", tables)
+
+    @classmethod
+    def parse(cls, measure: BaseMeasure | str) -> Self | BaseMeasure:
+        """Return a base measure from ``"uniform"``, ``"sparse"``, ``"sparse:0.5"`` or itself."""
+        if isinstance(measure, BaseMeasure):
+            return measure
+        kind, _, number = measure.partition(":") if isinstance(measure, str) else ("", "", "")
+        if kind == "uniform" and measure == "uniform":
+            return cls()
+        try:
+            if kind == "sparse":
+                return cls(penalty=float(number) if ":" in measure else DEFAULT_PENALTY)
+        except ValueError:
+            pass
+        raise CalibrationError(
+            "base_measure must be 'uniform', 'sparse', 'sparse:PENALTY' with a number, or a "
+            f"BaseMeasure, got {measure!r}."
+        )
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every hypothesis counts the same."""
+        if self.log_weights is None:
+            return self.penalty == 0
+        return all(len(set(table)) <= 1 for table in self.log_weights)
+
+    def on(self, grid: WeightGrid) -> LogWeights | None:
+        """Return the log-weights on a grid; None where all hypotheses weigh the same.
+
+        Raises
+        ------
+        CalibrationError
+            If explicit log-weights do not fit the grid.
+        """
+        if self.log_weights is not None:
+            shape = tuple(len(table) for table in self.log_weights)
+            if shape != grid.shape:
+                raise CalibrationError(
+                    "log_weights of a base measure must give one number per allowed value of "
+                    f"each weight, got {list(shape)} for {list(grid.shape)}."
+                )
+            tables = self.log_weights
+        else:
+            tables = tuple(
+                tuple(-self.penalty if value else 0.0 for value in allowed)
+                for allowed in grid.values
+            )
+        weights = LogWeights(tables=tuple(tuple(map(Fraction, table)) for table in tables))
+        return None if weights.is_flat else weights
+
+    def log_inverse(self, grid: WeightGrid) -> float:
+        """Return the largest ``ln(1 / mu(w))`` over a grid, ``mu`` normalised there, nats."""
+        weights = self.on(grid)
+        if weights is None:
+            return math.log(grid.n_hypotheses)
+        log_sum, largest = weights.summary(grid)
+        return log_sum + largest
+
+    def describe(self) -> str:
+        """Return what a receipt says; explicit log-weights by their digest."""
+        if self.is_uniform:
+            return "uniform"
+        if self.log_weights is None:
+            return f"each weight other than 0 counts exp({-self.penalty:g})"
+        text = json.dumps(self.log_weights, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return f"given log-weights per weight and value (SHA-256 {digest}... of their JSON)"
+
+
+def _checked(number: object) -> float:
+    """Return a finite number of moderate size."""
+    try:
+        value = float(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        value = math.nan
+    if not abs(value) <= LARGEST_LOG_WEIGHT:
+        raise CalibrationError(
+            f"log-weights and penalties of a base measure must be numbers up to "
+            f"{LARGEST_LOG_WEIGHT:,.0f} in size, got {number!r}."
+        )
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GibbsSpec(NoiseSpec):
+    """Calibrated exponential mechanism.
+
+    Parameters
+    ----------
+    beta : Fraction
+        Inverse temperature, nats per misclassified row, exact.
+    log_inverse : float
+        Largest ``ln(1 / mu(w))`` of the base measure, nats, normalised on the grid; ``ln |W|`` if
+        it is uniform.
+    """
+
+    beta: Fraction
+    log_inverse: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialMechanism:
+    """An exact draw from ``P[w]`` proportional to ``mu(w) exp(-beta * L(w))``, on any grid.
+
+    Parameters
+    ----------
+    base_measure : BaseMeasure
+        The public measure ``mu``; uniform by default.
+    structure : tuple of ColumnGroup
+        Public facts about the columns, from the schema; they make large grids affordable and
+        change nothing else.
+    max_rounds : int or None
+        Public cap on the rounds of the sampler of large grids. A cap makes the guarantee
+        conditional, and reaching it releases nothing.
+    time_limit : float or None
+        Seconds after which a draw from a large grid gives up, looked at between rounds; whoever
+        sets it also says so on the receipt, and reaching it releases nothing.
+    progress : callable or None
+        Told how a long draw goes, about once a second. What it is told depends on the rows: it is
+        not private.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta``, whatever the base measure, as
+    long as it does not depend on the rows (docs/theory.md, exponential-mechanism). Losses are
+    integers; grids that can be listed are drawn from by level, larger ones by adaptive rejection
+    over a partition, both exactly up to the distance on the receipt (docs/theory.md,
+    exact-sampler).
+
+    References
+    ----------
+    .. [1] McSherry, Talwar (2007), Theorem 6.
+    """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"base_measure", "max_rounds"})
+
+    base_measure: BaseMeasure = BaseMeasure()
+    structure: tuple[ColumnGroup, ...] = ()
+    max_rounds: int | None = None
+    time_limit: float | None = None
+    progress: SamplingProgress | None = field(default=None, compare=False)
+    name: str = "exponential"
+
+    @property
+    def sampler(self) -> str:
+        """Who draws."""
+        return "exact sampler: loss levels of a listed grid, else rejection over a partition"
+
+    @property
+    def condition(self) -> str | None:
+        """The limits on a draw, if there are any."""
+        limits = []
+        if self.max_rounds is not None:
+            limits.append(f"a draw succeeds within {self.max_rounds} rounds on every table")
+        if self.time_limit is not None:
+            limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
+        return " and ".join(limits) or None
+
+    def calibrate(self, public: GridPublic) -> GibbsSpec:
+        """Return the inverse temperature; refuse what cannot be summed over."""
+        measure = self.base_measure
+        base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
+        beta = gibbs_weight(public.changed_rows, public.params.epsilon)
+        return GibbsSpec(
+            law=f"Gibbs law over all hypotheses, inverse temperature per row{base}",
+            scales=(float(beta),),
+            theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
+            status=CalibrationStatus.PROVEN,
+            allowance=0.0,
+            distance=self._distance(public.grid, beta),
+            spacing=0.0,
+            beta=beta,
+            log_inverse=measure.log_inverse(public.grid),
+        )
+
+    def _distance(self, grid: WeightGrid, beta: Fraction) -> float:
+        """Return the sampler's distance from its law, which depends on public facts only."""
+        if grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid):
+            return 0.0
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = ZeroOneProblem(
+            points=np.zeros((0, grid.n_features), dtype=np.int64),
+            positives=nothing,
+            negatives=nothing,
+            grid=grid,
+        )
+        return self._sampler(empty, beta).distance_bound
+
+    def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
+        from oracles.sampling import PartitionSampler  # compiled code, slow to import
+
+        watched = self.progress is not None or self.time_limit is not None
+        options = SamplingOptions(
+            max_rounds=self.max_rounds, progress=self._watch() if watched else None
+        )
+        weights = self.base_measure.on(problem.grid)
+        return PartitionSampler(problem, beta, self.structure, options, weights)
+
+    def _watch(self) -> SamplingProgress:
+        """Return what is called between rounds: it reports, and gives up when time is over."""
+        started = time.perf_counter()
+
+        def watch(diagnostics: SamplingDiagnostics) -> None:
+            if self.progress is not None:
+                self.progress(diagnostics)
+            limit = self.time_limit
+            if limit is not None and time.perf_counter() - started > limit:
+                raise NoHypothesis("a draw must end within its time limit; raise the limit.")
+
+        return watch
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return one exact draw."""
+        assert isinstance(spec, GibbsSpec)
+        weights = self.base_measure.on(problem.grid)
+        if problem.grid.n_assignments <= ENUMERATION_LIMIT:
+            hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy, weights)
+        elif is_sparse(problem.grid):
+            hypothesis, distance = sample_sparse(problem, spec.beta, entropy, weights)
+        else:
+            sampler = self._sampler(problem, spec.beta)
+            hypothesis, distance = sampler.draw(entropy), sampler.distance_bound
+        if distance > spec.distance or not math.isfinite(distance):
+            raise CalibrationError("the sampler must not be less exact than was calibrated.")
+        return hypothesis

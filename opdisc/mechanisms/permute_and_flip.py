@@ -1,0 +1,192 @@
+"""Permute-and-flip where the grid cannot be listed: noise drawn only where the search goes."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from opdisc.calibration import block_decay_rates, lattice_margin
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
+from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from oracles.errors import NoHypothesis, UnsupportedProblem
+from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
+from oracles.sampling import (
+    ROUNDING,
+    SearchDiagnostics,
+    SearchProgress,
+    check_lazy,
+    minimise_lazily,
+)
+
+
+def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
+    """Refuse grids that cannot be listed, naming the limit and the remedies."""
+    if grid.n_assignments > ENUMERATION_LIMIT:
+        raise CalibrationError(
+            f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
+            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller "
+            "weights or mechanism='exponential'."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermuteAndFlipMechanism:
+    """Report-noisy-min with one-sided noise for every hypothesis.
+
+    Parameters
+    ----------
+    allowance : float
+        Certified gap that a release may have, rows; priced into the noise.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP: Theorem A of docs/theory.md with a single block. With
+    continuous noise of mean Delta / epsilon it is the permute-and-flip mechanism.
+
+    References
+    ----------
+    .. [1] McKenna, Sheldon (2020), Theorem 1. Ding, Kifer, Sayed, Steinke, Wang, Xiao, Zhang
+       (2021): report-noisy-max with exponential noise has the same law.
+    """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+
+    allowance: float = 0.0
+    name: str = "permute_and_flip"
+
+    def calibrate(self, public: GridPublic) -> BlockSpec:
+        """Return the rate of the single block."""
+        check_enumerable(public.grid, self.name)
+        spec = self._block(public.grid.n_features).calibrate(public)
+        return replace(
+            spec,
+            law="one-sided geometric for every hypothesis",
+            theorem="Theorem A with one block: permute-and-flip (docs/theory.md, selection)",
+        )
+
+    def perturb(
+        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    ) -> ZeroOneProblem:
+        """Return the problem with one fresh noise value per hypothesis."""
+        return self._block(problem.n_features).perturb(problem, spec, entropy)
+
+    def _block(self, n_features: int) -> BlockOneHotMechanism:
+        return BlockOneHotMechanism(
+            blocks=(tuple(range(n_features)),), allowance=self.allowance, name=self.name
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyPermuteAndFlipMechanism:
+    """Report-noisy-min over a grid of any size: noise is drawn top-down along a search.
+
+    Parameters
+    ----------
+    max_rounds : int or None
+        Public cap on the nodes of the search. A cap makes the guarantee conditional, and reaching
+        it releases nothing.
+    time_limit : float or None
+        Seconds after which the search gives up, looked at now and then; a condition as well.
+    progress : callable or None
+        Told how a long search goes, about once a second: it is not private.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP: the one of
+    :class:`~opdisc.mechanisms.PermuteAndFlipMechanism`, Theorem A with a single block,
+    with an allowance of two lattice steps for the rounding of the search's doubles
+    (docs/theory.md, lazy-noise).
+
+    References
+    ----------
+    .. [1] Maddison, Tarlow, Minka (2014): top-down draws of Gumbel noise.
+    """
+
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"max_rounds", "time_limit"})
+
+    max_rounds: int | None = None
+    time_limit: float | None = None
+    progress: SearchProgress | None = field(default=None, compare=False)
+    name: str = "permute_and_flip"
+
+    @property
+    def sampler(self) -> str:
+        """Who searches."""
+        return "best-first search, noise drawn where it goes"
+
+    @property
+    def condition(self) -> str | None:
+        """The limits on the search, if there are any."""
+        limits = []
+        if self.max_rounds is not None:
+            limits.append(f"the search ends within {self.max_rounds} nodes on every table")
+        if self.time_limit is not None:
+            limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
+        return " and ".join(limits) or None
+
+    def calibrate(self, public: GridPublic) -> BlockSpec:
+        """Return the rate of the single block; refuse what rounding is not covered for."""
+        grid, spacing = public.grid, Fraction(public.spacing)
+        allowance = 2 * ROUNDING * spacing
+        margin = lattice_margin(public.changed_rows, float(allowance), spacing)
+        rates = block_decay_rates([grid.n_assignments], margin, spacing, public.params.epsilon)
+        try:
+            check_lazy(math.log2(grid.n_assignments), max(grid.shape), rates[0])
+        except UnsupportedProblem as error:
+            raise CalibrationError(f"permute_and_flip cannot run here: {error}") from None
+        return BlockSpec(
+            law="one-sided geometric for every hypothesis, drawn where the search goes",
+            scales=(float(spacing / rates[0]),),
+            theorem="Theorem A with one block: permute-and-flip (docs/theory.md, lazy-noise)",
+            status=CalibrationStatus.PROVEN,
+            allowance=float(allowance),
+            distance=0.0,
+            blocks=(tuple(range(grid.n_features)),),
+            rates=rates,
+            spacing=public.spacing,
+        )
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Return the minimiser under one fresh perturbation."""
+        assert isinstance(spec, BlockSpec)
+        return minimise_lazily(
+            problem,
+            spec.rates[0],
+            round(1 / spec.spacing),
+            entropy=entropy,
+            max_nodes=self.max_rounds,
+            watch=self._watch,
+        )
+
+    @property
+    def _watch(self) -> _Watch:
+        return _Watch(self.time_limit, self.progress)
+
+
+class _Watch:
+    """Called between slices of the search: it reports, and gives up when time is over."""
+
+    def __init__(self, time_limit: float | None, progress: SearchProgress | None) -> None:
+        self._limit, self._progress = time_limit, progress
+        self._started = self._reported = time.perf_counter()
+
+    def __call__(self, nodes: int, open_nodes: int) -> None:
+        now = time.perf_counter()
+        if self._limit is not None and now - self._started > self._limit:
+            raise NoHypothesis("a search must end within its time limit; raise the limit.")
+        if self._progress is not None and now - self._reported > 1.0:
+            self._reported = now
+            self._progress(
+                SearchDiagnostics(nodes=nodes, open_nodes=open_nodes, seconds=now - self._started)
+            )

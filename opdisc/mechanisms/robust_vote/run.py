@@ -1,0 +1,202 @@
+"""Robust vote: a guarantee that does not trust the oracle (docs/robust.md).
+
+The rows are split into disjoint parts, an arbitrary learner looks at each part by itself, and the
+winner of the parts' ballots is chosen privately from a public list. One row touches one ballot.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.receipts import grid_section
+from opdisc.mechanisms.robust_vote.isolation import IsolatedCalls
+from opdisc.mechanisms.robust_vote.learners import Ballots, Part, PartLearner
+from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism, vote_sensitivity
+from opdisc.privacy import (
+    EntropySource,
+    GridPublic,
+    GridReceipt,
+    Ledger,
+    NeighboringRelation,
+    common_fields,
+)
+from oracles.arithmetic import IntArray, RandomBits
+from oracles.problem import Hypothesis, WeightGrid
+
+Isolation = Literal["process", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoteRelease:
+    """The published outcome of a vote.
+
+    Parameters
+    ----------
+    hypothesis : tuple of int or None
+        The winner; None is the public answer "none" of the stability rule.
+    receipt : GridReceipt
+        The privacy statement.
+    """
+
+    hypothesis: Hypothesis | None
+    receipt: GridReceipt
+
+
+def part_numbers(
+    n_rows: int, n_parts: int, relation: NeighboringRelation, entropy: EntropySource
+) -> IntArray:
+    """Return the part of every row, shape (n_rows,) int64.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the table; private under add-or-remove-one.
+    n_parts : int
+        Number of parts.
+    relation : NeighboringRelation
+        Replace-one: part ``i mod n_parts`` for row i, a public function of its position.
+        Add-or-remove-one: an independent, uniform, secret part for every row, because removing a
+        row moves the positions of all later ones.
+    entropy : EntropySource
+        Random bits.
+    """
+    if relation is NeighboringRelation.REPLACE_ONE:
+        return np.arange(n_rows, dtype=np.int64) % n_parts
+    bits = RandomBits(entropy)
+    return np.array([bits.below(n_parts) for _ in range(n_rows)], dtype=np.int64)
+
+
+def run_robust_vote(
+    mechanism: RobustVoteMechanism,
+    learner: PartLearner,
+    table: Part,
+    public: GridPublic,
+    *,
+    entropy: EntropySource,
+    isolation: Isolation = "process",
+    time_limit: float | None = None,
+    ledger: Ledger | None = None,
+    learner_name: str | None = None,
+) -> VoteRelease:
+    """Split, ask the learner for a ballot per part, and release the winner.
+
+    Parameters
+    ----------
+    mechanism : RobustVoteMechanism
+        How many parts, and how the winner is chosen.
+    learner : PartLearner
+        Anything; not trusted.
+    table : tuple of ndarray
+        Arrays of equal length, one entry per row, e.g. ``(points, labels)``.
+    public : GridPublic
+        Its grid is the list of candidates.
+    entropy : EntropySource
+        Random bits; anything but the operating system's makes the receipt VOID.
+    isolation : str
+        ``"process"``: each part in a process that has seen no other. ``"none"``: a copy of the
+        learner in this process, CONDITIONAL on it remembering and looking up nothing.
+    time_limit : float or None
+        Public wall seconds per part, after which it casts the empty ballot; CONDITIONAL on no part
+        slowing another down. None: a learner that never ends releases nothing.
+    ledger : Ledger or None
+        Where the budget is recorded first.
+    learner_name : str or None
+        For the receipt; None takes the learner's type.
+
+    Returns
+    -------
+    VoteRelease
+        Winner and receipt.
+
+    Raises
+    ------
+    CalibrationError, IsolationError
+        If it cannot run; nothing is spent.
+    """
+    spec = mechanism.calibrate(public)
+    if isolation not in ("process", "none"):
+        raise CalibrationError(f"isolation must be process or none, got '{isolation}'.")
+    if isolation == "none" and time_limit is not None:
+        raise CalibrationError("a time limit per part needs isolation='process'.")
+    named = learner_name or getattr(learner, "__name__", type(learner).__name__)
+    who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
+    conditions = _conditions(isolation, time_limit)
+    common = common_fields(mechanism.name, spec, public, entropy, conditions=conditions)
+    if not mechanism.uses_delta:
+        common["delta"] = 0.0
+    section = grid_section(spec, public, who) | {"sensitivity": vote_sensitivity(public)}
+    receipt = GridReceipt(**common, **section, choice="")
+    ballots = Ballots(learner, public.grid)
+    with ExitStack() as stack:
+        answer = stack.enter_context(_answers(ballots, isolation, time_limit))
+        if ledger is not None:
+            ledger.spend(receipt)
+        parts = part_numbers(len(table[0]), mechanism.n_parts, public.relation, entropy)
+        votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
+    winner = mechanism.choose(votes, public.grid, spec, entropy)
+    return VoteRelease(hypothesis=winner, receipt=receipt)
+
+
+def collect_votes(
+    answer: Callable[[Part], bytes | None],
+    table: Part,
+    parts: IntArray,
+    n_parts: int,
+    grid: WeightGrid,
+) -> IntArray:
+    """Return how many ballots approve of each assignment, shape (N,) int64."""
+    size = grid.n_assignments
+    votes = np.zeros(size, dtype=np.int64)
+    for k in range(n_parts):
+        rows = parts == k
+        ballot = answer(tuple(array[rows] for array in table))
+        # A failed part's fixed public vote: nobody.
+        if ballot is not None and len(ballot) == -(-size // 8):
+            votes += np.unpackbits(np.frombuffer(ballot, dtype=np.uint8), count=size)
+    return votes
+
+
+@contextmanager
+def _answers(
+    ballots: Ballots, isolation: Isolation, time_limit: float | None
+) -> Iterator[Callable[[Part], bytes | None]]:
+    if isolation == "none":
+        yield lambda part: _answer_here(ballots, part)
+        return
+    modules = (type(ballots.learner).__module__,)
+    with IsolatedCalls(ballots, ballots.n_bytes, time_limit=time_limit, modules=modules) as calls:
+        yield calls.answer
+
+
+def _answer_here(ballots: Ballots, part: Part) -> bytes | None:
+    """Ask a fresh copy of the learner; whatever it raises or prints is dropped."""
+    try:
+        with (
+            redirect_stdout(io.StringIO()),
+            redirect_stderr(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            return Ballots(copy.deepcopy(ballots.learner), ballots.grid)(part)
+    except BaseException:
+        return None
+
+
+def _conditions(isolation: Isolation, time_limit: float | None) -> tuple[str, ...]:
+    conditions = []
+    if isolation == "none":
+        conditions.append("the learner remembers nothing between parts and reads no other part")
+    if time_limit is not None:
+        conditions.append(
+            f"whether a part ends within {time_limit:g} s does not depend on the other parts"
+        )
+    return tuple(conditions)

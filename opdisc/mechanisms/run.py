@@ -1,0 +1,145 @@
+"""One way to run every mechanism: calibrate, record, perturb, solve, check, release."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.mechanisms.base import (
+    Mechanism,
+    NoiseSpec,
+    PerturbingMechanism,
+    Release,
+    SamplingMechanism,
+)
+from opdisc.mechanisms.receipts import make_receipt, trusted_name
+from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
+from oracles.errors import UnsupportedProblem
+from oracles.interface import Oracle, Solution, SolveOptions, resolve_oracle, solve
+from oracles.problem import Hypothesis, ZeroOneProblem
+
+
+def run_mechanism(
+    mechanism: Mechanism,
+    problem: ZeroOneProblem,
+    public: GridPublic,
+    *,
+    entropy: EntropySource,
+    oracle: str | Oracle = "auto",
+    options: SolveOptions | None = None,
+    ledger: Ledger | None = None,
+    choice: str = "",
+) -> Release:
+    """Release one hypothesis, or nothing.
+
+    Parameters
+    ----------
+    mechanism : PerturbingMechanism or SamplingMechanism
+        What to run.
+    problem : ZeroOneProblem
+        The private loss; its grid must be ``public.grid`` and it must carry no perturbation.
+    public : GridPublic
+        All that the noise may depend on.
+    entropy : EntropySource
+        Random bits; anything but the operating system's makes the receipt VOID.
+    oracle : str or Oracle
+        Who minimises; ignored by sampling mechanisms.
+    options : SolveOptions or None
+        Limits. Any limit makes the receipt CONDITIONAL.
+    ledger : Ledger or None
+        Where the budget is recorded, durably, before anything is drawn.
+    choice : str
+        Why this mechanism; printed on the receipt.
+
+    Returns
+    -------
+    Release
+        Hypothesis and receipt.
+
+    Raises
+    ------
+    OracleUnavailable, UnsupportedProblem
+        If the oracle cannot run here or cannot take the problem; nothing is spent.
+    UncertifiedRelease
+        If the oracle gave no certificate within the allowance. The budget stays spent, nothing is
+        released, and the message carries no hypothesis and no objective.
+
+    Notes
+    -----
+    **Guarantee.** As stated on the receipt, by Theorem A of docs/theory.md for perturbing
+    mechanisms. There is one noise draw per call and never a second.
+    """
+    _check_public(problem, public)
+    spec = mechanism.calibrate(public)
+    options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
+    if isinstance(mechanism, PerturbingMechanism):
+        chosen = resolve_oracle(oracle, problem)
+        _check_support(mechanism, problem, spec, chosen)
+        receipt = make_receipt(mechanism, spec, public, chosen, options, entropy, choice)
+    else:
+        chosen = None
+        receipt = make_receipt(mechanism, spec, public, None, options, entropy, choice)
+    if ledger is not None:
+        ledger.spend(receipt)
+    if isinstance(mechanism, PerturbingMechanism):
+        assert chosen is not None
+        perturbed = mechanism.perturb(problem, spec, entropy)
+        hypothesis = _certified(perturbed, chosen, options, spec).hypothesis
+    else:
+        hypothesis = _drawn(mechanism, problem, spec, entropy)
+    return Release(hypothesis=hypothesis, receipt=receipt)
+
+
+def _check_public(problem: ZeroOneProblem, public: GridPublic) -> None:
+    """Refuse a problem that is not the one the noise would be calibrated for."""
+    if problem.grid != public.grid:
+        raise CalibrationError("the problem's grid must be the public grid; state one grid.")
+    if problem.perturbation is not None:
+        raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
+
+
+def _check_support(
+    mechanism: PerturbingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, oracle: Oracle
+) -> None:
+    """Refuse an oracle that cannot take problems of this shape, before anything is spent."""
+    supported = oracle.supports(problem)
+    if supported and trusted_name(oracle) != "enumeration":
+        # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.
+        supported = oracle.supports(mechanism.perturb(problem, spec, SeededEntropy(0)))
+    if not supported:
+        raise UnsupportedProblem(f"oracle '{oracle.name}' {oracle.requirement}.")
+
+
+def _certified(
+    problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions, spec: NoiseSpec
+) -> Solution:
+    """Solve once; anything short of a certificate within the allowance is a refusal."""
+    solution: Solution | None = None
+    # Whatever goes wrong after the noise was drawn depends on the rows: say nothing more.
+    with suppress(Exception):
+        solution = solve(problem, oracle, options)
+    # Raised outside the handler, so that no solver state travels along as the cause.
+    if solution is None or solution.certificate.gap_in_rows > spec.allowance:
+        raise UncertifiedRelease(
+            f"a release needs a certified gap of at most {spec.allowance:g} rows, oracle "
+            f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
+            "a complete oracle without a limit."
+        )
+    return solution
+
+
+def _drawn(
+    mechanism: SamplingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+) -> Hypothesis:
+    """Draw once; a sampler that stops without a draw says no more than that."""
+    hypothesis: Hypothesis | None = None
+    with suppress(Exception):
+        hypothesis = mechanism.draw(problem, spec, entropy)
+    if hypothesis is None:
+        raise UncertifiedRelease(
+            f"a release needs a complete draw, mechanism '{mechanism.name}' ended without one; "
+            "the budget is spent and nothing is released: raise its public cap or use a smaller "
+            "grid."
+        )
+    return hypothesis

@@ -1,0 +1,1 @@
+"""Private selection: the best of several private fits, paid for by a random number of trials."""

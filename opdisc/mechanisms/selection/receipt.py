@@ -1,0 +1,44 @@
+"""The receipt of a private selection."""
+
+from __future__ import annotations
+
+from opdisc.privacy import Amount, Count, Lines, PrivacyReceipt
+
+
+class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+    """The receipt of a private selection; its promise covers all trials, scores and the choice.
+
+    Parameters
+    ----------
+    candidates : tuple of str
+        Names of the settings, equally likely in each trial.
+    shape, stop, expected_trials : float
+        Law of the number of trials.
+    trial_epsilon, trial_delta : float
+        Guarantee of one trial.
+    score_epsilon : float
+        The part of it that the score's discrete Laplace noise costs.
+    score_sensitivity : int
+        Rows by which one privacy unit can change the number of right answers.
+    """
+
+    candidates: tuple[str, ...]
+    shape: float
+    stop: float
+    expected_trials: Amount
+    trial_epsilon: Amount
+    trial_delta: Amount
+    score_epsilon: Amount
+    score_sensitivity: Count
+
+    def section(self) -> Lines:
+        """Return candidates, trials and scores."""
+        law = f"shape {self.shape:g}, stop {self.stop:.6g}"
+        trial = f"epsilon {self.trial_epsilon:.6g}, delta {self.trial_delta:.6g}"
+        score = f"epsilon {self.score_epsilon:.6g}, sensitivity {self.score_sensitivity} rows"
+        return [
+            ("candidates", ", ".join(self.candidates)),
+            ("trials", f"{self.expected_trials:.6g} expected; {law}"),
+            ("one trial", trial),
+            ("its score", score),
+        ]

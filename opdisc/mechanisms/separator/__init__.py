@@ -1,0 +1,1 @@
+"""RSPM: noise on a set of rows that separates all hypotheses."""

@@ -1,0 +1,53 @@
+"""What every saved model has in common."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pandas as pd
+
+from opdisc.data import Schema, canonical_text
+
+_FORMAT = "opdisc-model"
+
+_VERSION = 1
+
+
+def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
+    """Return the two labels as a table spells them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text cells; it need not have the target column.
+    schema : Schema
+        Says which label is which.
+
+    Returns
+    -------
+    (negative, positive) : tuple of str
+        The first spelling of each class in the target column; for a class that is not there, the
+        schema's. Where the schema declares no negative label, the table's only other label.
+    """
+    target = schema.target
+    negative, positive = (str(label) for label in schema.classes)
+    if target.column not in table.columns:
+        return negative, positive
+    found: dict[str, str] = {}
+    for text in table[target.column].dropna().drop_duplicates():
+        if canonical_text(text) not in schema.missing_values:
+            found.setdefault(canonical_text(text), str(text))
+    positive = found.pop(canonical_text(target.positive), positive)
+    if target.negative is not None:
+        negative = found.get(canonical_text(target.negative), negative)
+    elif len(found) == 1:
+        (negative,) = found.values()
+    return negative, positive
+
+
+def model_digest(body: dict[str, Any]) -> str:
+    """Return the SHA-256 of a saved model's fields, as written in the file."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -1,0 +1,90 @@
+"""Saving and loading models."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opdisc.data import Schema, atomic_write_text
+from opdisc.errors import ModelFileError, OPDiscError
+from opdisc.models.document import _FORMAT, _VERSION, model_digest
+from opdisc.models.scorecard import Scorecard
+from opdisc.models.scorecard_file import _LARGEST_FILE, SavedModel, _refuse_constant
+from opdisc.privacy import GridReceipt
+
+if TYPE_CHECKING:
+    from opdisc.models.linear_file import SavedLinearModel
+
+
+def save_model(model: SavedModel | SavedLinearModel, path: str | PathLike[str]) -> None:
+    """Write a model, whole or not at all.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be written; an older file is then untouched.
+    """
+    atomic_write_text(path, json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n")
+
+
+def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
+    """Read and validate a model.
+
+    Returns
+    -------
+    SavedModel or SavedLinearModel
+        A scorecard, or a linear model with real weights.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read, is not a model of this version, was altered, or contradicts
+        itself.
+    """
+    from opdisc.models.linear_file import FORMAT, VERSIONS, SavedLinearModel
+
+    record = _read(Path(path))
+    if record.get("format") not in (_FORMAT, FORMAT):
+        raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
+    known = VERSIONS if record["format"] == FORMAT else (_VERSION,)
+    if type(record.get("version")) is not int or record["version"] not in known:
+        listed = " or ".join(str(one) for one in known)
+        raise ModelFileError(
+            f"a model must have format version {listed}, '{path}' has another; fit it again."
+        )
+    digest = record.pop("sha256", None)
+    try:
+        if digest != model_digest(record):
+            raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
+        if record["format"] == FORMAT:
+            return SavedLinearModel.from_dict(record)
+        return SavedModel(
+            scorecard=Scorecard.from_dict(record["scorecard"]),
+            schema=Schema.from_dict(record["schema"]),
+            receipt=GridReceipt.from_dict(record["receipt"]),
+        )
+    except ModelFileError:
+        raise
+    except (OPDiscError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ModelFileError(f"a model must be at most 16 MiB, '{path}' is larger.")
+        record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ModelFileError(f"a model must be a readable file, '{path}': {reason}.") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"a model must be a JSON file, '{path}' is not.") from None
+    if not isinstance(record, dict):
+        raise ModelFileError(f"a model must be a JSON object, '{path}' is not.")
+    return record

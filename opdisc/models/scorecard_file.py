@@ -1,0 +1,97 @@
+"""Saved models: JSON, validated on load, the receipt inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from opdisc.data import Schema, encode_features
+from opdisc.errors import ModelFileError
+from opdisc.models.document import _FORMAT, _VERSION, model_digest, spelled_classes
+from opdisc.models.scorecard import Scorecard
+from opdisc.privacy import GridReceipt
+
+_LARGEST_FILE = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedModel:
+    """Everything needed to predict, and the promise that was kept.
+
+    Parameters
+    ----------
+    scorecard : Scorecard
+        The published classifier.
+    schema : Schema
+        The public facts that encode a row.
+    receipt : GridReceipt
+        The privacy statement of the release.
+
+    Raises
+    ------
+    ModelFileError
+        If the three do not belong together.
+    """
+
+    scorecard: Scorecard
+    schema: Schema
+    receipt: GridReceipt
+
+    def __post_init__(self) -> None:
+        """Refuse parts that contradict each other."""
+        if self.scorecard.columns != self.schema.column_names:
+            raise ModelFileError("a model's scorecard must use the columns of its schema.")
+        if self.scorecard.classes != self.schema.classes:
+            raise ModelFileError("a model's scorecard must use the classes of its schema.")
+        if self.receipt.schema_digest != self.schema.digest():
+            raise ModelFileError("a model's receipt must be that of its schema.")
+        weights, allowed = self.scorecard.hypothesis, self.receipt.weights
+        if len(weights) != len(allowed) or any(
+            w not in values for w, values in zip(weights, allowed, strict=True)
+        ):
+            raise ModelFileError("a model's points must be among those on its receipt.")
+
+    def predict(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, as the schema spells the labels.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Has the schema's feature columns; the target is not needed.
+        """
+        labels = np.array(self.schema.classes, dtype=object)
+        return np.asarray(labels[self.predicts_positive(table).astype(int)])
+
+    def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+        """Return whether each row has a total of at least 1, shape (n,) bool."""
+        scores = self.scorecard.scores(encode_features(table, self.schema))
+        return np.asarray(scores >= 1)
+
+    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return predicted labels as a file should hold them: as the table spells them."""
+        spelled = np.array(spelled_classes(table, self.schema), dtype=object)
+        return np.asarray(spelled[self.predicts_positive(table).astype(int)])
+
+    @property
+    def summary(self) -> str:
+        """The scorecard as a table in words."""
+        return str(self.scorecard)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, with a digest over all of them."""
+        body = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "scorecard": self.scorecard.to_dict(),
+            "schema": self.schema.to_dict(),
+            "receipt": self.receipt.to_dict(),
+        }
+        return {**body, "sha256": model_digest(body)}
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,62 @@
+"""Which coordinates share a block of block noise: public numbers only."""
+
+from __future__ import annotations
+
+import math
+
+from opdisc.privacy import GridPublic
+from oracles.problem import WeightGrid
+
+BLOCK_ASSIGNMENTS = 243
+"""Largest block where nothing is known about the rows: five coordinates at weights -1..1."""
+
+LARGEST_SEARCHED_BLOCK = 3**10
+"""Largest block table that branch and bound took in a second on small grids."""
+
+SMALL_GRID = 3**19
+"""Grids up to this size were searched in a second with the largest blocks, whatever the noise."""
+
+SEARCHED_SHARE = 0.1
+"""Larger grids were searched in seconds where a block's noise is this share of the rows or more:
+noise far below the losses leaves the search as hard as without noise."""
+
+
+def even_blocks(grid: WeightGrid, largest: int = BLOCK_ASSIGNMENTS) -> tuple[tuple[int, ...], ...]:
+    """Return consecutive blocks of at most ``largest`` assignments each, as even as possible."""
+    shape = grid.shape
+    filled: list[list[int]] = [[]]
+    size = 1
+    for j, choices in enumerate(shape):
+        if filled[-1] and size * choices > largest:
+            filled.append([])
+            size = 1
+        filled[-1].append(j)
+        size *= choices
+    n_blocks, n_features = len(filled), len(shape)
+    if len(set(shape)) > 1:
+        return tuple(tuple(block) for block in filled)
+    # Equal coordinates: the same number of blocks, their lengths differing by at most one.
+    cuts = [n_features * k // n_blocks for k in range(n_blocks + 1)]
+    return tuple(tuple(range(a, b)) for a, b in zip(cuts, cuts[1:], strict=False))
+
+
+def searchable_blocks(public: GridPublic) -> tuple[tuple[int, ...], ...]:
+    """Return the fewest blocks that branch and bound is expected to take.
+
+    A function of public facts; which blocks there are affects accuracy and time, never privacy.
+    Fewer and larger blocks mean less noise. Where the number of rows is not public, blocks of
+    :data:`BLOCK_ASSIGNMENTS`.
+    """
+    grid = public.grid
+    if grid.n_assignments <= SMALL_GRID:
+        return even_blocks(grid, LARGEST_SEARCHED_BLOCK)
+    if public.n_rows is None:
+        return even_blocks(grid)
+    needed = SEARCHED_SHARE * public.n_rows * public.params.epsilon / public.changed_rows
+    largest = LARGEST_SEARCHED_BLOCK
+    while largest > max(grid.shape):
+        blocks = even_blocks(grid, largest)
+        if len(blocks) >= needed:
+            return blocks
+        largest = math.isqrt(largest) if largest > 3**4 else 1
+    return even_blocks(grid, 1)

@@ -1,0 +1,314 @@
+"""Mechanisms by name, and the automatic choice, from public facts only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms import (
+    BaseMeasure,
+    BlockOneHotMechanism,
+    ExponentialMechanism,
+    LazyPermuteAndFlipMechanism,
+    Mechanism,
+    PermuteAndFlipMechanism,
+    SeparatorMechanism,
+    SphereMechanism,
+    SphereNoise,
+    one_hot_mechanism,
+)
+from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
+from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.reach import (
+    SAMPLING_LIMITS,
+    can_flip_lazily,
+    can_list,
+    can_sample,
+    draw_is_short,
+)
+from opdisc.privacy import GridPublic
+from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
+from oracles.sampling import LARGEST_BLOCK, DrawProgress
+
+ScorecardMechanism = (
+    PermuteAndFlipMechanism
+    | LazyPermuteAndFlipMechanism
+    | ExponentialMechanism
+    | BlockOneHotMechanism
+    | SphereMechanism
+    | SeparatorMechanism
+)
+
+_NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
+    "permute_and_flip": (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism),
+    "exponential": (ExponentialMechanism,),
+    "block_one_hot": (BlockOneHotMechanism,),
+    "one_hot": (BlockOneHotMechanism,),
+    "opdisc": (SphereMechanism,),
+    "rspm": (SeparatorMechanism,),
+}
+
+MECHANISMS = ("auto", *_NAMED)
+
+
+def check_option(option: str, mechanism: str) -> None:
+    """Refuse an option that the mechanism of a name does not take; "auto" may choose for it.
+
+    Raises
+    ------
+    CalibrationError
+        With the names of the mechanisms that take it.
+    """
+    takers = [name for name, kinds in _NAMED.items() if any(option in k.options for k in kinds)]
+    # Noise is the sphere's own: nothing that "auto" chooses has a choice of noise.
+    allowed = takers if option == "noise" else ["auto", *takers]
+    if mechanism not in allowed:
+        listed = ", ".join(f"'{name}'" for name in takers)
+        raise CalibrationError(
+            f"{option} applies to mechanism={listed} only, got '{mechanism}'; drop it or name one "
+            "that takes it."
+        )
+
+
+class BeyondReach(CalibrationError):
+    """No mechanism is expected to end soon on a grid; a smaller grid may do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MechanismSettings:
+    """What some of the mechanisms need besides the grid, all public.
+
+    Parameters
+    ----------
+    structure : tuple of ColumnGroup
+        Facts about the columns, for ``"exponential"``; see
+        :func:`opdisc.data.column_structure`.
+    noise : str
+        Noise of the sphere, for ``"opdisc"``.
+    allowance : float
+        Certified gap that a release may have, rows; only where an oracle minimises.
+    minimise : bool
+        Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
+    base_measure, max_rounds, time_limit, progress
+        As in :class:`~opdisc.mechanisms.ExponentialMechanism`.
+    """
+
+    structure: tuple[ColumnGroup, ...] = ()
+    noise: SphereNoise = "l2-laplace"
+    allowance: float = 0.0
+    minimise: bool = False
+    base_measure: BaseMeasure = BaseMeasure()
+    max_rounds: int | None = None
+    time_limit: float | None = None
+    progress: DrawProgress | None = None
+
+
+def build_mechanism(
+    name: str,
+    grid: WeightGrid,
+    *,
+    public: GridPublic | None = None,
+    settings: MechanismSettings | None = None,
+    structure: tuple[ColumnGroup, ...] = (),
+) -> tuple[ScorecardMechanism, str]:
+    """Return a mechanism and, if it was chosen automatically, the reason.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`MECHANISMS`.
+    grid : WeightGrid
+        The hypotheses.
+    public : GridPublic or None
+        The budget and the number of rows, where ``"auto"`` and the blocks of ``"block_one_hot"``
+        shall heed them; its grid must be ``grid``.
+    settings : MechanismSettings or None
+        What else the mechanism needs.
+    structure : tuple of ColumnGroup
+        Short for settings that hold nothing else.
+
+    Raises
+    ------
+    CalibrationError
+        If the name is unknown, or the mechanism cannot run on the grid.
+    """
+    settings = settings or MechanismSettings(structure=structure)
+    allowance = settings.allowance
+    if name in MECHANISMS and name not in ("auto", "exponential"):
+        _check_uniform(settings.base_measure, f"mechanism='{name}'")
+    match name:
+        case "auto":
+            chosen, reason = choose_mechanism(
+                grid,
+                settings.structure,
+                public,
+                minimise=settings.minimise,
+                base_measure=settings.base_measure,
+            )
+            return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
+        case "permute_and_flip":
+            return _permute_and_flip(grid, settings), ""
+        case "exponential":
+            return _exponential(grid, settings), ""
+        case "block_one_hot":
+            blocks = even_blocks(grid) if public is None else searchable_blocks(public)
+            return BlockOneHotMechanism(blocks=blocks, allowance=allowance), ""
+        case "one_hot":
+            return one_hot_mechanism(grid.n_features, allowance=allowance), ""
+        case "opdisc":
+            return SphereMechanism(noise=settings.noise, allowance=allowance), ""
+        case "rspm":
+            return SeparatorMechanism(allowance=allowance), ""
+        case _:
+            raise CalibrationError(
+                f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."
+            )
+
+
+def choose_mechanism(
+    grid: WeightGrid,
+    structure: tuple[ColumnGroup, ...] = (),
+    public: GridPublic | None = None,
+    *,
+    minimise: bool = False,
+    base_measure: BaseMeasure | None = None,
+) -> tuple[str, str]:
+    """Return the name of the most accurate mechanism that ends soon on a grid, and why.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        The hypotheses.
+    structure : tuple of ColumnGroup
+        Facts about the columns.
+    public : GridPublic or None
+        Budget and number of rows; without them only sizes are compared.
+    minimise : bool
+        Whether an oracle was named, which leaves the exponential mechanism out.
+    base_measure : BaseMeasure or None
+        One that is not uniform leaves the exponential mechanism only.
+
+    Raises
+    ------
+    BeyondReach
+        If the budget is given and no mechanism is expected to end soon and to leave the table
+        any say; the message names the frontier.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
+    always the same: one block, the exponential mechanism, then blocks, the fewer the better.
+    """
+    size = f"{grid.n_hypotheses:.3g}"
+    measure = base_measure or BaseMeasure()
+    exponential = ExponentialMechanism(structure=structure, base_measure=measure)
+    if minimise:
+        _check_uniform(measure, "a named oracle")
+    if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
+        return (
+            "exponential",
+            "only the exponential mechanism has a base measure" + _predicted(exponential, public),
+        )
+    if grid.n_assignments <= ENUMERATION_LIMIT:
+        return (
+            "permute_and_flip",
+            f"the grid's {size} weight combinations can all be listed, and one block errs least"
+            + _predicted(PermuteAndFlipMechanism(), public),
+        )
+    if minimise:
+        return (
+            "block_one_hot",
+            f"the grid's {size} weight combinations are too many to list, and an oracle was "
+            "named, which the exponential mechanism would not ask",
+        )
+    if can_flip_lazily(grid) and measure.is_uniform:
+        return (
+            "permute_and_flip",
+            f"the grid's {size} weight combinations are few enough for a search that draws the "
+            "noise where it goes, and one block errs least"
+            + _predicted(LazyPermuteAndFlipMechanism(), public),
+        )
+    if can_list(grid):
+        return (
+            "exponential",
+            f"the budget leaves {size} weight combinations, which can all be looked at"
+            + _predicted(exponential, public),
+        )
+    if draw_is_short(public, structure) if public else can_sample(grid, structure):
+        return (
+            "exponential",
+            f"the grid's {size} weight combinations are too many to list, and its columns' "
+            "structure lets the exponential mechanism be sampled exactly"
+            + _predicted(exponential, public),
+        )
+    if public is None and measure.is_uniform:
+        return (
+            "block_one_hot",
+            f"the grid's {size} weight combinations are too many to list; blocks of at most "
+            f"{BLOCK_ASSIGNMENTS} come closest to one block",
+        )
+    spent = "" if public is None else f" at epsilon {public.params.epsilon:g}"
+    raise BeyondReach(
+        f"no accurate mechanism is expected to end soon on {size} weight combinations{spent}: up "
+        f"to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; use fewer columns, smaller "
+        "weights or a small max_nonzero, or name 'one_hot' or 'exponential' and wait."
+    )
+
+
+def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
+    """Return the predicted mean error in words, where the budget is known."""
+    if public is None:
+        return ""
+    excess = expected_excess(mechanism.calibrate(public), public.grid)
+    if excess is None:
+        return ""
+    of = "" if public.n_rows is None else f" of {public.n_rows:,}"
+    return f": on average at most {math.ceil(excess):,} extra errors{of} on any table"
+
+
+def _check_uniform(measure: BaseMeasure, other: str) -> None:
+    """Refuse a base measure where something else than the exponential mechanism would run."""
+    if not measure.is_uniform:
+        raise CalibrationError(
+            f"a base measure applies to mechanism='exponential' only, got {other}; drop one."
+        )
+
+
+def _permute_and_flip(
+    grid: WeightGrid, settings: MechanismSettings
+) -> PermuteAndFlipMechanism | LazyPermuteAndFlipMechanism:
+    """Return permute-and-flip; its limits concern grids that cannot be listed only."""
+    if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
+        return PermuteAndFlipMechanism(allowance=settings.allowance)
+    if settings.minimise:
+        raise CalibrationError(
+            f"permute_and_flip beyond {ENUMERATION_LIMIT:,} weight combinations searches by "
+            "itself; drop the oracle or use a smaller grid."
+        )
+    return LazyPermuteAndFlipMechanism(
+        max_rounds=settings.max_rounds,
+        time_limit=settings.time_limit,
+        progress=settings.progress,
+    )
+
+
+def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMechanism:
+    """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
+    if can_list(grid):
+        return ExponentialMechanism(
+            structure=settings.structure, base_measure=settings.base_measure
+        )
+    if not can_sample(grid, settings.structure):
+        raise CalibrationError(
+            f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
+            f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
+            "columns, smaller weights or mechanism='block_one_hot'."
+        )
+    return ExponentialMechanism(
+        base_measure=settings.base_measure,
+        structure=settings.structure,
+        max_rounds=settings.max_rounds,
+        time_limit=settings.time_limit,
+        progress=settings.progress,
+    )

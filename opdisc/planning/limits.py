@@ -1,0 +1,48 @@
+"""Public limits that a caller sets: weights, rounds, time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from opdisc.errors import CalibrationError
+
+LARGEST_WEIGHT_BOUND = 1000
+"""Beyond this the grid alone fills the memory, and points stop being simple."""
+
+
+def parse_weight_bound(bound: object) -> int:
+    """Return an integer bound of a scorecard that a person could add up."""
+    if (
+        isinstance(bound, bool)
+        or not isinstance(bound, int | np.integer)
+        or not 1 <= int(bound) <= LARGEST_WEIGHT_BOUND
+    ):
+        raise CalibrationError(
+            f"weight_bound must be an integer from 1 to {LARGEST_WEIGHT_BOUND:,}, got {bound!r}."
+        )
+    return int(bound)
+
+
+def parse_automatic_bound(bound: int | str) -> int | None:
+    """Return an integer bound, or None for "auto"."""
+    if isinstance(bound, str):
+        if bound == "auto":
+            return None
+        raise CalibrationError(f"weight_bound must be an integer or 'auto', got {bound!r}.")
+    return parse_weight_bound(bound)
+
+
+def parse_max_rounds(cap: int | None) -> int | None:
+    """Return a cap under which a draw can succeed at all."""
+    if cap is None:
+        return None
+    if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
+        raise CalibrationError(f"max_rounds must be an integer of at least 1, got {cap!r}.")
+    return int(cap)
+
+
+def parse_time_limit(seconds: float | None) -> float | None:
+    """Return a limit in seconds; an infinite one is none, anything else is checked by its user."""
+    return None if seconds == math.inf else seconds

@@ -1,0 +1,85 @@
+"""Whether an exact draw from a grid ends soon: an expectation from public facts."""
+
+from __future__ import annotations
+
+import math
+
+from opdisc.calibration import gibbs_weight
+from opdisc.privacy import GridPublic
+from oracles.errors import UnsupportedProblem
+from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid, complete_structure
+from oracles.sampling import (
+    FAST_NATS,
+    FAST_WORK,
+    FLAT_NATS,
+    LARGEST_BLOCK,
+    choose_blocks,
+    is_sparse,
+    sampling_reach,
+)
+
+LAZY_FEATURES, LAZY_ASSIGNMENTS = 11, 11**8
+
+SAMPLING_LIMITS = (
+    "the exponential mechanism is sampled where two blocks of related columns take at most "
+    f"{FAST_WORK:.0e} table entries each or the loss hardly matters"
+)
+
+
+def can_list(grid: WeightGrid) -> bool:
+    """Return whether the exponential mechanism can look at every hypothesis of a grid."""
+    return grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid)
+
+
+def can_flip_lazily(grid: WeightGrid) -> bool:
+    """Return whether permute-and-flip by lazy noise was quick on every table that was tried.
+
+    Up to 11 weights and 11^8 combinations: at most 2 s of processor time at any epsilon, on tables
+    of random labels too. With 16 or 17 weights tables of random labels took 4 to 15 s.
+    """
+    small = grid.n_features <= LAZY_FEATURES and grid.n_assignments <= LAZY_ASSIGNMENTS
+    return small and grid.norm_budget is None
+
+
+def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
+    """Return whether the sampler takes a grid in two blocks; with more it may take very long.
+
+    It draws from the box and rejects what a norm budget excludes, so the budget must leave enough.
+    """
+    if can_list(grid):
+        return True
+    if _is_hopeless(grid, structure, LARGEST_BLOCK):
+        return False
+    try:
+        choose_blocks(complete_structure(structure, grid.n_features), grid, n_blocks=2)
+    except UnsupportedProblem:
+        return False
+    return True
+
+
+def draw_is_short(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> bool:
+    """Return whether an exact draw is expected to take seconds on any table of this size."""
+    grid = public.grid
+    if can_list(grid):
+        return True
+    beta = gibbs_weight(public.changed_rows, public.params.epsilon)
+    light = public.n_rows is not None and beta * public.n_rows <= 2 * FLAT_NATS
+    if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
+        return False
+    return sampling_reach(grid, structure, beta, public.n_rows).verdict == "fast"
+
+
+def _is_hopeless(grid: WeightGrid, structure: tuple[ColumnGroup, ...], largest: float) -> bool:
+    """Return whether no search for two blocks is needed to see that they will not do.
+
+    A block's work is at least its number of combinations without those of one group, so the
+    larger of two blocks works at least the root of all combinations without two groups.
+    """
+    if 1000 * grid.n_hypotheses < grid.n_assignments:
+        return True
+    groups = complete_structure(structure, grid.n_features)
+    sizes = sorted(math.prod(len(grid.values[c]) for c in group.columns) for group in groups)
+    spared = math.prod(sizes[-2:])
+    return math.log(grid.n_assignments) > FAST_NATS and (
+        (math.log(grid.n_assignments) - math.log(spared)) / 2 > math.log(largest)
+    )

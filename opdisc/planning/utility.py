@@ -1,0 +1,224 @@
+"""How many extra errors a mechanism may cost, before any budget is spent (docs/utility.md).
+
+The excess loss of a release is bounded by a function of the noise alone, whose law does not
+depend on the table. :func:`predict_error` reports an upper confidence limit of its quantile, by
+simulating that law, or a closed form where there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms import GibbsSpec, Mechanism
+from opdisc.planning.choice import build_mechanism
+from opdisc.planning.excess_laws import gibbs_excess, quantile_limit, simulated_excess
+from opdisc.privacy import GridPublic, PrivacyParams
+from oracles.problem import ColumnGroup
+
+_CONFIDENCE = 0.999
+
+_SIMULATIONS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorPrediction:
+    """A bound on the excess loss of a release, for every table.
+
+    Parameters
+    ----------
+    mean : float
+        Bound on the expected excess, rows (estimated from the simulation where there is one).
+    quantile : float
+        The excess stays at or below this with probability ``level``, rows.
+    level : float
+        Probability over the mechanism's noise.
+    confidence : float
+        Probability over the simulation that ``quantile`` is large enough; 1 for closed forms.
+    rows : int or None
+        Rows of the table, where their number is public.
+    """
+
+    mean: float
+    quantile: float
+    level: float
+    confidence: float
+    rows: int | None
+
+    def __str__(self) -> str:
+        """Return the prediction as a sentence."""
+        of = "" if self.rows is None else f" of {self.rows:,}"
+        return (
+            f"with probability {self.level:.0%} at most {math.ceil(self.quantile):,} extra "
+            f"errors{of}"
+        )
+
+
+def predict_error(
+    mechanism: Mechanism,
+    public: GridPublic,
+    quantile: float = 0.95,
+    *,
+    confidence: float = _CONFIDENCE,
+    simulations: int = _SIMULATIONS,
+    seed: int = 0,
+) -> ErrorPrediction:
+    """Return how many rows more than the best hypothesis a release may get wrong.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What would run.
+    public : GridPublic
+        What it would be calibrated with; nothing is spent.
+    quantile : float
+        Level of the bound, in (0, 1).
+    confidence : float
+        Confidence of the simulated quantile, in (0, 1).
+    simulations : int
+        Simulated noise draws.
+    seed : int
+        Seed of the simulation, which involves no table.
+
+    Returns
+    -------
+    ErrorPrediction
+        Distribution-free: for every table.
+
+    Raises
+    ------
+    CalibrationError
+        If a level is impossible, there are too few simulations for it, or the mechanism has no
+        such bound.
+
+    Notes
+    -----
+    **Guarantee.** For every table, P[excess > ``result.quantile``] <= 1 - ``quantile``, where the
+    simulated figure is large enough with probability ``confidence``. Laws are simulated in double
+    precision on the same lattice. Never more than the number of rows, where that is public.
+
+    Examples
+    --------
+    >>> from opdisc.privacy import NeighboringRelation
+    >>> from oracles import WeightGrid
+    >>> public = GridPublic(
+    ...     params=PrivacyParams(epsilon=1.0, delta=0.0), grid=WeightGrid.box(8, 1),
+    ...     relation=NeighboringRelation.REPLACE_ONE, n_rows=15_682)
+    >>> print(predict_error(build_mechanism("exponential", public.grid)[0], public))
+    with probability 95% at most 24 extra errors of 15,682
+    """
+    for name, value in (("quantile", quantile), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
+    spec = mechanism.calibrate(public)
+    if isinstance(spec, GibbsSpec):
+        found = gibbs_excess(spec, quantile)
+    else:
+        draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
+        limit = quantile_limit(draws, quantile, confidence)
+        found = (float(draws.mean()), limit, confidence)
+    rows = public.n_rows
+    most = math.inf if rows is None else float(rows)
+    return ErrorPrediction(
+        mean=min(found[0], most),
+        quantile=min(found[1], most),
+        level=quantile,
+        confidence=found[2],
+        rows=rows,
+    )
+
+
+def plan_errors(
+    public: GridPublic,
+    epsilons: Sequence[float],
+    mechanisms: Sequence[str] = ("auto",),
+    quantile: float = 0.95,
+    structure: tuple[ColumnGroup, ...] = (),
+) -> list[tuple[str, float, ErrorPrediction]]:
+    """Return what each mechanism would cost at each epsilon, for ``opdisc plan``.
+
+    Parameters
+    ----------
+    public : GridPublic
+        Its epsilon is replaced.
+    epsilons : sequence of float
+        Budgets to consider.
+    mechanisms : sequence of str
+        Names of :data:`opdisc.planning.MECHANISMS`; those that cannot run on the grid are
+        left out.
+    quantile : float
+        Level of the bounds.
+    structure : tuple of ColumnGroup
+        Facts about the columns, see :func:`opdisc.data.column_structure`.
+
+    Returns
+    -------
+    list of (str, float, ErrorPrediction)
+        One entry per mechanism that can run and epsilon.
+    """
+    found = []
+    for name in mechanisms:
+        for epsilon in epsilons:
+            params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+            spent = replace(public, params=params)
+            try:
+                mechanism = build_mechanism(name, public.grid, public=spent, structure=structure)[
+                    0
+                ]
+                prediction = predict_error(mechanism, spent, quantile)
+            except CalibrationError:
+                continue
+            found.append((mechanism.name, epsilon, prediction))
+    return found
+
+
+def epsilon_for(
+    mechanism: Mechanism, public: GridPublic, errors: float, quantile: float = 0.95
+) -> float:
+    """Return the smallest epsilon whose predicted quantile is at most a number of extra errors.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What would run.
+    public : GridPublic
+        Its epsilon is replaced.
+    errors : float
+        Extra errors one is ready to accept, rows, > 0.
+    quantile : float
+        Level of the bound.
+
+    Returns
+    -------
+    float
+        Between 1e-4 and 1e3, to three digits, rounded up.
+
+    Raises
+    ------
+    CalibrationError
+        If even epsilon = 1000 does not suffice.
+    """
+
+    def predicted(epsilon: float) -> float:
+        params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+        try:
+            hidden = replace(public, params=params, n_rows=None)
+            return predict_error(mechanism, hidden, quantile).quantile
+        except CalibrationError:
+            return math.inf
+
+    low, high = -4.0, 3.0
+    if predicted(10**high) > errors:
+        raise CalibrationError(
+            f"no epsilon up to 1000 keeps this mechanism within {errors:g} extra errors; accept "
+            "more of them or shrink the grid."
+        )
+    while high - low > 2e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if predicted(10**middle) <= errors else (middle, high)
+    digits = 2 - math.floor(high)
+    return float(math.ceil(10**high * 10**digits) / 10**digits)

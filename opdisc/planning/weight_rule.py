@@ -1,0 +1,180 @@
+"""How large the points may get: ``weight_bound="auto"``, decided from public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms import (
+    ExponentialMechanism,
+    LazyPermuteAndFlipMechanism,
+    Mechanism,
+    PermuteAndFlipMechanism,
+)
+from opdisc.planning.choice import BeyondReach, ScorecardMechanism
+from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.reach import can_flip_lazily, can_list, draw_is_short
+from opdisc.planning.utility import predict_error
+from opdisc.privacy import GridPublic, PrivacyParams
+from oracles.errors import UnsupportedProblem
+from oracles.problem import WeightGrid
+from oracles.sampling import is_sparse
+
+LARGEST_AUTOMATIC_BOUND = 5
+
+AFFORDABLE_GROWTH = 0.02
+"""Share of the rows by which larger points may raise the predicted mean error over -1..1."""
+
+_DRAWN = (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism, ExponentialMechanism)
+
+Builder = Callable[[GridPublic], tuple[ScorecardMechanism, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledFit:
+    """What will run, decided from public facts.
+
+    Parameters
+    ----------
+    bound : int
+        Points are in ``-bound .. bound``.
+    public : GridPublic
+        With the grid that belongs to the bound.
+    mechanism : ScorecardMechanism
+        What draws or perturbs.
+    reason : str
+        Why, for what was chosen automatically; empty if nothing was.
+    """
+
+    bound: int
+    public: GridPublic
+    mechanism: ScorecardMechanism
+    reason: str
+
+    def explained(self, why: str) -> SettledFit:
+        """Return the same with one more reason."""
+        return replace(self, reason=f"{self.reason}; {why}" if self.reason else why)
+
+    def without_spare_delta(self) -> SettledFit:
+        """Return the same with delta 0 where the mechanism is pure, saying so."""
+        params = self.public.params
+        if params.delta == 0 or self.mechanism.uses_delta:
+            return self
+        pure = replace(self.public, params=PrivacyParams(epsilon=params.epsilon, delta=0.0))
+        return replace(self, public=pure).explained(
+            f"delta {params.delta:g} is not used and not spent, for this mechanism is pure"
+        )
+
+
+def settle_fit(
+    bound: int | None, public_for: Callable[[int], GridPublic], build: Builder
+) -> SettledFit:
+    """Return what to run with a given bound, or with the largest bound that costs little.
+
+    Parameters
+    ----------
+    bound : int or None
+        None: automatic.
+    public_for : callable
+        Public inputs for a bound.
+    build : callable
+        Mechanism and the reason for it, from public inputs; refuses with CalibrationError.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. **Rule.** The largest of ``-1..1`` to ``-5..5``
+    whose predicted mean error exceeds that of ``-1..1`` by at most ``AFFORDABLE_GROWTH`` of the
+    rows (docs/utility.md gives the measurements behind it). Where the number of rows is not
+    public, or an oracle has to search, ``-1..1``; larger ones only where all combinations are
+    listed, or few enough for permute-and-flip by lazy noise.
+    """
+    least = _within_reach(1 if bound is None else bound, public_for, build)
+    if bound is not None:
+        return least
+    rows = least.public.n_rows
+    if not rows:
+        return least.explained(
+            "weights -1..1, because larger ones need a public number of rows to be judged by"
+        )
+    if not isinstance(least.mechanism, _DRAWN):
+        return least.explained("weights -1..1, because larger ones make the exact search harder")
+    chosen, grown = least, 0.0
+    base = mean_error(least.mechanism, least.public)
+    for candidate in range(2, LARGEST_AUTOMATIC_BOUND + 1):
+        try:
+            larger = _settled(candidate, public_for, build)
+            growth = mean_error(larger.mechanism, larger.public) - base
+        except (CalibrationError, UnsupportedProblem):
+            continue
+        if growth <= AFFORDABLE_GROWTH * rows and _is_surely_short(larger):
+            chosen, grown = larger, growth
+    largest = LARGEST_AUTOMATIC_BOUND
+    return chosen.explained(
+        f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} that "
+        f"raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} of the "
+        f"rows (by {grown / rows:.1%})"
+    )
+
+
+def _is_surely_short(settled: SettledFit) -> bool:
+    """Return whether the time hardly depends on the rows: nobody asked for larger points."""
+    grid = settled.public.grid
+    lazily = isinstance(settled.mechanism, LazyPermuteAndFlipMechanism) and can_flip_lazily(grid)
+    return isinstance(settled.mechanism, _DRAWN) and (can_list(grid) or lazily)
+
+
+def is_short(settled: SettledFit) -> bool:
+    """Return False where an exact draw, or a search with lazy noise, may take very long."""
+    mechanism = settled.mechanism
+    if isinstance(mechanism, LazyPermuteAndFlipMechanism):
+        return False
+    if not isinstance(mechanism, ExponentialMechanism):
+        return True
+    return draw_is_short(settled.public, mechanism.structure)
+
+
+def mean_error(mechanism: Mechanism, public: GridPublic) -> float:
+    """Return the predicted bound on the mean excess loss, rows, not capped by their number."""
+    found = expected_excess(mechanism.calibrate(public), public.grid)
+    if found is not None:
+        return found
+    # With the number of rows the prediction would be capped, and growth would vanish.
+    return predict_error(mechanism, replace(public, n_rows=None)).mean
+
+
+def _settled(bound: int, public_for: Callable[[int], GridPublic], build: Builder) -> SettledFit:
+    public = public_for(bound)
+    mechanism, reason = build(public)
+    return SettledFit(bound=bound, public=public, mechanism=mechanism, reason=reason)
+
+
+def _within_reach(
+    bound: int, public_for: Callable[[int], GridPublic], build: Builder
+) -> SettledFit:
+    """Settle on a bound; where nothing ends soon, on the sparse scorecards that can be listed."""
+    try:
+        return _settled(bound, public_for, build)
+    except BeyondReach:
+        public = public_for(bound)
+        sparse = _sparsest(public.grid)
+        if sparse is None:
+            raise
+    found = _settled(bound, lambda _: replace(public, grid=sparse), build)
+    what = "weights other than 0" if bound == 1 else "as the squared norm of the weights"
+    return found.explained(
+        f"at most {sparse.norm_budget} {what}, because no accurate mechanism is expected to end "
+        "soon on all combinations"
+    )
+
+
+def _sparsest(grid: WeightGrid) -> WeightGrid | None:
+    """Return the grid of the most nonzero weights that can be listed; None for fewer than two."""
+    found = None
+    if grid.norm_budget is None:
+        for budget in range(2, grid.n_features):
+            smaller = WeightGrid(values=grid.values, norm_budget=budget)
+            if not is_sparse(smaller):
+                break
+            found = smaller
+    return found

@@ -1,0 +1,1 @@
+"""The ledger: a file that records every epsilon spent on a table, before anything is released."""

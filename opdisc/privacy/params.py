@@ -1,0 +1,68 @@
+"""What is asked for: epsilon, delta, and which tables are neighbours."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from opdisc.errors import CalibrationError
+
+
+def parse_relation(name: str) -> NeighboringRelation:
+    """Return the relation of that name."""
+    try:
+        return NeighboringRelation(name)
+    except ValueError:
+        known = ", ".join(member.value for member in NeighboringRelation)
+        raise CalibrationError(f"relation must be one of {known}, got {name!r}.") from None
+
+
+class NeighboringRelation(enum.Enum):
+    """Which pairs of tables a guarantee compares."""
+
+    REPLACE_ONE = "replace_one"
+    """One privacy unit's rows change; the number of rows is public."""
+    ADD_OR_REMOVE_ONE = "add_or_remove_one"
+    """One privacy unit's rows appear or disappear; the number of rows is private."""
+
+    @property
+    def loss_sensitivity(self) -> int:
+        """Pairwise sensitivity of a sum of per-row losses in [0, 1] (mechanisms, section 2)."""
+        match self:
+            case NeighboringRelation.REPLACE_ONE:
+                return 2
+            case NeighboringRelation.ADD_OR_REMOVE_ONE:
+                return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyParams:
+    """The target of a calibration.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive and finite.
+    delta : float
+        In [0, 1); 0 asks for pure differential privacy.
+
+    Raises
+    ------
+    CalibrationError
+        If a value is out of range.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Refuse impossible targets."""
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise CalibrationError(f"{name} must be a number, got {value!r}.")
+        if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
+            raise CalibrationError(f"epsilon must be finite and > 0, got epsilon={self.epsilon}.")
+        if not 0 <= self.delta < 1:
+            raise CalibrationError(f"delta must be in [0, 1), got delta={self.delta}.")

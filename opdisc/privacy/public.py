@@ -1,0 +1,119 @@
+"""Public facts: everything that a noise scale may depend on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+
+from opdisc.errors import CalibrationError
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.problem import WeightGrid
+
+DEFAULT_SPACING = 2.0**-10
+
+_FINEST_SPACING_BITS = 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicInputs:
+    """What is public about a table and its privacy units. No table ever reaches a calibration.
+
+    What is public about the hypotheses is in the kinds of it: :class:`GridPublic` for weights on
+    a grid, :class:`opdisc.convex.ConvexPublic` for a loss on a convex set.
+
+    Parameters
+    ----------
+    params : PrivacyParams
+        The target.
+    relation : NeighboringRelation
+        Which tables are neighbours.
+    rows_per_unit : int
+        Public maximum of rows that one privacy unit contributes. Sensitivities grow with it.
+    privacy_unit : str
+        What one neighbour changes, in words.
+    schema_digest : str
+        Identifies the public schema; empty without one.
+    n_rows : int or None
+        Number of rows where it is public (replace-one), else None.
+    public_row_guess : int or None
+        A public constant near the number of rows, for mechanisms that tune steps, rates or noise
+        to one. It affects accuracy only.
+    assumptions : tuple of str
+        What the caller takes to be public without having said so; each becomes a condition.
+    """
+
+    params: PrivacyParams
+    relation: NeighboringRelation
+    rows_per_unit: int = 1
+    privacy_unit: str = "one row"
+    schema_digest: str = ""
+    n_rows: int | None = None
+    public_row_guess: int | None = None
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse impossible counts, and a public n where it is hidden."""
+        _check_count("rows_per_unit", self.rows_per_unit)
+        if self.public_row_guess is not None:
+            _check_count("public_row_guess", self.public_row_guess)
+        if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
+            raise CalibrationError(
+                "the number of rows is public under replace_one only; give public_row_guess "
+                "instead."
+            )
+
+    @property
+    def changed_rows(self) -> int:
+        """How many rows differ between neighbours, removed and added rows counted.
+
+        So much can a sum of per-row losses in [0, 1] move (mechanisms, section 2).
+        """
+        return self.relation.loss_sensitivity * self.rows_per_unit
+
+    @property
+    def exact_rows(self) -> int:
+        """The exact number of rows, which must be public."""
+        if self.n_rows is None:
+            raise CalibrationError("this needs the exact number of rows; give n_rows.")
+        return self.n_rows
+
+    @property
+    def step_rows(self) -> int:
+        """The public number of rows that step sizes and rates may use."""
+        rows = self.n_rows if self.n_rows is not None else self.public_row_guess
+        if rows is None:
+            raise CalibrationError(
+                "a public number of rows is needed; under add_or_remove_one give public_row_guess."
+            )
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridPublic(PublicInputs):
+    """Public facts where the hypotheses are weights on a grid.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        The hypotheses.
+    spacing : float
+        Lattice spacing of the noise, rows; a power of two.
+    """
+
+    grid: WeightGrid
+    spacing: float = DEFAULT_SPACING
+
+    def __post_init__(self) -> None:
+        """Refuse bad lattices too."""
+        PublicInputs.__post_init__(self)
+        bits = -math.log2(self.spacing) if self.spacing > 0 else -1.0
+        if bits != int(bits) or not 0 <= bits <= _FINEST_SPACING_BITS:
+            raise CalibrationError(
+                f"spacing must be 2**-r with r in 0..{_FINEST_SPACING_BITS}, got {self.spacing}."
+            )
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise CalibrationError(f"{name} must be an integer >= 1, got {value!r}.")

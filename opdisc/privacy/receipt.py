@@ -1,0 +1,263 @@
+"""The privacy statement of a release: what every mechanism promises, and how it is read."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, Protocol
+
+import msgspec
+
+from opdisc.privacy.entropy import EntropySource
+from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge, numerical_delta
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import PublicInputs
+from opdisc.privacy.records import Amount, Count, Record
+
+Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
+"""A weight of a size that can be added up."""
+
+Lines = list[tuple[str, str]]
+"""(name, text) pairs, as printed."""
+
+
+class PrivacyReceipt(Record, frozen=True, kw_only=True):
+    """The privacy statement of one release, a function of public inputs only.
+
+    Each kind of release adds its own section: fields, and the lines that print them.
+
+    Parameters
+    ----------
+    mechanism, theorem : str
+        What ran, and the statement that makes it private.
+    calibration : str
+        ``proven``, ``published`` or ``refuted``.
+    epsilon, delta : float
+        The promise.
+    delta_numerical : float
+        What finite-precision sampling adds to ``delta``.
+    relation, privacy_unit : str
+        Which tables are neighbours, and what one neighbour changes.
+    noise_law : str
+        The law, in words.
+    noise_scales : tuple of float
+        Its scale parameters, in units of the section (an inverse temperature per row for a Gibbs
+        law).
+    schema_digest : str
+        SHA-256 of the public schema; empty without one.
+    n_rows : int or None
+        The number of rows, if public.
+    versions : mapping of str to str
+        Packages that took part, and their versions.
+    guarantee : str
+        ``HOLDS``, ``CONDITIONAL`` or ``VOID``.
+    conditions : tuple of str
+        What a CONDITIONAL guarantee rests on, or why it is VOID.
+
+    Raises
+    ------
+    ValueError
+        If a word is unknown or the promise is impossible.
+    """
+
+    mechanism: str
+    theorem: str
+    calibration: str
+    epsilon: float
+    delta: float
+    delta_numerical: Amount
+    relation: str
+    privacy_unit: str
+    noise_law: str
+    noise_scales: tuple[Amount, ...]
+    schema_digest: str
+    n_rows: Count | None
+    versions: Mapping[str, str]
+    guarantee: str
+    conditions: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse unknown words and impossible promises."""
+        CalibrationStatus(self.calibration)
+        NeighboringRelation(self.relation)
+        promised = Guarantee(self.guarantee)
+        unlimited = "epsilon" in self.may_be_infinite and math.isinf(self.epsilon)
+        if not (unlimited and promised is Guarantee.VOID):
+            PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+
+    def section(self) -> Lines:
+        """Return the lines of the kind of release."""
+        return []
+
+    def lines(self) -> Lines:
+        """Return (name, text) pairs, the promise first."""
+        relation = self.relation.replace("_", "-")
+        public = f"{self.n_rows:,} (public under {relation})" if self.n_rows is not None else ""
+        return [
+            ("guarantee", self.guarantee),
+            *(("  condition", condition) for condition in self.conditions),
+            ("epsilon", f"{self.epsilon:g}"),
+            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} numerical)"),
+            ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
+            ("mechanism", self.mechanism),
+            ("theorem", f"{self.theorem} [{self.calibration}]"),
+            ("noise", f"{self.noise_law}; scale {_distinct(self.noise_scales)}"),
+            *self.section(),
+            ("rows", public or "not public"),
+            ("schema", f"sha256 {self.schema_digest[:16]}" if self.schema_digest else "none"),
+            ("versions", ", ".join(f"{name} {number}" for name, number in self.versions.items())),
+            ("not covered", "running time; anything published besides this model"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the receipt as lines that a reviewer can check one by one."""
+        return "\n".join(f"{name + ':':<20}{text}" for name, text in self.lines())
+
+
+class CertifiedReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+    """A receipt whose release rests on certified minimisers, or on an exact draw.
+
+    Parameters
+    ----------
+    sensitivity : int
+        Pairwise sensitivity of the loss, rows.
+    allowance : float
+        Certified gap that the calibration pays for, objective units (rows for 0/1 loss).
+    spacing : float
+        Lattice spacing of what is drawn or released; 0 if the law needs no lattice.
+    oracle : str
+        Which search answered, or the hand-over policy.
+    """
+
+    sensitivity: Count
+    allowance: Amount
+    spacing: Amount
+    oracle: str
+
+
+class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True):
+    """The receipt of a hypothesis on a grid of weights.
+
+    Parameters
+    ----------
+    weights : tuple of tuple of int
+        Allowed weights of each coordinate, the intercept first.
+    norm_budget : int or None
+        Largest allowed squared norm.
+    choice : str
+        Why this mechanism, when it was chosen automatically.
+    """
+
+    weights: tuple[tuple[Point, ...], ...]
+    norm_budget: Count | None
+    choice: str
+
+    def section(self) -> Lines:
+        """Return sensitivity, lattice, hypotheses and oracle."""
+        gap = f"certified gap allowed: {self.allowance:g}"
+        step = f"multiples of {power_of_two(self.spacing)} rows"
+        lines = [
+            ("sensitivity", f"{self.sensitivity} rows, {gap}"),
+            ("lattice", step if self.spacing > 0 else "none: exact draw"),
+            ("hypotheses", self._grid_text()),
+            ("oracle", self.oracle),
+        ]
+        return [*lines, ("chosen because", self.choice)] if self.choice else lines
+
+    def _grid_text(self) -> str:
+        lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}
+        budget = "" if self.norm_budget is None else f", |w|^2 <= {self.norm_budget}"
+        signs = (
+            ("never negative", sum(v[0] >= 0 for v in self.weights)),
+            ("never positive", sum(v[-1] <= 0 for v in self.weights)),
+        )
+        restricted = "".join(f", {count} of them {what}" for what, count in signs if count)
+        return f"{len(self.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
+
+
+def power_of_two(spacing: float) -> str:
+    """Return a lattice spacing as a power of two, in words."""
+    return f"2^{math.log2(spacing):g}" if spacing > 0 else "0"
+
+
+def _distinct(scales: tuple[float, ...]) -> str:
+    """Return each scale once, in the order in which the law in words names them."""
+    return ", ".join(f"{scale:.6g}" for scale in dict.fromkeys(scales))
+
+
+class Calibration(Protocol):
+    """What a receipt says of the noise, whichever mechanism calibrated it."""
+
+    @property
+    def theorem(self) -> str:
+        """Statement that makes the release private."""
+
+    @property
+    def status(self) -> CalibrationStatus:
+        """How well it is established."""
+
+    @property
+    def law(self) -> str:
+        """The noise law, in words."""
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """Its scale parameters."""
+
+    @property
+    def distance(self) -> float:
+        """Total variation between the exact law and what is drawn."""
+
+
+def common_fields(
+    mechanism: str,
+    noise: Calibration,
+    public: PublicInputs,
+    entropy: EntropySource,
+    *,
+    conditions: Sequence[str] = (),
+    void: Sequence[str] = (),
+    packages: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the fields that every receipt has, of a release that has not happened yet.
+
+    Parameters
+    ----------
+    mechanism : str
+        Its name.
+    noise : Calibration
+        What will be drawn.
+    public : PublicInputs
+        The promise and the table's public facts; its assumptions become conditions.
+    entropy, conditions, void
+        As in :func:`~opdisc.privacy.guarantee.judge`.
+    packages : mapping of str to str, or None
+        Versions of what takes part besides Python and this package.
+    """
+    rests_on = (*public.assumptions, *conditions)
+    guarantee, reasons = judge(noise.status, entropy, rests_on, void=void)
+    return {
+        "mechanism": mechanism,
+        "theorem": noise.theorem,
+        "calibration": noise.status.value,
+        "epsilon": public.params.epsilon,
+        "delta": public.params.delta,
+        "delta_numerical": numerical_delta(noise.distance, public.params.epsilon),
+        "relation": public.relation.value,
+        "privacy_unit": public.privacy_unit,
+        "noise_law": noise.law,
+        "noise_scales": noise.scales,
+        "schema_digest": public.schema_digest,
+        "n_rows": public.n_rows,
+        "versions": software_versions(packages or {}),
+        "guarantee": guarantee.value,
+        "conditions": reasons,
+    }
+
+
+def software_versions(packages: Mapping[str, str]) -> dict[str, str]:
+    """Return versions by name, those of Python and this package included."""
+    own = {"opdisc": version("opdisc"), "python": platform.python_version()}
+    return dict(sorted({**own, **packages}.items()))

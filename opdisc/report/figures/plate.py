@@ -1,0 +1,129 @@
+"""Which figures there are: each drawn once for files and twice for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from opdisc.report.analysis import Cell, Evaluation, Series
+from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
+from opdisc.report.figures.curves import Curve, curves
+from opdisc.report.figures.style import Style
+from opdisc.report.figures.svg import image_bytes, inline_svg
+from opdisc.report.formats import percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plate:
+    """One figure of the page and of the directory.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the page and of its files.
+    title : str
+        What it shows.
+    wide, narrow : Markup
+        For large and small screens.
+    files : tuple of (str, bytes)
+        File names and contents.
+    """
+
+    name: str
+    title: str
+    wide: Markup
+    narrow: Markup
+    files: tuple[tuple[str, bytes], ...]
+
+
+def plates(
+    views: Sequence[tuple[Evaluation, Sequence[Cell]]],
+    runs: pd.DataFrame,
+    series: Sequence[Series],
+    looks: dict[int, Style],
+) -> tuple[Plate, ...]:
+    """Return every figure for which there are numbers."""
+    found = []
+    for evaluation, cells in views:
+        drawn = curves(cells, looks, evaluation.metric)
+        if drawn:
+            title = f"Accuracy against ε, {evaluation.name}"
+            name = f"accuracy-{evaluation.name}"
+            found.append(_spread_plate(name, title, drawn, draw_accuracy, _accuracy_text(drawn)))
+    drawn = curves(views[-1][1], looks, "regret", references=False)
+    if drawn:
+        title = "Regret: training errors beyond the best scorecard without privacy, against ε"
+        text = "Errors per 1,000 training rows; the numbers are in the table of all numbers."
+        found.append(_spread_plate("regret", title, drawn, draw_regret, text))
+    found.append(_seconds_plate(runs, series, looks))
+    return tuple(found)
+
+
+def _spread_plate(
+    name: str,
+    title: str,
+    drawn: Sequence[Curve],
+    draw: Callable[..., Figure],
+    description: str,
+) -> Plate:
+    files = []
+    for spread, suffix in (("sd", ""), ("ci", "-ci95")):
+        figure = draw(drawn, size=WIDE, spreads=(spread,))
+        for kind in ("png", "svg"):
+            files.append((f"{name}{suffix}.{kind}", image_bytes(figure, kind)))
+    return _plate(name, title, partial(draw, drawn, spreads=("sd", "ci")), description, files)
+
+
+def _seconds_plate(runs: pd.DataFrame, series: Sequence[Series], looks: dict[int, Style]) -> Plate:
+    drawn = []
+    for one in series:
+        mine = runs[runs["series"] == one.index]
+        seconds = mine[mine["status"] == "ok"]["seconds"].dropna()
+        drawn.append((one, looks[one.index], seconds, _stopped(mine)))
+    draw = partial(draw_seconds, drawn)
+    figure = draw(size=WIDE)
+    files = [(f"seconds.{kind}", image_bytes(figure, kind)) for kind in ("png", "svg")]
+    text = "One histogram per method; medians and maxima are in the table below it."
+    return _plate("seconds", "Seconds of a fit, on a logarithmic scale", draw, text, files)
+
+
+def _plate(
+    name: str,
+    title: str,
+    draw: Callable[..., Figure],
+    description: str,
+    files: Sequence[tuple[str, bytes]],
+) -> Plate:
+    wide, narrow = (
+        Markup(
+            inline_svg(
+                draw(size=size), name=f"{name}-{size}", title=title, description=description
+            )
+        )
+        for size in (WIDE, NARROW)
+    )
+    return Plate(name=name, title=title, wide=wide, narrow=narrow, files=tuple(files))
+
+
+def _stopped(runs: pd.DataFrame) -> str:
+    limited = int((runs["status"] == "time limit").sum())
+    failed = int((runs["status"] != "ok").sum()) - limited
+    parts = [f"{limited} at the time limit"] * (limited > 0) + [f"{failed} failed"] * (failed > 0)
+    return ", ".join(parts)
+
+
+def _accuracy_text(drawn: Sequence[Curve]) -> str:
+    parts = []
+    for curve in drawn:
+        first, last = percent(curve.values[0].mean), percent(curve.values[-1].mean)
+        if curve.epsilons:
+            low, high = f"{curve.epsilons[0]:g}", f"{curve.epsilons[-1]:g}"
+            parts.append(f"{curve.series.title}: {first} at ε = {low}, {last} at ε = {high}.")
+        else:
+            parts.append(f"{curve.series.title}: {first}.")
+    return " ".join(parts)

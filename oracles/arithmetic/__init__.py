@@ -1,0 +1,5 @@
+"""Below all mathematics: arrays, compilation, exact random bits, threads."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,122 @@
+"""The child process of :mod:`oracles.benchmarking.measurement`: one oracle, problems in, measurements out.
+
+Run with the oracle's name.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oracles.arithmetic import ParentConnection, die_with_parent
+from oracles.errors import OracleError
+from oracles.interface import SolveOptions, get_oracle, solve
+from oracles.problem import WeightGrid, ZeroOneProblem
+
+SECONDS_BETWEEN_SAMPLES = 0.02
+
+
+class PeakMemory:
+    """Highest resident memory of this process and its children during a ``with`` block.
+
+    Attributes
+    ----------
+    mib : float
+        The peak, in MiB: this process's own high-water mark plus the largest seen of the children
+        together. On systems without ``/proc`` the high-water mark since the process began.
+    """
+
+    def __init__(self) -> None:
+        self.mib = 0.0
+        self._children = 0.0
+        self._done = threading.Event()
+        self._sampler = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        """Forget earlier peaks and begin."""
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+        self._sampler.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End, and add up."""
+        self._done.set()
+        self._sampler.join()
+        own = _status_mib("self", "VmHWM")
+        if own == 0.0:
+            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        self.mib = own + self._children
+
+    def _sample(self) -> None:
+        while not self._done.wait(SECONDS_BETWEEN_SAMPLES):
+            together = sum(_status_mib(pid, "VmRSS") for pid in _child_processes())
+            self._children = max(self._children, together)
+
+
+def _child_processes() -> list[str]:
+    found: list[str] = []
+    for listing in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            found += listing.read_text().split()
+    return found
+
+
+def _status_mib(pid: str, field: str) -> float:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def measurement(problem: ZeroOneProblem, oracle: Any, options: SolveOptions) -> dict[str, Any]:
+    """Solve once; return what came out and what it took."""
+    started = time.perf_counter()
+    try:
+        with PeakMemory() as peak:
+            solution = solve(problem, oracle, options)
+    except OracleError as error:
+        return {"error": type(error).__name__, "seconds": time.perf_counter() - started}
+    certificate = solution.certificate
+    return {
+        "seconds": solution.stats.seconds,
+        "nodes": solution.stats.nodes,
+        "proved": certificate.proves_optimal,
+        "objective": float(certificate.primal_bound) * problem.unit,
+        "bound": float(certificate.dual_bound) * problem.unit if certificate.gap < 1e300 else None,
+        "peak_mib": peak.mib,
+    }
+
+
+def main() -> None:
+    """Warm the oracle up, then answer until the parent is gone."""
+    if sys.argv[1] == "pulp:SCIP":
+        die_with_parent()
+    parent = ParentConnection()
+    oracle = get_oracle(sys.argv[1])
+    one = np.ones((1, 1), dtype=np.int64)
+    tiny = ZeroOneProblem(
+        points=one, positives=one[0], negatives=0 * one[0], grid=WeightGrid.box(1, 1)
+    )
+    with suppress(OracleError):
+        solve(tiny, oracle)
+    message: dict[str, Any] = {"ready": True}
+    while True:
+        parent.send(message)
+        problem, options = parent.receive()
+        if oracle.supports(problem):
+            message = measurement(problem, oracle, options)
+        else:
+            message = {"error": "UnsupportedProblem", "seconds": 0.0}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Exact search by branch and bound, native and in integers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

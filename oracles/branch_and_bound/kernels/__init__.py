@@ -1,0 +1,1 @@
+"""Compiled loops of the exact search: bounds, branching, children, completion."""

@@ -1,0 +1,203 @@
+"""The native exact search: depth-first branch and bound over the grid, integers only.
+
+``reduction`` merges points, ``local_search`` finds a hypothesis, ``search_kernels`` proves it the
+best: each node is bounded by letting the undecided points (grouped), the blocks and the norm share
+out what they cannot avoid among the coordinates' tables (``bound_kernels``).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TypeAlias
+
+from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.local_search import Columns, Walk, columns_of, new_walk, walk_on
+from oracles.branch_and_bound.parallel import SearchTeam
+from oracles.branch_and_bound.reduction import (
+    LARGEST_COST,
+    LARGEST_NORM,
+    largest_box_norm,
+    needs_norm,
+    reduce_problem,
+    total_cost,
+)
+from oracles.branch_and_bound.search import ExactSearch, new_search
+from oracles.branch_and_bound.warm_up import compile_search
+from oracles.interface import Claim, Limit, SolveOptions, Termination
+from oracles.problem import Hypothesis, ZeroOneProblem
+
+_Search: TypeAlias = ExactSearch | SearchTeam
+
+_SLICE_SECONDS = 0.1
+
+_KICK_WORK = 20_000_000
+
+_FIRST_KICKS, _FIRST_NODES = 30, 4
+
+
+class BranchAndBoundOracle:
+    """Exact minimisation by branch and bound in integers.
+
+    Complete: without a time limit it always ends with a proof. Depth first, so memory stays small.
+
+    Parameters
+    ----------
+    node_limit : int or None
+        Nodes after which the search stops with what it has; None: no limit.
+    """
+
+    name = "branch-and-bound"
+    integer_arithmetic = True
+    requirement = (
+        "takes objectives that are integers (a perturbation on a lattice) with sums below 2**57 "
+        "steps and norms up to 4,000,000; round the tables to a lattice or choose another oracle"
+    )
+
+    def __init__(self, node_limit: int | None = None) -> None:
+        self._node_limit = node_limit
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every search ends with a proof, given time and memory."""
+        return self._node_limit is None
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether the objective is an exact integer of moderate size."""
+        return (
+            problem.is_exact
+            and total_cost(problem) < LARGEST_COST
+            and (not needs_norm(problem) or _norm_size(problem) <= LARGEST_NORM)
+        )
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise by local search, then branch and bound.
+
+        The first call on a machine compiles the search first; a time limit starts after that.
+        """
+        compile_search()
+        run = _Run(problem, options, self._node_limit)
+        return run.solve()
+
+
+def _norm_size(problem: ZeroOneProblem) -> int:
+    largest = largest_box_norm(problem)
+    budget = problem.grid.norm_budget
+    return largest if budget is None else min(largest, budget)
+
+
+class _Run:
+    """One call of :meth:`BranchAndBoundOracle.solve`."""
+
+    def __init__(
+        self, problem: ZeroOneProblem, options: SolveOptions, node_limit: int | None
+    ) -> None:
+        self.problem = problem
+        self.options = options
+        self.node_limit = node_limit
+        self.started = time.perf_counter()
+        self.reduction = reduce_problem(problem)
+        self.scale = self.reduction.model.scale
+        self.columns: Columns = columns_of(self.reduction)
+        self.walk: Walk = new_walk(self.reduction, options.seed)
+
+    def solve(self) -> Claim:
+        search, exhausted = self._first_attempt()
+        limit = None
+        n_nodes = 1
+        while not exhausted and limit is None:
+            before = time.perf_counter()
+            if self.node_limit is not None:
+                n_nodes = min(n_nodes, self.node_limit - search.nodes)
+            exhausted = search.run(n_nodes)
+            now = time.perf_counter()
+            if now - before < _SLICE_SECONDS / 2:
+                n_nodes *= 2
+            elif now - before > _SLICE_SECONDS:
+                n_nodes = max(1, n_nodes // 2)
+            if not exhausted:
+                self._report(search)
+                limit = self._limit(search)
+        return self._claim(search, exhausted, limit)
+
+    def _first_attempt(self) -> tuple[_Search, bool]:
+        """Return the search, and whether a short walk and a few nodes were all it took."""
+        if self.node_limit is None:
+            self._local_search(_FIRST_KICKS)
+            search = self._new_search()
+            if search.run(_FIRST_NODES):
+                return search, True
+            self._local_search()
+            if int(self.walk.numbers[2]) >= search.upper:
+                return search, False
+        else:
+            self._local_search()
+        return self._new_search(), False
+
+    def _new_search(self) -> _Search:
+        """Return the search at its root; a node limit is kept exactly, so by one thread."""
+        n_members = self.options.threads if self.node_limit is None else 1
+        gap = self._gap_steps()
+        members = [new_search(self.reduction, self.walk, gap) for _ in range(n_members)]
+        return SearchTeam(members) if n_members > 1 else members[0]
+
+    def _gap_steps(self) -> int:
+        # Floats here only make the requested gap smaller, never larger.
+        return int(self.options.absolute_gap * self.problem.steps_per_row * (1 - 1e-15))
+
+    def _out_of_time(self) -> bool:
+        limit = self.options.time_limit
+        return limit is not None and time.perf_counter() - self.started > limit
+
+    def _limit(self, search: _Search) -> Limit | None:
+        if self._out_of_time():
+            return Limit.TIME
+        if self.node_limit is not None and search.nodes >= self.node_limit:
+            return Limit.NODE
+        return None
+
+    def _local_search(self, most: int | None = None) -> None:
+        """Walk until the work is spent, or for a while nothing better was found."""
+        model, d = self.reduction.model, self.problem.n_features
+        work = 4 * (len(self.columns.point) + d * model.values.shape[1]) + 1
+        kicks = max(20, min(2000, _KICK_WORK // work))
+        stale = max(50, kicks // 3)
+        kicks = min(kicks, most or kicks)
+        done = 0
+        while done < kicks:
+            step = min(kicks - done, 1 if done == 0 else 50)
+            walk_on(model, self.columns, self.walk, step)
+            done += step
+            if self._out_of_time() or self.walk.numbers[3] > stale:
+                break
+
+    def _report(self, search: _Search) -> None:
+        if self.options.progress is not None:
+            unit = self.problem.unit / self.scale
+            self.options.progress(
+                search.upper * unit,
+                -(-search.lower_bound() // self.scale) * self.problem.unit,
+                time.perf_counter() - self.started,
+            )
+
+    def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
+        upper = search.upper // self.scale
+        if exhausted:
+            bound = upper - self._gap_steps()
+        else:
+            # The optimum is a whole number of steps, so the bound may be rounded up.
+            bound = min(-(-search.lower_bound() // self.scale), upper)
+        closed = upper - bound <= self._gap_steps()
+        return Claim(
+            hypothesis=_hypothesis(self.problem, search.best),
+            objective=upper,
+            dual_bound=bound,
+            termination=Termination.OPTIMAL if closed else Termination.FEASIBLE,
+            limit=None if closed else limit,
+            nodes=search.nodes,
+        )
+
+
+def _hypothesis(problem: ZeroOneProblem, positions: IntArray) -> Hypothesis:
+    return tuple(
+        allowed[int(a)] for allowed, a in zip(problem.grid.values, positions, strict=True)
+    )

@@ -1,0 +1,5 @@
+"""Convex minimisation over real parameters: losses, convex sets, solvers, duality gaps."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,72 @@
+"""Constants of losses that follow from bounds on one row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from oracles.errors import InvalidProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBounds:
+    """Bounds on one row (x, y), the constant column included.
+
+    Parameters
+    ----------
+    l2 : float
+        Largest Euclidean norm of x.
+    linf : float or None
+        Largest absolute coordinate of x; None takes ``l2``.
+    label : float
+        Largest absolute label; classification losses take labels -1 and +1.
+
+    Raises
+    ------
+    InvalidProblem
+        If a bound is missing, negative or infinite.
+    """
+
+    l2: float
+    linf: float | None = None
+    label: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse absent bounds: they are declared, never taken from a table."""
+        for name in ("l2", "linf", "label"):
+            value = getattr(self, name)
+            if value is None and name == "linf":
+                continue
+            if not isinstance(value, int | float) or not 0 < value < math.inf:
+                raise InvalidProblem(
+                    f"public bounds must be finite and > 0, got {name}={value!r}; declare one."
+                )
+
+    @property
+    def largest_coordinate(self) -> float:
+        """Largest absolute coordinate of x."""
+        return self.l2 if self.linf is None else min(self.linf, self.l2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossConstants:
+    """How fast one row's loss, and its gradient, can change with theta.
+
+    Parameters
+    ----------
+    lipschitz_l2 : float
+        Bound on the Euclidean norm of the gradient: ``|l(a) - l(b)| <= lipschitz_l2 |a - b|_2``.
+    lipschitz_l1 : float
+        Bound on its largest coordinate: ``|l(a) - l(b)| <= lipschitz_l1 |a - b|_1``.
+    smoothness_l2, smoothness_l1 : float
+        Lipschitz constants of the gradient for the same two norms; infinite where the gradient
+        jumps.
+    strong_convexity : float
+        nu with ``l - (nu/2)|theta|_2^2`` convex, on every row; 0 for a loss of one score.
+    """
+
+    lipschitz_l2: float
+    lipschitz_l1: float
+    smoothness_l2: float
+    smoothness_l1: float
+    strong_convexity: float

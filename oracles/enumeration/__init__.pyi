@@ -1,0 +1,1 @@
+from .listing import all_losses as all_losses

@@ -1,0 +1,86 @@
+"""The front door: check, run, verify.
+
+An :class:`Oracle` returns a :class:`~oracles.interface.Claim`. :func:`solve` recomputes the
+objective itself, refuses claims that contradict it, and only then makes a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from oracles.errors import InvalidOption
+from oracles.interface.solution import Claim
+from oracles.problem import ZeroOneProblem
+
+Progress = Callable[[float | None, float, float], None]
+"""``progress(incumbent, bound, seconds)``: objective of the best hypothesis in rows (None before
+the first), lower bound in rows (``-inf`` if none), wall seconds since the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveOptions:
+    """How to run an oracle.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Wall seconds after which the oracle stops with what it has. None: no limit.
+    absolute_gap : float
+        Stop when objective minus bound is at most this, in rows. 0 asks for a proof of optimality.
+    threads : int
+        Threads the oracle may use.
+    seed : int
+        Seed of the oracle's own tie-breaking and heuristics; never of anything else.
+    progress : callable or None
+        Called now and then as ``progress(incumbent, bound, seconds)``.
+    """
+
+    time_limit: float | None = None
+    absolute_gap: float = 0.0
+    threads: int = 1
+    seed: int = 0
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InvalidOption(f"time_limit must be > 0 seconds, got {self.time_limit}.")
+        if not self.absolute_gap >= 0 or math.isinf(self.absolute_gap):
+            raise InvalidOption(f"absolute_gap must be >= 0 rows, got {self.absolute_gap}.")
+        if self.threads < 1:
+            raise InvalidOption(f"threads must be >= 1, got {self.threads}.")
+
+
+@runtime_checkable
+class Oracle(Protocol):
+    """Anything that minimises a :class:`~oracles.problem.ZeroOneProblem`.
+
+    Contract: the hypothesis is in the grid; ``dual_bound`` never exceeds the optimum; a search
+    that a limit ended never claims ``OPTIMAL``; the problem is not modified; the same inputs give
+    the same answer at ``threads=1``. :func:`oracles.testing.conformance.check_oracle` checks all
+    of it.
+
+    Attributes
+    ----------
+    name : str
+        The name it is registered under.
+    integer_arithmetic : bool
+        Whether bounds are proved in integers, without tolerances.
+    requirement : str
+        Completes "this oracle ...", for the message when :meth:`supports` is false.
+    """
+
+    name: str
+    integer_arithmetic: bool
+    requirement: str
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether :meth:`solve` can take this problem."""
+        ...
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise the objective."""
+        ...

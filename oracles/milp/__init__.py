@@ -1,0 +1,1 @@
+"""Mixed-integer programs: the encodings, and a back end for each solver."""

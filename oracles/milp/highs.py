@@ -1,0 +1,347 @@
+"""HiGHS, called directly: dual bound, progress, interruption.
+
+HiGHS stops at a relative gap of 1e-4 by default; here both gaps and all tolerances are tightened,
+and what the remaining absolute gap may hide is taken off the bound before it is claimed.
+
+What goes on while HiGHS runs: progress, and interruptions that get out safely.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from oracles.arithmetic import Objective
+from oracles.errors import InvalidOption
+from oracles.interface import Claim, Limit, SolveOptions, Termination
+from oracles.milp.formulation import formulate, formulation_limits
+from oracles.milp.program import Formulation
+from oracles.milp.warm_start import find_incumbent, load_search
+from oracles.problem import Hypothesis, ZeroOneProblem
+
+TOLERANCE = 1e-9
+"""Feasibility and integrality tolerance that HiGHS is given."""
+
+FLOAT_GAP = 1e-7
+"""Absolute gap, in rows, at which a problem without a lattice counts as solved."""
+
+STATUS = {
+    "kNotset": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "kLoadError": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "kModelError": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "kPresolveError": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kSolveError": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kPostsolveError": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kModelEmpty": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
+    "kOptimal": (Termination.OPTIMAL, None),
+    # Every grid has a hypothesis and every loss is finite, so these can only be numerical.
+    "kInfeasible": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kUnboundedOrInfeasible": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kUnbounded": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
+    "kObjectiveBound": (Termination.FEASIBLE, Limit.UNKNOWN),
+    "kObjectiveTarget": (Termination.FEASIBLE, Limit.UNKNOWN),
+    "kTimeLimit": (Termination.FEASIBLE, Limit.TIME),
+    "kIterationLimit": (Termination.FEASIBLE, Limit.NODE),
+    "kUnknown": (Termination.FEASIBLE, Limit.UNKNOWN),
+    "kSolutionLimit": (Termination.FEASIBLE, Limit.NODE),
+    "kInterrupt": (Termination.FEASIBLE, Limit.INTERRUPTED),
+    "kMemoryLimit": (Termination.FEASIBLE, Limit.MEMORY),
+    "kHighsInterrupt": (Termination.FEASIBLE, Limit.INTERRUPTED),
+}
+"""What every ``HighsModelStatus`` means; one that is missing here raises ``KeyError``."""
+
+
+def stopping_gap(problem: ZeroOneProblem, absolute_gap: float) -> float:
+    """Return the absolute gap, in rows, at which a floating-point solver may stop.
+
+    On a lattice it is the whole steps within ``absolute_gap`` and a quarter of a step, so that an
+    optimum reported within it, rounded up to the lattice, still closes the requested gap.
+    """
+    if not problem.is_exact:
+        return max(FLOAT_GAP, 0.99 * absolute_gap)
+    steps = math.floor(absolute_gap * problem.steps_per_row)
+    return (steps + 0.25) * problem.unit
+
+
+def highs_options(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
+    """Return the HiGHS options for a proof of optimality, time limit aside."""
+    return {
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": stopping_gap(problem, options.absolute_gap),
+        "mip_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": TOLERANCE,
+        "dual_feasibility_tolerance": TOLERANCE,
+        "threads": options.threads,
+        "random_seed": options.seed,
+    }
+
+
+class HighsOracle:
+    """HiGHS on a mixed-integer program.
+
+    Parameters
+    ----------
+    formulation : {"ordered", "aggregated", "per-row"}
+        The encoding, see :func:`oracles.milp.formulation.formulate`.
+    warm_start : bool
+        Whether HiGHS is given a hypothesis found by local search, where the grid is large.
+
+    Notes
+    -----
+    **Guarantee.** Optimal is claimed only when HiGHS says so; the bound is HiGHS's own, lowered by
+    the gap it was allowed.
+    **Assumes.** HiGHS's floating-point bound is right to within a quarter of the unit, so
+    certificates say that the bound was not proved in integers.
+
+    Examples
+    --------
+    >>> from oracles import WeightGrid, ZeroOneProblem, solve
+    >>> problem = ZeroOneProblem(points=[[1, 0], [1, 1]], positives=[0, 3], negatives=[2, 1],
+    ...                          grid=WeightGrid.box(2, 1))
+    >>> solve(problem, "highs").certificate.primal_bound
+    1
+    """
+
+    name = "highs"
+    integer_arithmetic = False
+
+    def __init__(self, formulation: str = "ordered", warm_start: bool = True) -> None:
+        self.formulation = formulation
+        self.warm_start = warm_start
+        self.requirement = "needs a smaller problem"
+
+    def supports(self, problem: ZeroOneProblem) -> bool:
+        """Return whether the encoding can be written down."""
+        reason = formulation_limits(problem, self.formulation)
+        if reason is not None:
+            self.requirement = reason
+        return reason is None
+
+    def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
+        """Minimise with HiGHS.
+
+        On a machine's first call the local search is compiled; a time limit starts after that.
+        """
+        starting = self.warm_start and self.formulation != "per-row"
+        if starting:
+            load_search(problem)
+        started = time.perf_counter()
+        deadline = None if options.time_limit is None else started + options.time_limit
+        program = formulate(problem, self.formulation, tolerance=TOLERANCE)
+        model = _model(program, highs_options(problem, options))
+        start = None
+        if starting:
+            start = find_incumbent(problem, options.seed, deadline=deadline)
+            _start_from(model, program, start)
+        watch = Watch(options, started)
+        if options.time_limit is not None:
+            left = options.time_limit - (time.perf_counter() - started)
+            _set(model, "time_limit", max(left, 0.0))
+        watch.run(model, _run)
+        gap = stopping_gap(problem, options.absolute_gap)
+        return _with_incumbent(problem, _claim(problem, program, model, gap), start)
+
+
+def _set(model: Any, option: str, value: Any) -> None:
+    import highspy
+
+    if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+        raise InvalidOption(f"HiGHS must accept every option, it rejected {option}={value}.")
+
+
+def _model(program: Formulation, options: dict[str, Any]) -> Any:
+    """Return a silent HiGHS instance holding the program."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows
+    lp.col_cost_, lp.offset_ = program.objective, program.offset
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.starts
+    lp.a_matrix_.index_ = program.columns
+    lp.a_matrix_.value_ = program.coefficients
+    kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+    lp.integrality_ = [kinds[int(integer)] for integer in program.integrality]
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    _set(model, "output_flag", False)
+    for option, value in options.items():
+        _set(model, option, value)
+    if model.passModel(lp) == highspy.HighsStatus.kError:
+        raise InvalidOption("HiGHS must accept the formulation, it rejected the matrix.")
+    return model
+
+
+def _start_from(model: Any, program: Formulation, hypothesis: Hypothesis | None) -> None:
+    """Give HiGHS the choices of a hypothesis; everything else follows from them."""
+    import highspy
+
+    if hypothesis is None:
+        return
+    columns = [column for group in program.choices for column in group]
+    chosen = [
+        float(value == weight)
+        for allowed, weight in zip(program.values, hypothesis, strict=True)
+        for value in allowed
+    ]
+    status = model.setSolution(len(columns), np.array(columns, np.int32), np.array(chosen))
+    if status == highspy.HighsStatus.kError:
+        raise InvalidOption("HiGHS must accept the hypothesis to start from, it rejected it.")
+
+
+def _run(model: Any) -> None:
+    """Run, making a new thread pool if an earlier solve left one of another size."""
+    import highspy
+
+    status = model.run()
+    not_started = model.getModelStatus() == highspy.HighsModelStatus.kNotset
+    if status == highspy.HighsStatus.kError and not_started:
+        model.resetGlobalScheduler(True)
+        model.run()
+
+
+def _claim(problem: ZeroOneProblem, program: Formulation, model: Any, gap: float) -> Claim:
+    info = model.getInfo()
+    termination, limit = STATUS[model.getModelStatus().name]
+    hypothesis = None
+    if termination is not Termination.NO_HYPOTHESIS and math.isfinite(
+        info.objective_function_value
+    ):
+        hypothesis = program.hypothesis(model.getSolution().col_value)
+    if hypothesis is None or not problem.grid.contains(hypothesis):
+        # A numerically sloppy solution may leave the norm budget once rounded: no answer then.
+        hypothesis, termination = None, Termination.NO_HYPOTHESIS
+        limit = limit or Limit.NUMERICAL
+    objective = info.objective_function_value * problem.steps_per_row
+    return Claim(
+        hypothesis=hypothesis,
+        objective=None if hypothesis is None else objective,
+        dual_bound=lowered_bound(problem, info.mip_dual_bound, objective, gap),
+        termination=termination,
+        limit=limit,
+        nodes=int(info.mip_node_count) if info.mip_node_count >= 0 else None,
+    )
+
+
+def _with_incumbent(problem: ZeroOneProblem, claim: Claim, incumbent: Hypothesis | None) -> Claim:
+    """Fall back on the hypothesis the solver was given where it ended with none."""
+    if claim.hypothesis is not None or incumbent is None or claim.limit is Limit.NUMERICAL:
+        return claim
+    # The bound stays as it is: one above this objective is a contradiction for solve to refuse.
+    return replace(
+        claim,
+        hypothesis=incumbent,
+        objective=problem.objective(incumbent),
+        termination=Termination.FEASIBLE,
+    )
+
+
+def lowered_bound(
+    problem: ZeroOneProblem, bound: float, objective: float, gap: float
+) -> Objective:
+    """Return what a solver's bound is worth, in objective units.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        The problem solved.
+    bound : float
+        The solver's dual bound, in rows.
+    objective : float
+        The solver's objective, in objective units.
+    gap : float
+        The absolute gap it was allowed, in rows: nodes this close to an incumbent may have been
+        dropped, whatever the bound says.
+
+    Notes
+    -----
+    Solvers see that objectives are whole steps and round their bounds up to one. A bound that is a
+    little too high in floating point then becomes a whole step too high, so an open search's
+    bound gives up a step.
+    """
+    if math.isnan(bound) or bound == math.inf:
+        return -math.inf
+    steps, closed = bound * problem.steps_per_row, objective - gap * problem.steps_per_row
+    if problem.is_exact and steps < closed:
+        return steps - 1
+    return min(steps, closed)
+
+
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+
+class Watch:
+    """Forwards progress, and carries exceptions safely past the solver's own frames.
+
+    Parameters
+    ----------
+    options : SolveOptions
+        Whose progress callback is called.
+    started : float
+        When the solve began, on the clock of :func:`time.perf_counter`.
+    """
+
+    def __init__(self, options: SolveOptions, started: float) -> None:
+        self._progress = options.progress
+        self._started = started
+        self._last = -math.inf
+        self._error: BaseException | None = None
+
+    def __call__(self, event: Any) -> None:
+        """Report, or stop the solver if something was raised; never raise through it."""
+        try:
+            self._report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
+        except BaseException as error:  # raised again in run
+            self._error = self._error or error
+        if self._error is not None:
+            event.interrupt()
+
+    def _report(self, incumbent: float, bound: float) -> None:
+        now = time.perf_counter()
+        due = now - self._last >= _SECONDS_BETWEEN_REPORTS
+        if self._progress is None or self._error is not None or not due:
+            return
+        self._last = now
+        known = incumbent if math.isfinite(incumbent) else None
+        self._progress(known, bound, now - self._started)
+
+    def run(self, model: Any, run: Callable[[Any], object]) -> None:
+        """Call ``run(model)`` on a HiGHS instance; raise what stopped it afterwards."""
+        with self._deferring_interrupts():
+            model.cbMipInterrupt += self
+            try:
+                run(model)
+            finally:
+                model.cbMipInterrupt -= self
+
+    @contextmanager
+    def _deferring_interrupts(self) -> Iterator[None]:
+        """Let Ctrl-C stop the solver at its next callback, and raise it afterwards.
+
+        A handler of the application's own is left in place.
+        """
+        ours = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if ours:
+            signal.signal(signal.SIGINT, self._remember_interrupt)
+        try:
+            yield
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._error is not None:
+            raise self._error
+
+    def _remember_interrupt(self, *_: Any) -> None:
+        self._error = KeyboardInterrupt()

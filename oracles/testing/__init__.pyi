@@ -1,0 +1,1 @@
+from .conformance import check_oracle as check_oracle

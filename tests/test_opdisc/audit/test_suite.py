@@ -1,0 +1,162 @@
+"""The shipped audit: finds nothing in the mechanisms, and would have found half the noise."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+
+import pytest
+from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks
+
+from opdisc.audit import suite as audit_suite
+from opdisc.audit.event import (
+    AuditResult,
+    audit_mechanism,
+    gaussian_parity_epsilon,
+    two_hypotheses,
+)
+from opdisc.audit.suite import AuditCase, audit_cases, run_audit
+from opdisc.calibration.margins import published_gaussian_stddev
+from opdisc.cli.app import cli
+from opdisc.cli.console import run_command_line
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
+from opdisc.privacy.entropy import SeededEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
+
+
+def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
+    # Seeded: it cannot flake. 400 draws catch half the noise at a false alarm of 1e-3.
+    audited = run_audit(audit_cases()["permute_and_flip"], 1.0, 400, 1e-3, SeededEntropy(1))
+    assert not audited.calibrated.refuted
+    assert audited.less_noise.refuted
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", [n for n, c in audit_cases().items() if type(c) is AuditCase])
+def test_the_audit_stands_and_has_power(name):
+    """False alarm for the calibrated mechanism: 1e-6. The half-noise control is seeded."""
+    audited = run_audit(audit_cases()[name], 1.0, 2_000, 1e-6, SeededEntropy(3))
+    assert not audited.calibrated.refuted
+    assert audited.less_noise.refuted
+
+
+def test_the_bound_is_clopper_pearsons():
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=two_hypotheses().first.grid,
+    )
+
+    @dataclass(frozen=True)
+    class Constant:
+        """Always the same weight: loses nothing."""
+
+        name: str = "constant"
+        sampler: str = "none"
+        condition: str | None = None
+
+        def calibrate(self, public):
+            return PermuteAndFlipMechanism().calibrate(public)
+
+        def draw(self, problem, spec, entropy):
+            return (1,)
+
+    @dataclass(frozen=True)
+    class Truthful(Constant):
+        """Releases the majority label: loses everything."""
+
+        def draw(self, problem, spec, entropy):
+            return (1,) if problem.positives.sum() else (0,)
+
+    def bound(mechanism, params):
+        return audit_mechanism(
+            mechanism,
+            two_hypotheses(),
+            replace(public, params=params),
+            draws=100,
+            false_alarm=0.08,
+            entropy=SeededEntropy(0),
+        ).lower_bound
+
+    # 100 of 100 against 0 of 100, each limit at 0.01: 0.01^(1/100) against 1 - 0.01^(1/100).
+    low = 0.01**0.01
+    pure = bound(Truthful(), PrivacyParams(epsilon=1.0, delta=0.0))
+    assert math.isclose(pure, math.log(low / (1 - low)), rel_tol=1e-9)
+    approximate = bound(Truthful(), PrivacyParams(epsilon=1.0, delta=0.5))
+    assert math.isclose(approximate, math.log((low - 0.5) / (1 - low)), rel_tol=1e-9)
+    assert bound(Constant(), PrivacyParams(epsilon=1.0, delta=0.0)) == 0.0
+
+
+def test_the_published_constant_is_refuted_in_closed_form():
+    expected = {10: 0.39, 20: 0.53, 50: 0.80, 100: 1.07, 200: 1.43, 500: 2.08, 1000: 2.76}
+    for d, number in expected.items():
+        stddev = published_gaussian_stddev(1, 1.0, 1e-5, constant=7.0) * d / 4
+        assert round(gaussian_parity_epsilon(stddev, d, 1e-5), 2) == number
+    stddev = published_gaussian_stddev(1, 1.0, 1e-5, constant=3.5) * 1000 / 4
+    assert round(gaussian_parity_epsilon(stddev, 1000, 1e-5, gap=1.0), 2) == 4.26
+
+
+def test_an_audit_of_the_wrong_relation_or_size_is_refused():
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0),
+        relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+        grid=two_hypotheses().first.grid,
+    )
+    settings = {"entropy": SeededEntropy(0)}
+    with pytest.raises(CalibrationError, match="replace_one"):
+        audit_mechanism(PermuteAndFlipMechanism(), two_hypotheses(), public, **settings)
+    public = replace(public, relation=NeighboringRelation.REPLACE_ONE)
+    for wrong in ({"draws": 0}, {"false_alarm": 0.0}, {"false_alarm": 1.0}):
+        with pytest.raises(CalibrationError, match="at least 1"):
+            audit_mechanism(
+                PermuteAndFlipMechanism(), two_hypotheses(), public, **settings, **wrong
+            )
+
+
+def test_the_command_prints_and_exits_0_when_claims_stand(capsys):
+    arguments = ["audit", "--mechanism", "permute_and_flip", "--draws", "100"]
+    assert run_command_line(cli, arguments) == 0
+    shown = capsys.readouterr().out
+    assert "stands" in shown and "2.76 at d = 1000" in shown
+    assert run_command_line(cli, [*arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)[0]
+    assert record["mechanism"] == "permute_and_flip" and record["refuted"] is False
+
+
+def test_the_command_exits_1_when_a_claim_is_refuted(monkeypatch, capsys):
+    class Loud(HalfNoiseBlocks):
+        def calibrate(self, public):
+            spec = HalfNoiseBlocks.calibrate(self, public)
+            return replace(spec, rates=tuple(10 * rate for rate in spec.rates))
+
+    # With a twentieth of the noise the outputs on the two tables hardly ever agree.
+    broken = AuditCase(build=lambda d: Loud(blocks=((0,),), name="broken"), pair=two_hypotheses())
+    monkeypatch.setattr(audit_suite, "audit_cases", lambda: {"broken": broken})
+    assert run_command_line(cli, ["audit", "--draws", "200"]) == 1
+    captured = capsys.readouterr()
+    assert "REFUTED" in captured.out
+    assert "broken lost more" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--mechanism", "magic"], 2, "must be one of"),
+        (["--draws", "0"], 1, "draws of at least 1"),
+        (["--epsilon", "-1"], 1, "epsilon"),
+        (["--false-alarm", "2"], 1, "false alarm"),
+    ],
+)
+def test_bad_input_gets_a_sentence(arguments, status, said, capsys):
+    mechanism = [] if "--mechanism" in arguments else ["--mechanism", "permute_and_flip"]
+    assert run_command_line(cli, ["audit", *mechanism, *arguments]) == status
+    captured = capsys.readouterr()
+    assert said in captured.err and not captured.out
+
+
+def test_a_result_knows_whether_it_refutes():
+    result = AuditResult(
+        mechanism="m", pair="p", epsilon=1.0, delta=0.0, lower_bound=1.01, draws=1, false_alarm=0.1
+    )
+    assert result.refuted and not replace(result, lower_bound=1.0).refuted

@@ -1,0 +1,173 @@
+"""OPSampClassifier and OPSampRegressor as scikit-learn estimators, and on the census task."""
+
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from opdisc.errors import CalibrationError
+from opdisc.estimators.linear import PrivateLinearSVC
+from opdisc.estimators.opsamp import OPSampClassifier
+from opdisc.estimators.opsamp_regressor import OPSampRegressor, private_median
+from oracles.convex.domains.polytopes import Box
+
+QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
+
+
+def separable(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 1, (n, 2)).round(1)
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+@pytest.mark.parametrize("most_draws", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "huberised hinge"])
+@pytest.mark.parametrize("domain", ["l1", "box", "l2"])
+def test_classifiers_learn_with_a_generous_budget(loss, domain, most_draws):
+    X, y = separable()
+    model = OPSampClassifier(
+        feature_range=(0, 1),
+        loss=loss,
+        domain=domain,
+        radius=4.0,
+        epsilon=1e4,
+        most_draws=most_draws,
+        random_state=0,
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.receipt_.loss == loss
+
+
+def test_the_ramp_learns_in_two_dimensions():
+    X, y = separable(300)
+    model = OPSampClassifier(
+        feature_range=(0, 1),
+        loss="ramp",
+        fit_intercept=False,
+        epsilon=300.0,
+        domain="box",
+        radius=1.0,
+        random_state=1,
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.receipt_.oracle == "global"
+
+
+def test_the_regressor_follows_a_line_and_the_median_ignores_outliers():
+    x = np.linspace(0, 10, 1000)
+    X, y = x[:, None], 3 * x + 2
+    model = OPSampRegressor(
+        feature_range=(0, 10), target_range=(0, 40), epsilon=1e3, most_draws=300, random_state=0
+    ).fit(X, y)
+    assert np.abs(model.predict(X) - y).mean() < 4.0
+    inside = model.coef_[0] * 5.0 + model.intercept_
+    assert model.predict([[5.0]])[0] == pytest.approx(inside)
+    values = np.concatenate([np.full(500, 7.0), np.full(225, 100.0)])
+    median, receipt = private_median(values, (0.0, 100.0), epsilon=20.0, random_state=0)
+    assert abs(median - 7.0) < 8.0
+    assert receipt.loss == "absolute"
+
+
+def test_public_bounds_are_required_and_named():
+    X, y = separable(50)
+    with pytest.raises(CalibrationError, match="feature_range must be declared"):
+        OPSampClassifier().fit(X, y)
+    with pytest.raises(CalibrationError, match="target_range must be declared"):
+        OPSampRegressor(feature_range=(0, 1)).fit(X, y)
+    with pytest.raises(CalibrationError, match="lowest < highest"):
+        OPSampClassifier(feature_range=(1, 0)).fit(X, y)
+    with pytest.raises(CalibrationError, match="one per column"):
+        OPSampClassifier(feature_range=(np.zeros(3), np.ones(3))).fit(X, y)
+    with pytest.raises(CalibrationError, match="loss must be one for classification"):
+        OPSampClassifier(feature_range=(0, 1), loss="absolute").fit(X, y)
+    with pytest.raises(CalibrationError, match="public_row_guess must be given"):
+        OPSampClassifier(feature_range=(0, 1), relation="add_or_remove_one").fit(X, y)
+    with pytest.raises(CalibrationError, match="must have 3 coordinates"):
+        OPSampClassifier(feature_range=(0, 1), domain=Box.cube(2, 1.0)).fit(X, y)
+    with pytest.raises(CalibrationError, match="domain must be"):
+        OPSampClassifier(feature_range=(0, 1), domain="sphere").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (OPSampClassifier(feature_range=(0, 1), loss="cubic"), "loss must be one of logistic"),
+        (OPSampClassifier(feature_range=(0, 1), radius=0.0), "radius must be finite and > 0"),
+        (PrivateLinearSVC(data_norm=1.0, width=0.0), "width of a loss must be finite and > 0"),
+    ],
+)
+def test_impossible_losses_and_domains_are_refused_as_calibration_errors(model, message):
+    X = np.zeros((20, 2))
+    with pytest.raises(CalibrationError, match=message):
+        model.fit(X, np.arange(20) % 2)
+
+
+def test_under_add_or_remove_the_number_of_rows_stays_off_the_receipt():
+    X, y = separable(100)
+    model = OPSampClassifier(
+        feature_range=(0, 1), relation="add_or_remove_one", public_row_guess=80, most_draws=40
+    )
+    receipt = model.fit(X, y).receipt_
+    assert receipt.n_rows is None
+    assert receipt.delta == 1 / 80**2
+
+
+def test_rows_outside_the_range_count_as_clipped():
+    X, y = separable(200)
+    wild = np.where(X > 0.5, 1e9, X)
+    tame = np.clip(wild, 0, 1)
+    models = [
+        OPSampClassifier(feature_range=(0, 1), random_state=3, most_draws=40).fit(rows, y)
+        for rows in (wild, tame)
+    ]
+    np.testing.assert_array_equal(models[0].hypothesis_, models[1].hypothesis_)
+    np.testing.assert_array_equal(models[0].predict(wild), models[1].predict(tame))
+    assert models[0].receipt_.guarantee == "VOID"
+
+
+def test_labels_taken_from_the_table_are_a_condition():
+    X, y = separable(100)
+    model = OPSampClassifier(feature_range=(0, 1), most_draws=40)
+    named = model.fit(X, np.where(y == 1, "yes", "no"))
+    assert any("label values" in condition for condition in named.receipt_.conditions)
+    assert set(named.predict(X)) <= {"yes", "no"}
+
+
+def test_a_refused_fit_leaves_nothing_behind():
+    X, y = separable(100)
+    model = OPSampClassifier(feature_range=(0, 1), most_draws=40).fit(X, y)
+    with pytest.raises(ValueError, match="both classes"):
+        model.fit(X, np.zeros(100, dtype=int))
+    assert not hasattr(model, "hypothesis_")
+
+
+def test_pipelines_frames_clones_and_cross_validation():
+    X, y = separable(200)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = clone(OPSampClassifier(feature_range=(0, 1), most_draws=40))
+    assert list(model.fit(frame, y).feature_names_in_) == ["a", "b"]
+    pipeline = make_pipeline(FunctionTransformer(), model)
+    assert len(cross_val_score(pipeline, X, y, cv=3)) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("OPDISC_DATA" not in os.environ, reason="needs the census table")
+def test_the_census_task_runs_at_epsilon_1():
+    from opdisc.data.datasets.loading import load_dataset
+    from opdisc.data.datasets.schemas import load_schema
+    from opdisc.data.encoding import encode_features, encode_label_values
+
+    table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
+    X = encode_features(table, schema)[:, 1:].astype(float)
+    y = encode_label_values(table[schema.target.column], schema)
+    started = time.perf_counter()
+    model = OPSampClassifier(feature_range=(0, 1), epsilon=1.0).fit(X, y)
+    print(f"{model.score(X, y):.4f} in {time.perf_counter() - started:.1f} s")
+    assert model.receipt_.epsilon == 1.0
+    assert len(model.hypothesis_) == 8

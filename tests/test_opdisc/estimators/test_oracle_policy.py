@@ -1,0 +1,94 @@
+"""One policy of two oracles: the receipt names it, and not which of the two answered."""
+
+import math
+
+import numpy as np
+import pytest
+
+from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
+from opdisc.mechanisms.run import run_mechanism
+from opdisc.privacy.entropy import SeededEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
+from oracles import Claim, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem, get_oracle
+from oracles.interface.handover import HandoverOracle
+
+GRID = WeightGrid.box(3, 1)
+
+
+class Sometimes:
+    """Proves the optimum, or runs out of time: on which tables is its own affair."""
+
+    name, integer_arithmetic, requirement = "sometimes", True, "takes everything"
+
+    def __init__(self, gives_up):
+        self.gives_up = gives_up
+        self.asked = 0
+
+    def supports(self, problem):
+        return True
+
+    def solve(self, problem, options):
+        self.asked += 1
+        if not self.gives_up:
+            return get_oracle("enumeration").solve(problem, options)
+        return Claim(
+            hypothesis=None,
+            objective=None,
+            dual_bound=-math.inf,
+            termination=Termination.NO_HYPOTHESIS,
+            limit=Limit.TIME,
+            nodes=None,
+        )
+
+
+def released(first):
+    rng = np.random.default_rng(0)
+    problem = ZeroOneProblem(
+        points=[[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]],
+        positives=rng.integers(0, 40, 4),
+        negatives=rng.integers(0, 40, 4),
+        grid=GRID,
+    )
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=GRID,
+    )
+    return run_mechanism(
+        one_hot_mechanism(3),
+        problem,
+        public,
+        entropy=SeededEntropy(4),
+        oracle=HandoverOracle(first, get_oracle("enumeration")),
+        options=SolveOptions(time_limit=60),
+    )
+
+
+def test_the_receipt_names_the_policy_and_not_who_answered():
+    quick, slow = Sometimes(gives_up=False), Sometimes(gives_up=True)
+    first, second = released(quick), released(slow)
+    assert quick.asked == slow.asked == 1
+    assert first.receipt == second.receipt
+    assert first.receipt.oracle == "sometimes then enumeration"
+    assert first.hypothesis == second.hypothesis, "the same noise, whoever answers"
+
+
+@pytest.mark.parametrize("name", ["highs", "cp-sat", "pulp:CBC"])
+def test_a_solver_that_reaches_its_limit_hands_over(name):
+    try:
+        solver = get_oracle(name)
+    except ImportError:
+        pytest.skip(f"{name} is not installed")
+    policy = HandoverOracle(solver, get_oracle("enumeration"))
+    rng = np.random.default_rng(1)
+    points = np.unique(rng.integers(0, 2, (400, 9)), axis=0)
+    problem = ZeroOneProblem(
+        points=points,
+        positives=rng.integers(0, 9, len(points)),
+        negatives=rng.integers(0, 9, len(points)),
+        grid=WeightGrid.box(9, 1),
+    )
+    claim = policy.solve(problem, SolveOptions(time_limit=1e-3))
+    assert claim.termination is Termination.OPTIMAL
+    assert claim.nodes == 3**9, "the enumeration answered"

@@ -1,0 +1,71 @@
+"""Predictions before any budget is spent: functions of public facts."""
+
+import json
+import math
+
+import pytest
+
+from opdisc.cli.app import cli
+from opdisc.cli.console import run_command_line
+from opdisc.errors import CalibrationError
+from opdisc.planning.choice import MECHANISMS
+from opdisc.planning.plan import plan_fit
+
+
+def test_the_automatic_choice_comes_first_and_every_mechanism_is_answered():
+    planned = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, weight_bound=1)
+    assert planned[0].mechanism == "permute_and_flip" and planned[0].automatic
+    assert {item.mechanism for item in planned} == set(MECHANISMS) - {"auto"}
+    assert all(item.prediction is not None for item in planned)
+    # Permute-and-flip over 3^8 hypotheses: the largest of 6,561 exponentials of mean 20.01 is at
+    # most 20.01 * (ln 6561 + 2.97) with probability 95%; its own noise makes the excess smaller.
+    quantile = planned[0].prediction.quantile
+    assert 100 < quantile < 20.01 * (math.log(6561) + 2.97)
+    assert planned[0].prediction.quantile == min(i.prediction.quantile for i in planned)
+
+
+def test_a_mechanism_that_cannot_run_says_why():
+    found = plan_fit("adult-small", epsilon=0.1, n_rows=100, base_measure="sparse")
+    planned = {i.mechanism: i for i in found}
+    assert planned["exponential"].automatic
+    assert planned["permute_and_flip"].prediction is None
+    assert "base measure" in planned["permute_and_flip"].reason
+
+
+def test_a_mechanism_that_may_take_long_says_so():
+    planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=100)}
+    assert planned["exponential"].automatic
+    assert planned["permute_and_flip"].prediction is not None
+    assert "may take very long" in planned["permute_and_flip"].reason
+
+
+def test_the_number_of_rows_is_used_only_where_it_is_public():
+    hidden = plan_fit("adult-small", epsilon=1.0, n_rows=5, relation="add_or_remove_one")
+    assert all(item.prediction.rows is None for item in hidden)
+    public = plan_fit("adult-small", epsilon=1e-3, n_rows=5)
+    assert all(item.prediction.quantile <= 5 for item in public)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
+def test_impossible_budgets_are_refused(epsilon):
+    with pytest.raises(CalibrationError, match="epsilon must be"):
+        plan_fit("adult-small", epsilon=epsilon, n_rows=5)
+
+
+def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    table.write_text("x,y\n1,1\n0,0\n", encoding="utf-8")
+    schema = tmp_path / "s.toml"
+    schema.write_text(
+        'name = "t"\ntarget = { column = "y", positive = "1", negative = "0" }\n'
+        '[[feature]]\ncolumn = "x"\nbinary = true\n',
+        encoding="utf-8",
+    )
+    call = ["plan", str(table), "--schema", str(schema), "--epsilon", "2"]
+    assert run_command_line(cli, call) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(MECHANISMS) and "extra errors of 2" in lines[0]
+    assert lines[1].startswith("  chosen because") and "listed" in lines[1]
+    assert run_command_line(cli, [*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["automatic"] is True
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.toml", "table.csv"]

@@ -1,0 +1,201 @@
+"""Automatic bounds and fall-backs: functions of public numbers, said on the receipt."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opdisc import OPDiscClassifier, PrivateScorecardClassifier, RSPMClassifier
+from opdisc.calibration.margins import harmonic_number
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.exponential import ExponentialMechanism
+from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
+from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
+from opdisc.planning.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
+from opdisc.planning.choice import BeyondReach, build_mechanism, choose_mechanism
+from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.plan import plan_fit
+from opdisc.planning.utility import predict_error
+from opdisc.planning.weight_rule import AFFORDABLE_GROWTH, settle_fit
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
+from oracles import WeightGrid
+
+
+def public(grid, epsilon=1.0, n_rows=1000, delta=0.0) -> GridPublic:
+    return GridPublic(
+        params=PrivacyParams(epsilon=epsilon, delta=delta),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=grid,
+        n_rows=n_rows,
+    )
+
+
+def settled(d, epsilon, n_rows, bound=None, name="auto"):
+    return settle_fit(
+        bound,
+        lambda b: public(WeightGrid.box(d, b), epsilon, n_rows),
+        lambda inputs: build_mechanism(name, inputs.grid, public=inputs),
+    )
+
+
+@pytest.mark.parametrize(
+    "mechanism", [PermuteAndFlipMechanism(), BlockOneHotMechanism(blocks=((0, 1), (2,), (3,)))]
+)
+def test_the_closed_form_of_the_mean_is_that_of_the_simulation(mechanism):
+    inputs = public(WeightGrid.box(4, 1), n_rows=None)
+    found = expected_excess(mechanism.calibrate(inputs), inputs.grid)
+    assert found == pytest.approx(
+        predict_error(mechanism, inputs, simulations=100_000).mean, rel=0.03
+    )
+    exact = math.fsum(1 / k for k in range(1, 20_001))
+    assert 0 <= harmonic_number(20_000) - exact < 1e-9
+    assert harmonic_number(1000) == pytest.approx(
+        math.fsum(1 / k for k in range(1, 1001)), abs=1e-8
+    )
+
+
+def test_a_budget_counts_the_hypotheses_that_remain():
+    inputs = public(WeightGrid.box(6, 1, norm_budget=1), n_rows=None)
+    beta = 0.5
+    spec = ExponentialMechanism().calibrate(inputs)
+    assert expected_excess(spec, inputs.grid) == pytest.approx(math.log(13) / beta)
+    permuted = expected_excess(PermuteAndFlipMechanism().calibrate(inputs), inputs.grid)
+    assert permuted == pytest.approx(2 * (1 + 2.0**-11) * (harmonic_number(13) - 1), abs=0.01)
+
+
+def test_the_bound_grows_with_the_rows_and_stops_where_the_errors_would_grow():
+    # Permute-and-flip over 3^8 and 5^8: the predicted mean grows by 16 ln(5/3) / eps = 8.2 rows.
+    assert settled(8, 1.0, 400).bound == 1  # 2% are 8 rows
+    assert settled(8, 1.0, 420).bound == 2
+    assert settled(8, 1.0, 100_000).bound == 5
+    assert settled(8, 0.1, 420).bound == 1
+    reason = settled(8, 1.0, 420).reason
+    assert "weights -2..2" in reason and "at most 2% of the rows (by 1.9%)" in reason
+
+
+@pytest.mark.parametrize(("n_rows", "epsilon"), [(500, 0.3), (5000, 0.1), (900, 2.0)])
+def test_the_chosen_bound_is_the_largest_that_keeps_the_rule(n_rows, epsilon):
+    chosen = settled(7, epsilon, n_rows)
+    means = {}
+    for bound in range(1, 6):
+        fit = settled(7, epsilon, n_rows, bound)
+        means[bound] = expected_excess(fit.mechanism.calibrate(fit.public), fit.public.grid)
+    kept = [b for b in means if means[b] - means[1] <= AFFORDABLE_GROWTH * n_rows]
+    assert chosen.bound == max(kept)
+
+
+def test_without_a_public_number_of_rows_points_stay_small():
+    fit = settle_fit(
+        None,
+        lambda b: replace(
+            public(WeightGrid.box(3, b), n_rows=None),
+            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+        ),
+        lambda inputs: build_mechanism("auto", inputs.grid, public=inputs),
+    )
+    assert fit.bound == 1 and "public number of rows" in fit.reason
+
+
+@pytest.mark.parametrize("name", ["exponential", "permute_and_flip"])
+def test_the_rule_applies_to_a_named_draw_too(name):
+    assert settled(4, 0.01, 100, name=name).bound == 1
+    assert settled(4, 10.0, 1_000_000, name=name).bound == 5
+
+
+@pytest.mark.parametrize("name", ["one_hot", "opdisc", "rspm", "block_one_hot"])
+def test_where_an_oracle_searches_points_stay_small(name):
+    fit = settled(4, 10.0, 1_000_000, name=name)
+    assert fit.bound == 1 and "make the exact search harder" in fit.reason
+
+
+def test_larger_points_only_where_the_time_hardly_depends_on_the_rows():
+    assert settled(8, 10.0, 1_000_000).bound == 5  # 11^8: by lazy noise
+    assert settled(8, 10.0, 1_000_000).mechanism.name == "permute_and_flip"
+    assert settled(8, 10.0, 1_000_000, name="exponential").bound == 3  # 7^8 can be listed
+    assert settled(11, 10.0, 1_000_000).bound == 2  # 7^11 is too many
+    assert settled(14, 10.0, 1_000_000).bound == 1
+
+
+# --- the frontier --------------------------------------------------------------------------------
+
+
+def test_beyond_the_frontier_the_mechanism_layer_refuses_and_names_it():
+    wide = public(WeightGrid.box(60, 1))
+    with pytest.raises(BeyondReach, match=r"10,000,000 are listed.*two blocks.*max_nonzero"):
+        choose_mechanism(wide.grid, (), wide)
+
+
+def test_beyond_the_frontier_a_fit_takes_sparse_scorecards_and_says_so():
+    fit = settled(60, 1.0, 1000, 1)
+    assert fit.mechanism.name == "exponential" and fit.public.grid.norm_budget == 4
+    assert "at most 4 weights other than 0" in fit.reason
+    # One more would not be listed.
+    assert WeightGrid.box(60, 1, norm_budget=5).n_hypotheses > 10_000_000
+    assert "as the squared norm" in settled(60, 1.0, 1000, 2).reason
+
+
+def test_a_fit_beyond_the_frontier_ends_and_holds():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.integers(0, 2, (20, 45)), 20, axis=0)
+    model = PrivateScorecardClassifier(epsilon=5.0).fit(X, X[:, 7])
+    assert model.receipt_.guarantee == "HOLDS" and model.receipt_.norm_budget == 4
+    assert np.mean(model.predict(X) == X[:, 7]) > 0.9
+    assert "other than 0" in model.receipt_.choice
+
+
+def test_large_named_blocks_where_the_search_takes_them():
+    # Small grids: the largest blocks. Large ones: as few blocks as keep the noise above a tenth of
+    # the rows, lambda = 2 K / epsilon.
+    assert len(searchable_blocks(public(WeightGrid.box(19, 1)))) == 2
+    few = searchable_blocks(public(WeightGrid.box(28, 1), epsilon=0.01))
+    assert len(few) == 3 and 3 ** max(map(len, few)) <= LARGEST_SEARCHED_BLOCK
+    assert len(searchable_blocks(public(WeightGrid.box(28, 1), epsilon=0.25))) == 14
+    assert len(searchable_blocks(public(WeightGrid.box(28, 1), epsilon=1.0))) == 28
+    hidden = replace(public(WeightGrid.box(28, 1), n_rows=None))
+    assert {len(block) for block in searchable_blocks(hidden)} <= {4, 5}
+
+
+# --- estimators and plan -------------------------------------------------------------------------
+
+
+def small_table(n=3000):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (n, 4))
+    return X, X[:, 0] & X[:, 1]
+
+
+@pytest.mark.parametrize("build", [PrivateScorecardClassifier, OPDiscClassifier, RSPMClassifier])
+def test_estimators_accept_an_automatic_bound(build):
+    receipt = build(epsilon=1.0, weight_bound="auto").fit(*small_table()).receipt_
+    assert "weights -" in receipt.choice and receipt.weights[0][-1] >= 1
+    assert receipt.guarantee == "HOLDS"
+
+
+@pytest.mark.parametrize("bound", ["Auto", "3", "", None, 2.0, True])
+def test_other_bounds_are_refused(bound):
+    with pytest.raises(CalibrationError, match="weight_bound must be an integer"):
+        PrivateScorecardClassifier(weight_bound=bound).fit(*small_table())
+
+
+def test_a_pure_mechanism_spends_no_delta_and_says_so(tmp_path):
+    ledger = tmp_path / "ledger"
+    model = PrivateScorecardClassifier(delta=1e-6, ledger=ledger).fit(*small_table())
+    assert model.receipt_.delta == 0.0
+    assert "delta 1e-06 is not used and not spent" in model.receipt_.choice
+    gaussian = OPDiscClassifier(delta=1e-6, noise="gaussian").fit(*small_table())
+    assert gaussian.receipt_.delta == 1e-6 and "delta" not in gaussian.receipt_.choice
+
+
+def test_a_plan_with_an_automatic_bound_compares_at_that_bound():
+    planned = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, weight_bound="auto")
+    assert planned[0].automatic and "2% of the rows" in planned[0].reason
+    assert {item.weight_bound for item in planned} == {planned[0].weight_bound}
+    assert planned[0].weight_bound >= 3
+
+
+def test_a_plan_beyond_the_frontier_predicts_for_the_sparse_scorecards():
+    (first, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=32_561)
+    assert first.mechanism == "exponential" and "other than 0" in first.reason
+    assert first.prediction is not None and first.prediction.quantile < 500

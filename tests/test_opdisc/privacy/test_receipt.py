@@ -1,0 +1,203 @@
+"""Receipts of every kind: written and read back strictly, printed in the same words."""
+
+import json
+import math
+
+import msgspec
+import pytest
+
+from opdisc import PrivacyReceipt
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.receipt import ConvexReceipt
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.opsamp.receipt import SampledReceipt
+from opdisc.mechanisms.selection.receipt import SelectionReceipt
+from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
+from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic, PublicInputs
+from opdisc.privacy.receipt import GridReceipt
+from oracles import WeightGrid
+from oracles.convex.constants import RowBounds
+from oracles.convex.domains.balls import L2Ball
+from oracles.convex.losses.classification import LogisticLoss
+
+COMMON = {
+    "mechanism": "m",
+    "theorem": "t",
+    "calibration": "proven",
+    "epsilon": 1.0,
+    "delta": 0.0,
+    "delta_numerical": 1e-30,
+    "relation": "replace_one",
+    "privacy_unit": "one row",
+    "noise_law": "law",
+    "noise_scales": (2.5,),
+    "schema_digest": "",
+    "n_rows": 1000,
+    "versions": {"opdisc": "0"},
+    "guarantee": "CONDITIONAL",
+    "conditions": ("all is well",),
+}
+CERTIFIED = {"sensitivity": 2, "allowance": 0.0, "spacing": 2.0**-10, "oracle": "enumeration"}
+SECTIONS = {
+    GridReceipt: CERTIFIED | {"weights": ((-1, 0, 1),), "norm_budget": None, "choice": "why"},
+    SampledReceipt: CERTIFIED | {"loss": "hinge", "domain": "d", "draws": 3, "stability": 0.5},
+    ConvexReceipt: {
+        "rows_per_unit": 3,
+        "loss": "hinge",
+        "row_norm": 1.0,
+        "row_maximum": 1.0,
+        "label_bound": 1.0,
+        "lipschitz": 1.0,
+        "smoothness": math.inf,
+        "domain": "all of R^p",
+        "settings": {"ridge": 0.5},
+        "release_grid": 2.0**-24,
+    },
+    SelectionReceipt: {
+        "candidates": ("a", "b"),
+        "shape": 0.0,
+        "stop": 0.1,
+        "expected_trials": 4.0,
+        "trial_epsilon": 0.3,
+        "trial_delta": 0.0,
+        "score_epsilon": 0.1,
+        "score_sensitivity": 1,
+    },
+}
+KINDS = pytest.mark.parametrize("kind", list(SECTIONS))
+
+
+def receipt_of(kind, **changes):
+    return kind(**{**COMMON, **SECTIONS[kind], **changes})
+
+
+@KINDS
+def test_a_receipt_reads_back_from_json_as_written(kind):
+    receipt = receipt_of(kind)
+    text = json.dumps(receipt.to_dict(), allow_nan=False)
+    assert isinstance(receipt, PrivacyReceipt)
+    assert kind.from_dict(json.loads(text)) == receipt
+    assert list(receipt.to_dict()) == list(kind.__struct_fields__)
+
+
+@KINDS
+def test_every_kind_prints_the_common_lines(kind):
+    text = str(receipt_of(kind))
+    for line in (
+        "guarantee:          CONDITIONAL",
+        "  condition:        all is well",
+        "neighbours:         replace-one, privacy unit: one row",
+        "noise:              law; scale 2.5",
+        "rows:               1,000 (public under replace-one)",
+        "schema:             none",
+        "versions:           opdisc 0",
+    ):
+        assert line in text.split("\n")
+    assert "not public" in str(receipt_of(kind, n_rows=None, relation="add_or_remove_one"))
+
+
+def test_the_rows_of_one_unit_are_printed_where_there_are_several():
+    assert "rows of one unit:   at most 3 rows" in str(receipt_of(ConvexReceipt))
+    assert "rows of one unit" not in str(receipt_of(ConvexReceipt, rows_per_unit=1))
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"extra": 1},
+        {"epsilon": True},
+        {"epsilon": -1.0},
+        {"epsilon": None},
+        {"delta": 1.0},
+        {"delta_numerical": -1e-9},
+        {"noise_scales": [math.inf]},
+        {"noise_scales": ["a"]},
+        {"n_rows": 1.5},
+        {"mechanism": 3},
+        {"versions": [["opdisc", "0"]]},
+        {"conditions": [1]},
+        {"guarantee": "SURE"},
+        {"calibration": "hoped"},
+        {"relation": "other"},
+    ],
+    ids=str,
+)
+def test_a_receipt_with_a_wrong_field_is_refused(kind, change):
+    record = receipt_of(kind).to_dict()
+    with pytest.raises(ValueError):
+        kind.from_dict(record | change)
+
+
+@KINDS
+def test_a_receipt_without_one_of_its_fields_is_refused(kind):
+    record = receipt_of(kind).to_dict()
+    for name in record:
+        with pytest.raises(ValueError):
+            kind.from_dict({key: value for key, value in record.items() if key != name})
+    with pytest.raises(ValueError, match="named fields"):
+        kind.from_dict([])
+
+
+def test_only_a_void_convex_receipt_may_have_an_infinite_epsilon():
+    void = receipt_of(ConvexReceipt, epsilon=math.inf, guarantee="VOID")
+    assert void.to_dict()["epsilon"] is None
+    assert ConvexReceipt.from_dict(void.to_dict()) == void
+    with pytest.raises(CalibrationError, match="epsilon must be finite"):
+        msgspec.structs.replace(void, guarantee="HOLDS").__post_init__()
+    with pytest.raises(CalibrationError, match="epsilon must be finite"):
+        receipt_of(GridReceipt, epsilon=math.inf, guarantee="VOID")
+
+
+@pytest.mark.parametrize(
+    ("status", "entropy", "conditions", "void", "expected"),
+    [
+        ("proven", SystemEntropy(), (), (), "HOLDS"),
+        ("proven", SystemEntropy(), ("c",), (), "CONDITIONAL"),
+        ("proven", SeededEntropy(0), ("c",), (), "VOID"),
+        ("published", SystemEntropy(), (), (), "VOID"),
+        ("refuted", SystemEntropy(), (), (), "VOID"),
+        ("proven", SystemEntropy(), ("c",), ("no noise",), "VOID"),
+    ],
+)
+def test_one_judgement(status, entropy, conditions, void, expected):
+    found, reasons = judge(CalibrationStatus(status), entropy, conditions, void=void)
+    assert found is Guarantee(expected)
+    assert bool(reasons) == (expected != "HOLDS")
+    assert expected == "VOID" or reasons == conditions
+
+
+def public_of(kind, **changes):
+    own = {
+        PublicInputs: {},
+        GridPublic: {"grid": WeightGrid.box(2, 1)},
+        ConvexPublic: {
+            "loss": LogisticLoss(),
+            "bounds": RowBounds(l2=1.0, linf=1.0),
+            "dimension": 2,
+            "domain": L2Ball(dimension=2, radius=1.0),
+        },
+    }
+    common = {
+        "params": PrivacyParams(epsilon=1.0, delta=0.0),
+        "relation": NeighboringRelation.ADD_OR_REMOVE_ONE,
+    }
+    return kind(**{**common, **own[kind], **changes})
+
+
+@pytest.mark.parametrize("kind", [PublicInputs, GridPublic, ConvexPublic])
+def test_every_kind_of_public_facts_refuses_the_same(kind):
+    assert public_of(kind, rows_per_unit=3).changed_rows == 3
+    assert public_of(kind, public_row_guess=50).step_rows == 50
+    with pytest.raises(CalibrationError, match="public under replace_one only"):
+        public_of(kind, n_rows=10)
+    for name in ("rows_per_unit", "public_row_guess"):
+        for wrong in (0, True, 1.5):
+            with pytest.raises(CalibrationError, match=f"{name} must be an integer >= 1"):
+                public_of(kind, **{name: wrong})
+    with pytest.raises(CalibrationError, match="give public_row_guess"):
+        _ = public_of(kind).step_rows
+    known = public_of(kind, relation=NeighboringRelation.REPLACE_ONE, n_rows=10)
+    assert (known.exact_rows, known.step_rows, known.changed_rows) == (10, 10, 2)

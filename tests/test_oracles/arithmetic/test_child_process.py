@@ -1,0 +1,208 @@
+"""Child processes: answers, limits, crashes, interruption, and what is left behind: nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from oracles.arithmetic.child_process import (
+    ChildEnded,
+    ChildProcess,
+    module_command,
+    module_environment,
+)
+
+WORKER = """
+import os, signal, subprocess, sys, time
+from oracles.child_process import ParentConnection
+parent = ParentConnection()
+print("chatter among the answers", flush=True)
+while True:
+    match parent.receive(idle_limit=60.0):
+        case "fork":
+            sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            parent.send(sleeper.pid)
+        case "exit":
+            os._exit(7)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "sleep":
+            time.sleep(600)
+        case "half":
+            os.write(parent._answers.fileno(), b"\\x80\\x05\\x95\\xff")
+            os._exit(0)
+        case ("twice", x):
+            parent.send(x)
+            parent.send(x)
+        case x:
+            parent.send((os.getpid(), x))
+"""
+
+PARENT = """
+import sys, time
+from oracles.child_process import ChildProcess, module_environment
+child = ChildProcess([sys.executable, "-c", sys.argv[1]], environment=module_environment())
+print(child.pid, child.ask("fork"), flush=True)
+child.ask("sleep")
+"""
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks in /proc")
+
+
+def worker(**settings):
+    command = [sys.executable, "-c", WORKER]
+    return ChildProcess(command, environment=module_environment(), **settings)
+
+
+def gone(*pids):
+    """Whether no process is left within 20 seconds; zombies that nobody waits for are gone."""
+    deadline = time.monotonic() + 20
+    while any(map(runs, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(map(runs, pids))
+
+
+def runs(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@needs_proc
+def test_one_child_answers_until_it_is_closed_with_all_that_it_started():
+    child = worker()
+    pid, echoed = child.ask({"any": [1, 2.5]})
+    assert pid == child.pid and echoed == {"any": [1, 2.5]}
+    started = child.ask("fork")
+    child.send(("twice", "x"))
+    assert [child.receive(), child.receive(60.0)] == ["x", "x"]
+    assert child.is_alive and not child.is_closed
+    assert child.close() == -signal.SIGKILL == child.close()
+    assert not child.is_alive and child.is_closed
+    assert gone(pid, started)
+
+
+@needs_proc
+def test_a_child_ends_with_its_object():
+    child = worker()
+    pid, _ = child.ask(0)
+    del child
+    assert gone(pid)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"), [("exit", 7), ("crash", -signal.SIGSEGV), ("half", 0)]
+)
+def test_a_crash_says_the_exit_status_now_and_later(request_, status):
+    child = worker()
+    with pytest.raises(ChildEnded) as caught:
+        child.ask(request_)
+    assert (caught.value.status, caught.value.overran) == (status, False)
+    assert child.is_closed
+    with pytest.raises(ChildEnded) as again:
+        child.ask("anything")
+    assert again.value.status == status
+
+
+@needs_proc
+def test_a_time_limit_ends_the_whole_group():
+    child = worker()
+    started = child.ask("fork")
+    with pytest.raises(ChildEnded) as caught:
+        child.ask("sleep", 0.2)
+    assert caught.value.overran and gone(child.pid, started)
+
+
+@needs_proc
+def test_an_interrupted_wait_ends_the_child():
+    child = worker()
+    child.ask(0)
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        child.ask("sleep")
+    assert child.is_closed and gone(child.pid)
+
+
+@needs_proc
+def test_ctrl_c_in_a_terminal_is_for_the_parent_alone():
+    assert os.getpgid(worker().pid) != os.getpgid(0)
+    child = worker()
+    assert os.getpgid(child.pid) == child.pid
+    shared = worker(own_group=False)
+    assert os.getpgid(shared.pid) == os.getpgid(0)
+    assert shared.close() == -signal.SIGKILL
+
+
+@needs_proc
+def test_a_child_and_what_it_started_end_with_a_killed_parent():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WORKER],
+        env=module_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert all(map(runs, pids))
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert gone(*pids)
+
+
+def test_an_idle_child_ends_itself():
+    code = WORKER.replace("idle_limit=60.0", "idle_limit=0.2")
+    child = ChildProcess([sys.executable, "-c", code], environment=module_environment())
+    with pytest.raises(ChildEnded) as caught:
+        child.receive()
+    assert not caught.value.overran
+
+
+def test_a_command_that_cannot_run_is_an_error_at_once():
+    with pytest.raises(OSError):
+        ChildProcess(["/nowhere/program"])
+
+
+def test_modules_are_found_where_this_process_finds_them_and_not_in_the_folder(tmp_path):
+    (tmp_path / "textwrap.py").write_text("raise RuntimeError('shadowed')")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own_module.py").write_text(
+        "import textwrap\n"
+        "from oracles.arithmetic.child_process import ParentConnection\n"
+        "ParentConnection().send(textwrap.dedent(' found'))\n"
+        "import time; time.sleep(60)\n"
+    )
+    code = (
+        f"import sys; sys.path.append({str(tmp_path / 'own')!r})\n"
+        "from oracles.arithmetic.child_process import *\n"
+        "child = ChildProcess(module_command('own_module'), environment=module_environment())\n"
+        "print(child.receive(30.0))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env=module_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "found\n"
+    assert module_command("m", "a")[1:] == ["-P", "-m", "m", "a"]
+
+
+def test_a_child_that_is_done_ends_in_peace():
+    code = (
+        "from oracles.arithmetic.child_process import ParentConnection; ParentConnection().send(1)"
+    )
+    child = ChildProcess([sys.executable, "-c", code], environment=module_environment())
+    assert child.receive() == 1
+    with pytest.raises(ChildEnded) as caught:
+        child.receive()
+    assert caught.value.status == 0

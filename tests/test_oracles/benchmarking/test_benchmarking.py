@@ -1,0 +1,141 @@
+"""Oracles measured in processes of their own: what comes back, and what is left behind."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers.oracles import instances
+
+import oracles
+from oracles import SolveOptions
+from oracles.benchmarking import measurement as bench
+from oracles.benchmarking.measurement import Measurement, OracleProcess, compare_times
+
+
+def alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def running(group):
+    """Whether anything of a group still runs: a zombie that nobody waits for does not."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            return True
+    return False
+
+
+def test_a_process_serves_several_instances_and_ends_with_the_context():
+    problem, optimum = instances.exclusive_or()
+    tilted, tilted_optimum = instances.pulled_by_table()
+    with OracleProcess("enumeration") as worker:
+        first = worker.measure(problem, SolveOptions(time_limit=60.0))
+        group = worker._process.pid
+        second = worker.measure(tilted, SolveOptions(time_limit=60.0))
+        assert worker._process.pid == group and alive(group)
+    assert not alive(group)
+    assert first.proved and first.objective == first.bound == optimum and first.seconds > 0
+    assert second.proved and second.objective == tilted_optimum * tilted.unit
+    assert first.error is None and first.nodes == 27
+    assert 5 < first.peak_mib < 2000
+
+
+def test_what_an_oracle_does_not_take_is_said():
+    with OracleProcess("enumeration") as worker:
+        measured = worker.measure(instances.too_hard(), SolveOptions(time_limit=60.0))
+    assert measured.error == "UnsupportedProblem" and not measured.proved
+    assert not measured.out_of_time
+
+
+def test_a_process_that_cannot_start_is_a_crash():
+    problem, _ = instances.exclusive_or()
+    with OracleProcess("nobody") as worker:
+        assert worker.measure(problem, SolveOptions()).error == "crashed"
+
+
+def test_a_process_that_dies_is_replaced():
+    problem, optimum = instances.exclusive_or()
+    with OracleProcess("enumeration") as worker:
+        worker.measure(problem, SolveOptions())
+        os.killpg(worker._process.pid, 9)
+        while worker._process.is_alive:
+            time.sleep(0.01)
+        assert worker.measure(problem, SolveOptions()).error == "crashed"
+        assert worker.measure(problem, SolveOptions()).objective == optimum
+
+
+def test_a_process_that_overruns_is_killed(monkeypatch):
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(bench, "SECONDS_OF_GRACE", -59.5)
+    with OracleProcess("highs") as worker:
+        measured = worker.measure(instances.too_hard(), SolveOptions(time_limit=60.0))
+        assert worker._process is None
+    assert measured.error == "overran" and measured.out_of_time and measured.seconds == 60.0
+
+
+def test_limits_count_as_times():
+    def run(seconds, proved=True, error=None, reference=1.0):
+        mine = Measurement(seconds=seconds, proved=proved, error=error)
+        return {"mine": mine, "theirs": Measurement(seconds=reference, proved=True)}
+
+    runs = [run(2.0), run(8.0), run(0.25), run(1000.0, proved=False)]
+    runs += [run(0.0, proved=False, error="UnsupportedProblem"), {"theirs": runs[0]["theirs"]}]
+    ratio = compare_times(runs, "mine", "theirs")
+    assert ratio.both == pytest.approx(4 ** (1 / 3)) and ratio.n_both == 3
+    assert ratio.smallest == 0.25 and ratio.n_slower == 1
+    assert ratio.at_least == pytest.approx(4000**0.25) and ratio.n_at_least == 4
+    assert ratio.n_only_oracle == 0
+    assert compare_times([], "mine", "theirs").both is None
+
+
+def test_what_only_the_oracle_proved_is_counted():
+    runs = [
+        {
+            "mine": Measurement(seconds=1.0, proved=True),
+            "theirs": Measurement(seconds=5.0, proved=False),
+        }
+    ]
+    ratio = compare_times(runs, "mine", "theirs")
+    assert ratio.n_only_oracle == 1 and ratio.both is None and ratio.at_least is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("name", ["highs", "pulp:CBC", "cp-sat"])
+def test_no_process_outlives_a_killed_parent(name):
+    if name not in oracles.available_oracles():
+        pytest.skip(f"{name} is not installed")
+    code = (
+        f"import sys; sys.path[:0] = [{str(Path(instances.__file__).parent)!r}]\n"
+        "import instances\n"
+        "from oracles import SolveOptions\n"
+        "from oracles.benchmarking.measurement import OracleProcess\n"
+        f"worker = OracleProcess({name!r})\n"
+        "problem, _ = instances.exclusive_or()\n"
+        "worker.measure(problem, SolveOptions())\n"
+        "print(worker._process.pid, flush=True)\n"
+        "worker.measure(instances.too_hard(), SolveOptions(time_limit=300.0))\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        group = int(parent.stdout.readline())
+        time.sleep(2.0)
+        assert running(group)
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+    patience = time.monotonic() + 20.0
+    while running(group) and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert not running(group)
