@@ -1,14 +1,20 @@
 from .data.datasets.loading import load_dataset as load_dataset
 from .data.datasets.schemas import load_schema as load_schema
 from .data.schema import Schema as Schema
-from .estimators.linear import PrivateLinearSVC as PrivateLinearSVC
-from .estimators.linear import PrivateLogisticRegression as PrivateLogisticRegression
-from .estimators.named import OPDiscClassifier as OPDiscClassifier
-from .estimators.named import PermuteAndFlipClassifier as PermuteAndFlipClassifier
-from .estimators.named import RSPMClassifier as RSPMClassifier
+from .estimators.linear import (
+    PrivateLinearSVC as PrivateLinearSVC,
+    PrivateLogisticRegression as PrivateLogisticRegression,
+)
+from .estimators.named import (
+    OPDiscClassifier as OPDiscClassifier,
+    PermuteAndFlipClassifier as PermuteAndFlipClassifier,
+    RSPMClassifier as RSPMClassifier,
+)
 from .estimators.opsamp import OPSampClassifier as OPSampClassifier
-from .estimators.opsamp_regressor import OPSampRegressor as OPSampRegressor
-from .estimators.opsamp_regressor import private_median as private_median
+from .estimators.opsamp_regressor import (
+    OPSampRegressor as OPSampRegressor,
+    private_median as private_median,
+)
 from .estimators.robust_vote import RobustVoteClassifier as RobustVoteClassifier
 from .estimators.scorecard_classifier import (
     PrivateScorecardClassifier as PrivateScorecardClassifier,
@@ -18,18 +24,20 @@ from .mechanisms.base import Release as Release
 from .mechanisms.run import run_mechanism as run_mechanism
 from .mechanisms.selection.trials import private_selection as private_selection
 from .models.linear_file import SavedLinearModel as SavedLinearModel
-from .models.loading import load_model as load_model
-from .models.loading import save_model as save_model
+from .models.loading import load_model as load_model, save_model as save_model
 from .models.scorecard import Scorecard as Scorecard
 from .models.scorecard_file import SavedModel as SavedModel
-from .planning.utility import ErrorPrediction as ErrorPrediction
-from .planning.utility import plan_errors as plan_errors
-from .planning.utility import predict_error as predict_error
+from .planning.utility import (
+    ErrorPrediction as ErrorPrediction,
+    plan_errors as plan_errors,
+    predict_error as predict_error,
+)
 from .privacy.ledger.ledger import Ledger as Ledger
-from .privacy.params import NeighboringRelation as NeighboringRelation
-from .privacy.params import PrivacyParams as PrivacyParams
-from .privacy.public import GridPublic as GridPublic
-from .privacy.public import PublicInputs as PublicInputs
+from .privacy.params import (
+    NeighboringRelation as NeighboringRelation,
+    PrivacyParams as PrivacyParams,
+)
+from .privacy.public import GridPublic as GridPublic, PublicInputs as PublicInputs
 from .privacy.receipt import PrivacyReceipt as PrivacyReceipt
 
 __version__: str

@@ -1,27 +1,31 @@
 from .enumeration.table_oracle import TabularOracle as TabularOracle
-from .errors import FormulationError as FormulationError
-from .errors import InconsistentSolution as InconsistentSolution
-from .errors import InvalidOption as InvalidOption
-from .errors import InvalidProblem as InvalidProblem
-from .errors import NoHypothesis as NoHypothesis
-from .errors import OracleError as OracleError
-from .errors import OracleUnavailable as OracleUnavailable
-from .errors import UnsupportedProblem as UnsupportedProblem
-from .interface.oracle import Oracle as Oracle
-from .interface.oracle import SolveOptions as SolveOptions
-from .interface.registry import available_oracles as available_oracles
-from .interface.registry import get_oracle as get_oracle
-from .interface.registry import oracle_versions as oracle_versions
-from .interface.registry import register_oracle as register_oracle
-from .interface.solution import Certificate as Certificate
-from .interface.solution import Claim as Claim
-from .interface.solution import Limit as Limit
-from .interface.solution import Solution as Solution
-from .interface.solution import SolveStats as SolveStats
-from .interface.solution import Termination as Termination
+from .errors import (
+    FormulationError as FormulationError,
+    InconsistentSolution as InconsistentSolution,
+    InvalidOption as InvalidOption,
+    InvalidProblem as InvalidProblem,
+    NoHypothesis as NoHypothesis,
+    OracleError as OracleError,
+    OracleUnavailable as OracleUnavailable,
+    UnsupportedProblem as UnsupportedProblem,
+)
+from .interface.oracle import Oracle as Oracle, SolveOptions as SolveOptions
+from .interface.registry import (
+    available_oracles as available_oracles,
+    get_oracle as get_oracle,
+    oracle_versions as oracle_versions,
+    register_oracle as register_oracle,
+)
+from .interface.solution import (
+    Certificate as Certificate,
+    Claim as Claim,
+    Limit as Limit,
+    Solution as Solution,
+    SolveStats as SolveStats,
+    Termination as Termination,
+)
 from .interface.solving import solve as solve
-from .problem.grid import Hypothesis as Hypothesis
-from .problem.grid import WeightGrid as WeightGrid
+from .problem.grid import Hypothesis as Hypothesis, WeightGrid as WeightGrid
 from .problem.perturbation import Perturbation as Perturbation
 from .problem.table import TabularProblem as TabularProblem
 from .problem.zero_one import ZeroOneProblem as ZeroOneProblem

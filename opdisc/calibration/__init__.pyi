@@ -1,21 +1,27 @@
-from .gaussian import SampledSteps as SampledSteps
-from .gaussian import gaussian_delta as gaussian_delta
-from .gaussian import gaussian_multiplier as gaussian_multiplier
-from .gaussian import require_delta as require_delta
-from .gaussian import sampled_multiplier as sampled_multiplier
-from .margins import block_decay_rates as block_decay_rates
-from .margins import continuous_margin as continuous_margin
-from .margins import gaussian_stddev as gaussian_stddev
-from .margins import gibbs_weight as gibbs_weight
-from .margins import harmonic_number as harmonic_number
-from .margins import l2_laplace_scale as l2_laplace_scale
-from .margins import lattice_margin as lattice_margin
-from .margins import published_gaussian_stddev as published_gaussian_stddev
-from .margins import separator_decay_rate as separator_decay_rate
-from .margins import sphere_shift as sphere_shift
-from .separators import published_separator_stddev as published_separator_stddev
-from .separators import require_gaussian_delta as require_gaussian_delta
-from .separators import separator_gaussian_stddev as separator_gaussian_stddev
-from .separators import separator_quantile as separator_quantile
-from .separators import thermometer_shift_size as thermometer_shift_size
-from .separators import thermometer_size as thermometer_size
+from .gaussian import (
+    SampledSteps as SampledSteps,
+    gaussian_delta as gaussian_delta,
+    gaussian_multiplier as gaussian_multiplier,
+    require_delta as require_delta,
+    sampled_multiplier as sampled_multiplier,
+)
+from .margins import (
+    block_decay_rates as block_decay_rates,
+    continuous_margin as continuous_margin,
+    gaussian_stddev as gaussian_stddev,
+    gibbs_weight as gibbs_weight,
+    harmonic_number as harmonic_number,
+    l2_laplace_scale as l2_laplace_scale,
+    lattice_margin as lattice_margin,
+    published_gaussian_stddev as published_gaussian_stddev,
+    separator_decay_rate as separator_decay_rate,
+    sphere_shift as sphere_shift,
+)
+from .separators import (
+    published_separator_stddev as published_separator_stddev,
+    require_gaussian_delta as require_gaussian_delta,
+    separator_gaussian_stddev as separator_gaussian_stddev,
+    separator_quantile as separator_quantile,
+    thermometer_shift_size as thermometer_shift_size,
+    thermometer_size as thermometer_size,
+)

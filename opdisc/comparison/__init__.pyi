@@ -1,23 +1,16 @@
-from .comparing import Outcome as Outcome
-from .comparing import Watcher as Watcher
-from .comparing import compare as compare
-from .methods.method import ComparisonError as ComparisonError
-from .methods.method import registry as registry
-from .methods.paper import PARTS as PARTS
-from .methods.paper import paper_arguments as paper_arguments
-from .oracles.report import ratio_lines as ratio_lines
-from .oracles.report import report_record as report_record
-from .oracles.report import table_header as table_header
-from .oracles.report import table_row as table_row
+from .comparing import Outcome as Outcome, Watcher as Watcher, compare as compare
+from .methods.method import ComparisonError as ComparisonError, registry as registry
+from .methods.paper import PARTS as PARTS, paper_arguments as paper_arguments
+from .oracles.report import (
+    ratio_lines as ratio_lines,
+    report_record as report_record,
+    table_header as table_header,
+    table_row as table_row,
+)
 from .oracles.run import run_sweep as run_sweep
-from .oracles.sweep import Row as Row
-from .oracles.sweep import Sweep as Sweep
-from .oracles.tasks import TASKS as TASKS
-from .oracles.tasks import available_tasks as available_tasks
-from .plan import DEFAULT_METHODS as DEFAULT_METHODS
-from .plan import Plan as Plan
-from .plan import method_names as method_names
-from .source import Source as Source
-from .source import load_source as load_source
+from .oracles.sweep import Row as Row, Sweep as Sweep
+from .oracles.tasks import TASKS as TASKS, available_tasks as available_tasks
+from .plan import DEFAULT_METHODS as DEFAULT_METHODS, Plan as Plan, method_names as method_names
+from .source import Source as Source, load_source as load_source
 from .store import read_settings as read_settings
 from .workers.backends import check_backend as check_backend

@@ -1,26 +1,24 @@
 from .defaults import RUNNERS as RUNNERS
 from .features import LinearFeatures as LinearFeatures
-from .gradient.full_gradient import accelerated_mirror_descent as accelerated_mirror_descent
-from .gradient.full_gradient import gradient_descent as gradient_descent
+from .gradient.full_gradient import (
+    accelerated_mirror_descent as accelerated_mirror_descent,
+    gradient_descent as gradient_descent,
+)
 from .gradient.one_pass import mirror_descent as mirror_descent
-from .gradient.stochastic import BatchPlan as BatchPlan
-from .gradient.stochastic import noisy_sgd as noisy_sgd
-from .gradient.variance_reduced import SVRGPlan as SVRGPlan
-from .gradient.variance_reduced import svrg as svrg
-from .noise_plan import ConvexRelease as ConvexRelease
-from .noise_plan import NoisePlan as NoisePlan
-from .noise_plan import release as release
-from .perturbation.objective import approximate_minima as approximate_minima
-from .perturbation.objective import objective_perturbation as objective_perturbation
+from .gradient.stochastic import BatchPlan as BatchPlan, noisy_sgd as noisy_sgd
+from .gradient.variance_reduced import SVRGPlan as SVRGPlan, svrg as svrg
+from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
+from .perturbation.objective import (
+    approximate_minima as approximate_minima,
+    objective_perturbation as objective_perturbation,
+)
 from .perturbation.objective_calibration import published_j14 as published_j14
 from .perturbation.output import output_perturbation as output_perturbation
-from .public import ConvexPublic as ConvexPublic
-from .public import convex_params as convex_params
+from .public import ConvexPublic as ConvexPublic, convex_params as convex_params
 from .receipt import ConvexReceipt as ConvexReceipt
 from .rows import Rows as Rows
 from .sampling.exponential import exponential_sampling as exponential_sampling
 from .sampling.ftrl import private_ftrl as private_ftrl
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
-from .sampling.simplex import simplex_sampling as simplex_sampling
-from .sampling.simplex import zcdp_budget as zcdp_budget
+from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget

@@ -1,35 +1,38 @@
-from .cells import canonical_text as canonical_text
-from .cells import parse_number as parse_number
-from .datasets.loading import DatasetListing as DatasetListing
-from .datasets.loading import find_dataset as find_dataset
-from .datasets.loading import list_datasets as list_datasets
-from .datasets.loading import load_comparison_dataset as load_comparison_dataset
-from .datasets.loading import load_dataset as load_dataset
-from .datasets.openml import SOURCES as SOURCES
-from .datasets.openml import download_dataset as download_dataset
+from .cells import canonical_text as canonical_text, parse_number as parse_number
+from .datasets.loading import (
+    DatasetListing as DatasetListing,
+    find_dataset as find_dataset,
+    list_datasets as list_datasets,
+    load_comparison_dataset as load_comparison_dataset,
+    load_dataset as load_dataset,
+)
+from .datasets.openml import SOURCES as SOURCES, download_dataset as download_dataset
 from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
-from .encoding import CellArray as CellArray
-from .encoding import aggregate as aggregate
-from .encoding import check_columns as check_columns
-from .encoding import encode as encode
-from .encoding import encode_features as encode_features
-from .encoding import encode_label_values as encode_label_values
-from .encoding import encode_labels as encode_labels
-from .encoding import require_both_classes as require_both_classes
+from .encoding import (
+    CellArray as CellArray,
+    aggregate as aggregate,
+    check_columns as check_columns,
+    encode as encode,
+    encode_features as encode_features,
+    encode_label_values as encode_label_values,
+    encode_labels as encode_labels,
+    require_both_classes as require_both_classes,
+)
 from .features import CategoryFeature as CategoryFeature
-from .files import PRIVATE_MODE as PRIVATE_MODE
-from .files import FilePath as FilePath
-from .files import atomic_write_text as atomic_write_text
-from .files import check_output as check_output
-from .inputs import SchemaLike as SchemaLike
-from .inputs import as_table as as_table
-from .inputs import label_assumptions as label_assumptions
-from .inputs import parse_schema as parse_schema
-from .inputs import two_classes as two_classes
-from .schema import Schema as Schema
-from .schema import column_structure as column_structure
-from .tables import read_table as read_table
-from .tables import table_text as table_text
-from .tables import write_table as write_table
+from .files import (
+    PRIVATE_MODE as PRIVATE_MODE,
+    FilePath as FilePath,
+    atomic_write_text as atomic_write_text,
+    check_output as check_output,
+)
+from .inputs import (
+    SchemaLike as SchemaLike,
+    as_table as as_table,
+    label_assumptions as label_assumptions,
+    parse_schema as parse_schema,
+    two_classes as two_classes,
+)
+from .schema import Schema as Schema, column_structure as column_structure
+from .tables import read_table as read_table, table_text as table_text, write_table as write_table
 from .target import Label as Label

@@ -1,7 +1,8 @@
-from .linear import PrivateLinearSVC as PrivateLinearSVC
-from .linear import PrivateLogisticRegression as PrivateLogisticRegression
-from .named import OPDiscClassifier as OPDiscClassifier
-from .named import RSPMClassifier as RSPMClassifier
+from .linear import (
+    PrivateLinearSVC as PrivateLinearSVC,
+    PrivateLogisticRegression as PrivateLogisticRegression,
+)
+from .named import OPDiscClassifier as OPDiscClassifier, RSPMClassifier as RSPMClassifier
 from .opsamp import OPSampClassifier as OPSampClassifier
 from .robust_vote import RobustVoteClassifier as RobustVoteClassifier
 from .scorecard_classifier import PrivateScorecardClassifier as PrivateScorecardClassifier

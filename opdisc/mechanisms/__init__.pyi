@@ -1,41 +1,55 @@
-from .base import Mechanism as Mechanism
-from .base import NoiseSpec as NoiseSpec
-from .base import PerturbingMechanism as PerturbingMechanism
-from .base import Release as Release
-from .exponential import BaseMeasure as BaseMeasure
-from .exponential import ExponentialMechanism as ExponentialMechanism
-from .exponential import GibbsSpec as GibbsSpec
+from .base import (
+    Mechanism as Mechanism,
+    NoiseSpec as NoiseSpec,
+    PerturbingMechanism as PerturbingMechanism,
+    Release as Release,
+)
+from .exponential import (
+    BaseMeasure as BaseMeasure,
+    ExponentialMechanism as ExponentialMechanism,
+    GibbsSpec as GibbsSpec,
+)
 from .general.argmin import run_with_argmin as run_with_argmin
 from .general.loss_table import run_on_table as run_on_table
-from .objective_perturbation import SPHERE_NOISES as SPHERE_NOISES
-from .objective_perturbation import BlockOneHotMechanism as BlockOneHotMechanism
-from .objective_perturbation import BlockSpec as BlockSpec
-from .objective_perturbation import SphereMechanism as SphereMechanism
-from .objective_perturbation import SphereNoise as SphereNoise
-from .objective_perturbation import SphereSpec as SphereSpec
-from .objective_perturbation import one_hot_mechanism as one_hot_mechanism
+from .objective_perturbation import (
+    SPHERE_NOISES as SPHERE_NOISES,
+    BlockOneHotMechanism as BlockOneHotMechanism,
+    BlockSpec as BlockSpec,
+    SphereMechanism as SphereMechanism,
+    SphereNoise as SphereNoise,
+    SphereSpec as SphereSpec,
+    one_hot_mechanism as one_hot_mechanism,
+)
 from .opsamp.mechanism import SampledMechanism as SampledMechanism
-from .opsamp.minimisers import DrawOptions as DrawOptions
-from .opsamp.minimisers import DrawProgress as DrawProgress
+from .opsamp.minimisers import DrawOptions as DrawOptions, DrawProgress as DrawProgress
 from .opsamp.receipt import SampledReceipt as SampledReceipt
 from .opsamp.run import run_sampled as run_sampled
-from .permute_and_flip import LazyPermuteAndFlipMechanism as LazyPermuteAndFlipMechanism
-from .permute_and_flip import PermuteAndFlipMechanism as PermuteAndFlipMechanism
-from .robust_vote.learners import ErmLearner as ErmLearner
-from .robust_vote.learners import EstimatorLearner as EstimatorLearner
-from .robust_vote.learners import PartLearner as PartLearner
-from .robust_vote.rules import RobustVoteMechanism as RobustVoteMechanism
-from .robust_vote.rules import VoteRule as VoteRule
-from .robust_vote.rules import check_candidates as check_candidates
-from .robust_vote.rules import default_parts as default_parts
-from .robust_vote.run import Isolation as Isolation
-from .robust_vote.run import run_robust_vote as run_robust_vote
+from .permute_and_flip import (
+    LazyPermuteAndFlipMechanism as LazyPermuteAndFlipMechanism,
+    PermuteAndFlipMechanism as PermuteAndFlipMechanism,
+)
+from .robust_vote.learners import (
+    ErmLearner as ErmLearner,
+    EstimatorLearner as EstimatorLearner,
+    PartLearner as PartLearner,
+)
+from .robust_vote.rules import (
+    RobustVoteMechanism as RobustVoteMechanism,
+    VoteRule as VoteRule,
+    check_candidates as check_candidates,
+    default_parts as default_parts,
+)
+from .robust_vote.run import Isolation as Isolation, run_robust_vote as run_robust_vote
 from .run import run_mechanism as run_mechanism
 from .selection.trials import private_selection as private_selection
-from .separator.mechanism import SeparatorMechanism as SeparatorMechanism
-from .separator.mechanism import SeparatorNoise as SeparatorNoise
-from .separator.mechanism import SeparatorRoute as SeparatorRoute
-from .separator.mechanism import SeparatorSpec as SeparatorSpec
-from .separator.sets import conjunction_grid as conjunction_grid
-from .separator.sets import conjunction_rows as conjunction_rows
-from .separator.sets import coordinate_rows as coordinate_rows
+from .separator.mechanism import (
+    SeparatorMechanism as SeparatorMechanism,
+    SeparatorNoise as SeparatorNoise,
+    SeparatorRoute as SeparatorRoute,
+    SeparatorSpec as SeparatorSpec,
+)
+from .separator.sets import (
+    conjunction_grid as conjunction_grid,
+    conjunction_rows as conjunction_rows,
+    coordinate_rows as coordinate_rows,
+)

@@ -1,6 +1,4 @@
-from .linear_file import SavedLinearModel as SavedLinearModel
-from .linear_file import column_names as column_names
-from .loading import load_model as load_model
-from .loading import save_model as save_model
+from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
+from .loading import load_model as load_model, save_model as save_model
 from .scorecard import Scorecard as Scorecard
 from .scorecard_file import SavedModel as SavedModel

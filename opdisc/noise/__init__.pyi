@@ -1,16 +1,20 @@
-from .lattice import discrete_laplace as discrete_laplace
-from .lattice import gaussian_vector as gaussian_vector
-from .lattice import geometric as geometric
-from .lattice import geometric_distance as geometric_distance
-from .lattice import l2_laplace_vector as l2_laplace_vector
-from .lattice import sphere_distance as sphere_distance
-from .real import FLOATING_POINT as FLOATING_POINT
-from .real import NormalStream as NormalStream
-from .real import categorical as categorical
-from .real import fixed_sample as fixed_sample
-from .real import integers as integers
-from .real import l2_laplace as l2_laplace
-from .real import normals as normals
-from .real import poisson_sample as poisson_sample
-from .real import uniforms as uniforms
+from .lattice import (
+    discrete_laplace as discrete_laplace,
+    gaussian_vector as gaussian_vector,
+    geometric as geometric,
+    geometric_distance as geometric_distance,
+    l2_laplace_vector as l2_laplace_vector,
+    sphere_distance as sphere_distance,
+)
+from .real import (
+    FLOATING_POINT as FLOATING_POINT,
+    NormalStream as NormalStream,
+    categorical as categorical,
+    fixed_sample as fixed_sample,
+    integers as integers,
+    l2_laplace as l2_laplace,
+    normals as normals,
+    poisson_sample as poisson_sample,
+    uniforms as uniforms,
+)
 from .search import smallest_noise as smallest_noise

@@ -1,16 +1,21 @@
-from .choice import MECHANISMS as MECHANISMS
-from .choice import MechanismSettings as MechanismSettings
-from .choice import ScorecardMechanism as ScorecardMechanism
-from .choice import build_mechanism as build_mechanism
-from .choice import check_option as check_option
+from .choice import (
+    MECHANISMS as MECHANISMS,
+    MechanismSettings as MechanismSettings,
+    ScorecardMechanism as ScorecardMechanism,
+    build_mechanism as build_mechanism,
+    check_option as check_option,
+)
 from .grid import scorecard_grid as scorecard_grid
-from .limits import parse_automatic_bound as parse_automatic_bound
-from .limits import parse_max_rounds as parse_max_rounds
-from .limits import parse_time_limit as parse_time_limit
-from .limits import parse_weight_bound as parse_weight_bound
+from .limits import (
+    parse_automatic_bound as parse_automatic_bound,
+    parse_max_rounds as parse_max_rounds,
+    parse_time_limit as parse_time_limit,
+    parse_weight_bound as parse_weight_bound,
+)
 from .plan import plan_fit as plan_fit
-from .utility import epsilon_for as epsilon_for
-from .utility import plan_errors as plan_errors
-from .utility import predict_error as predict_error
-from .weight_rule import SettledFit as SettledFit
-from .weight_rule import settle_fit as settle_fit
+from .utility import (
+    epsilon_for as epsilon_for,
+    plan_errors as plan_errors,
+    predict_error as predict_error,
+)
+from .weight_rule import SettledFit as SettledFit, settle_fit as settle_fit

@@ -1,26 +1,25 @@
-from .entropy import EntropySource as EntropySource
-from .entropy import SeededEntropy as SeededEntropy
-from .entropy import SystemEntropy as SystemEntropy
-from .entropy import parse_entropy as parse_entropy
-from .guarantee import CalibrationStatus as CalibrationStatus
-from .guarantee import Guarantee as Guarantee
-from .ledger.ledger import Expense as Expense
-from .ledger.ledger import Ledger as Ledger
-from .ledger.lines import Book as Book
-from .ledger.lines import Header as Header
-from .ledger.spending import Spending as Spending
-from .ledger.spending import Spent as Spent
-from .params import NeighboringRelation as NeighboringRelation
-from .params import PrivacyParams as PrivacyParams
-from .params import parse_relation as parse_relation
-from .public import GridPublic as GridPublic
-from .public import PublicInputs as PublicInputs
-from .receipt import CertifiedReceipt as CertifiedReceipt
-from .receipt import GridReceipt as GridReceipt
-from .receipt import Lines as Lines
-from .receipt import PrivacyReceipt as PrivacyReceipt
-from .receipt import common_fields as common_fields
-from .receipt import power_of_two as power_of_two
-from .records import Amount as Amount
-from .records import Count as Count
-from .records import Record as Record
+from .entropy import (
+    EntropySource as EntropySource,
+    SeededEntropy as SeededEntropy,
+    SystemEntropy as SystemEntropy,
+    parse_entropy as parse_entropy,
+)
+from .guarantee import CalibrationStatus as CalibrationStatus, Guarantee as Guarantee
+from .ledger.ledger import Expense as Expense, Ledger as Ledger
+from .ledger.lines import Book as Book, Header as Header
+from .ledger.spending import Spending as Spending, Spent as Spent
+from .params import (
+    NeighboringRelation as NeighboringRelation,
+    PrivacyParams as PrivacyParams,
+    parse_relation as parse_relation,
+)
+from .public import GridPublic as GridPublic, PublicInputs as PublicInputs
+from .receipt import (
+    CertifiedReceipt as CertifiedReceipt,
+    GridReceipt as GridReceipt,
+    Lines as Lines,
+    PrivacyReceipt as PrivacyReceipt,
+    common_fields as common_fields,
+    power_of_two as power_of_two,
+)
+from .records import Amount as Amount, Count as Count, Record as Record

@@ -1,21 +1,29 @@
-from .arrays import BoolArray as BoolArray
-from .arrays import FloatArray as FloatArray
-from .arrays import IntArray as IntArray
-from .arrays import Objective as Objective
-from .arrays import frozen as frozen
-from .child_process import ChildEnded as ChildEnded
-from .child_process import ChildProcess as ChildProcess
-from .child_process import ParentConnection as ParentConnection
-from .child_process import die_with_parent as die_with_parent
-from .child_process import module_command as module_command
-from .child_process import module_environment as module_environment
-from .compilation import compiled as compiled
-from .compilation import compiled_apart as compiled_apart
-from .compilation import compiled_entry as compiled_entry
-from .compilation import compiled_in_place as compiled_in_place
-from .compilation import copy_into as copy_into
-from .compilation import njit as njit
-from .random_bits import EntropySource as EntropySource
-from .random_bits import RandomBits as RandomBits
-from .random_bits import exponential_enclosure as exponential_enclosure
+from .arrays import (
+    BoolArray as BoolArray,
+    FloatArray as FloatArray,
+    IntArray as IntArray,
+    Objective as Objective,
+    frozen as frozen,
+)
+from .child_process import (
+    ChildEnded as ChildEnded,
+    ChildProcess as ChildProcess,
+    ParentConnection as ParentConnection,
+    die_with_parent as die_with_parent,
+    module_command as module_command,
+    module_environment as module_environment,
+)
+from .compilation import (
+    compiled as compiled,
+    compiled_apart as compiled_apart,
+    compiled_entry as compiled_entry,
+    compiled_in_place as compiled_in_place,
+    copy_into as copy_into,
+    njit as njit,
+)
+from .random_bits import (
+    EntropySource as EntropySource,
+    RandomBits as RandomBits,
+    exponential_enclosure as exponential_enclosure,
+)
 from .threads import results_in_order as results_in_order

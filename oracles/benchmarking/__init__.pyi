@@ -1,5 +1,7 @@
-from .measurement import Measurement as Measurement
-from .measurement import OracleProcess as OracleProcess
-from .measurement import Ratio as Ratio
-from .measurement import compare_times as compare_times
-from .measurement import machine_facts as machine_facts
+from .measurement import (
+    Measurement as Measurement,
+    OracleProcess as OracleProcess,
+    Ratio as Ratio,
+    compare_times as compare_times,
+    machine_facts as machine_facts,
+)

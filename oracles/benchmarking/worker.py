@@ -1,4 +1,4 @@
-"""The child process of :mod:`oracles.benchmarking.measurement`: one oracle, problems in, measurements out.
+"""The child process of :mod:`oracles.benchmarking`: one oracle, problems in, measurements out.
 
 Run with the oracle's name.
 """

@@ -1,5 +1,3 @@
-from .local_search import columns_of as columns_of
-from .local_search import new_walk as new_walk
-from .local_search import walk_on as walk_on
+from .local_search import columns_of as columns_of, new_walk as new_walk, walk_on as walk_on
 from .oracle import BranchAndBoundOracle as BranchAndBoundOracle
 from .reduction import reduce_problem as reduce_problem

@@ -17,9 +17,7 @@ from oracles.branch_and_bound.arrays import (
     new_frames,
     new_scratch,
 )
-from oracles.branch_and_bound.kernels import branching as places
-from oracles.branch_and_bound.kernels import completion
-from oracles.branch_and_bound.kernels import search as kernels
+from oracles.branch_and_bound.kernels import branching as places, completion, search as kernels
 from oracles.branch_and_bound.local_search import Walk
 from oracles.branch_and_bound.reduction import Reduction
 

@@ -16,10 +16,12 @@ from numba import typeof, types
 
 from oracles.arithmetic import ChildProcess, ParentConnection, module_command, module_environment
 from oracles.branch_and_bound import local_search as walking
-from oracles.branch_and_bound.kernels import branching as branching_kernels
-from oracles.branch_and_bound.kernels import children as frame_kernels
-from oracles.branch_and_bound.kernels import completion as completion_kernels
-from oracles.branch_and_bound.kernels import search as search_kernels
+from oracles.branch_and_bound.kernels import (
+    branching as branching_kernels,
+    children as frame_kernels,
+    completion as completion_kernels,
+    search as search_kernels,
+)
 from oracles.branch_and_bound.local_search import columns_of, new_walk
 from oracles.branch_and_bound.reduction import Reduction, reduce_problem
 from oracles.branch_and_bound.search import ExactSearch, new_search

@@ -1,21 +1,24 @@
-from .constants import LossConstants as LossConstants
-from .constants import RowBounds as RowBounds
-from .domains.balls import L1Ball as L1Ball
-from .domains.balls import L2Ball as L2Ball
+from .constants import LossConstants as LossConstants, RowBounds as RowBounds
+from .domains.balls import L1Ball as L1Ball, L2Ball as L2Ball
 from .domains.domain import Domain as Domain
-from .domains.polytopes import Box as Box
-from .domains.polytopes import Simplex as Simplex
-from .losses.classification import HuberisedHingeLoss as HuberisedHingeLoss
-from .losses.classification import LogisticLoss as LogisticLoss
+from .domains.polytopes import Box as Box, Simplex as Simplex
+from .losses.classification import (
+    HuberisedHingeLoss as HuberisedHingeLoss,
+    LogisticLoss as LogisticLoss,
+)
 from .losses.linear import LinearLoss as LinearLoss
 from .losses.names import loss_by_name as loss_by_name
-from .losses.regression import AbsoluteLoss as AbsoluteLoss
-from .losses.regression import ScoreLoss as ScoreLoss
-from .losses.regression import SquaredLoss as SquaredLoss
+from .losses.regression import (
+    AbsoluteLoss as AbsoluteLoss,
+    ScoreLoss as ScoreLoss,
+    SquaredLoss as SquaredLoss,
+)
 from .problem import TiltedProblem as TiltedProblem
-from .solve import RealOptions as RealOptions
-from .solve import RealOracle as RealOracle
-from .solve import minimise as minimise
-from .solve import minimise_tilts as minimise_tilts
-from .solve import real_oracle_versions as real_oracle_versions
-from .solve import resolve_real_oracle as resolve_real_oracle
+from .solve import (
+    RealOptions as RealOptions,
+    RealOracle as RealOracle,
+    minimise as minimise,
+    minimise_tilts as minimise_tilts,
+    real_oracle_versions as real_oracle_versions,
+    resolve_real_oracle as resolve_real_oracle,
+)

@@ -1,17 +1,18 @@
 from .handover import HandoverOracle as HandoverOracle
-from .oracle import Oracle as Oracle
-from .oracle import Progress as Progress
-from .oracle import SolveOptions as SolveOptions
-from .registry import ORACLES as ORACLES
-from .registry import OracleEntry as OracleEntry
-from .registry import Registry as Registry
-from .registry import available_oracles as available_oracles
-from .registry import get_oracle as get_oracle
-from .registry import oracle_versions as oracle_versions
-from .solution import Certificate as Certificate
-from .solution import Claim as Claim
-from .solution import Limit as Limit
-from .solution import Solution as Solution
-from .solution import Termination as Termination
-from .solving import resolve_oracle as resolve_oracle
-from .solving import solve as solve
+from .oracle import Oracle as Oracle, Progress as Progress, SolveOptions as SolveOptions
+from .registry import (
+    ORACLES as ORACLES,
+    OracleEntry as OracleEntry,
+    Registry as Registry,
+    available_oracles as available_oracles,
+    get_oracle as get_oracle,
+    oracle_versions as oracle_versions,
+)
+from .solution import (
+    Certificate as Certificate,
+    Claim as Claim,
+    Limit as Limit,
+    Solution as Solution,
+    Termination as Termination,
+)
+from .solving import resolve_oracle as resolve_oracle, solve as solve

@@ -1,15 +1,21 @@
-from .grid import ENUMERATION_LIMIT as ENUMERATION_LIMIT
-from .grid import Hypothesis as Hypothesis
-from .grid import WeightGrid as WeightGrid
-from .grid import grid_assignments as grid_assignments
-from .grid import hypothesis_at as hypothesis_at
-from .grid import squared_norms as squared_norms
+from .grid import (
+    ENUMERATION_LIMIT as ENUMERATION_LIMIT,
+    Hypothesis as Hypothesis,
+    WeightGrid as WeightGrid,
+    grid_assignments as grid_assignments,
+    hypothesis_at as hypothesis_at,
+    squared_norms as squared_norms,
+)
 from .perturbation import Perturbation as Perturbation
-from .product_weights import LogWeights as LogWeights
-from .product_weights import check_summable as check_summable
-from .product_weights import checked_weights as checked_weights
-from .structure import ColumnGroup as ColumnGroup
-from .structure import check_structure as check_structure
-from .structure import complete_structure as complete_structure
+from .product_weights import (
+    LogWeights as LogWeights,
+    check_summable as check_summable,
+    checked_weights as checked_weights,
+)
+from .structure import (
+    ColumnGroup as ColumnGroup,
+    check_structure as check_structure,
+    complete_structure as complete_structure,
+)
 from .table import TabularProblem as TabularProblem
 from .zero_one import ZeroOneProblem as ZeroOneProblem

@@ -1,21 +1,27 @@
-from .a_star import ROUNDING as ROUNDING
-from .a_star import check_lazy as check_lazy
-from .a_star import minimise_lazily as minimise_lazily
-from .effort import FAST_NATS as FAST_NATS
-from .effort import FAST_WORK as FAST_WORK
-from .effort import FLAT_NATS as FLAT_NATS
-from .effort import sampling_reach as sampling_reach
-from .elimination.blocks import LARGEST_BLOCK as LARGEST_BLOCK
-from .elimination.blocks import choose_blocks as choose_blocks
-from .listed import draw_level as draw_level
-from .listed import draw_weighted as draw_weighted
-from .listed import sample_by_enumeration as sample_by_enumeration
-from .options import DrawProgress as DrawProgress
-from .options import SamplingDiagnostics as SamplingDiagnostics
-from .options import SamplingOptions as SamplingOptions
-from .options import SamplingProgress as SamplingProgress
-from .options import SearchDiagnostics as SearchDiagnostics
-from .options import SearchProgress as SearchProgress
+from .a_star import (
+    ROUNDING as ROUNDING,
+    check_lazy as check_lazy,
+    minimise_lazily as minimise_lazily,
+)
+from .effort import (
+    FAST_NATS as FAST_NATS,
+    FAST_WORK as FAST_WORK,
+    FLAT_NATS as FLAT_NATS,
+    sampling_reach as sampling_reach,
+)
+from .elimination.blocks import LARGEST_BLOCK as LARGEST_BLOCK, choose_blocks as choose_blocks
+from .listed import (
+    draw_level as draw_level,
+    draw_weighted as draw_weighted,
+    sample_by_enumeration as sample_by_enumeration,
+)
+from .options import (
+    DrawProgress as DrawProgress,
+    SamplingDiagnostics as SamplingDiagnostics,
+    SamplingOptions as SamplingOptions,
+    SamplingProgress as SamplingProgress,
+    SearchDiagnostics as SearchDiagnostics,
+    SearchProgress as SearchProgress,
+)
 from .rejection.sampler import PartitionSampler as PartitionSampler
-from .sparse import is_sparse as is_sparse
-from .sparse import sample_sparse as sample_sparse
+from .sparse import is_sparse as is_sparse, sample_sparse as sample_sparse

@@ -120,8 +120,7 @@ def compare(
     a directory. NOTHING in it is private: it shows what the methods would do, on rows that may be
     looked at.
     """
-    from opdisc.comparison import check_backend
-    from opdisc.comparison import compare as run_comparison
+    from opdisc.comparison import check_backend, compare as run_comparison
 
     if list_methods:
         _list_methods(as_json)

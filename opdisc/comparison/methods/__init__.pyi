@@ -1,6 +1,8 @@
-from .method import ComparisonError as ComparisonError
-from .method import Fitted as Fitted
-from .method import Method as Method
-from .method import Task as Task
-from .method import find_method as find_method
-from .method import registry as registry
+from .method import (
+    ComparisonError as ComparisonError,
+    Fitted as Fitted,
+    Method as Method,
+    Task as Task,
+    find_method as find_method,
+    registry as registry,
+)

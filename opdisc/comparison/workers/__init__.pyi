@@ -1,2 +1,1 @@
-from .backends import Backend as Backend
-from .backends import run_all as run_all
+from .backends import Backend as Backend, run_all as run_all

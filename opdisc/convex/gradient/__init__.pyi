@@ -1,9 +1,9 @@
-from .full_gradient import accelerated_mirror_descent as accelerated_mirror_descent
-from .full_gradient import gradient_descent as gradient_descent
-from .full_gradient import plan_accelerated_steps as plan_accelerated_steps
-from .full_gradient import plan_descent_steps as plan_descent_steps
+from .full_gradient import (
+    accelerated_mirror_descent as accelerated_mirror_descent,
+    gradient_descent as gradient_descent,
+    plan_accelerated_steps as plan_accelerated_steps,
+    plan_descent_steps as plan_descent_steps,
+)
 from .one_pass import mirror_descent as mirror_descent
-from .stochastic import noisy_sgd as noisy_sgd
-from .stochastic import plan_batches as plan_batches
-from .variance_reduced import plan_epochs as plan_epochs
-from .variance_reduced import svrg as svrg
+from .stochastic import noisy_sgd as noisy_sgd, plan_batches as plan_batches
+from .variance_reduced import plan_epochs as plan_epochs, svrg as svrg

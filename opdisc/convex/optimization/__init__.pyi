@@ -1,9 +1,8 @@
-from .minimisation import NotReached as NotReached
-from .minimisation import minimise as minimise
-from .minimisation import minimise_on as minimise_on
-from .minimisation import row_spectrum as row_spectrum
-from .mirror_maps import Geometry as Geometry
-from .mirror_maps import MirrorMap as MirrorMap
-from .mirror_maps import mirror_map as mirror_map
-from .noiseless import noiseless_minimum as noiseless_minimum
-from .noiseless import noiseless_plan as noiseless_plan
+from .minimisation import (
+    NotReached as NotReached,
+    minimise as minimise,
+    minimise_on as minimise_on,
+    row_spectrum as row_spectrum,
+)
+from .mirror_maps import Geometry as Geometry, MirrorMap as MirrorMap, mirror_map as mirror_map
+from .noiseless import noiseless_minimum as noiseless_minimum, noiseless_plan as noiseless_plan

@@ -1,16 +1,17 @@
-from .cells import METRICS as METRICS
-from .cells import Cell as Cell
-from .cells import Evaluation as Evaluation
-from .cells import evaluations as evaluations
-from .cells import find_cells as find_cells
+from .cells import (
+    METRICS as METRICS,
+    Cell as Cell,
+    Evaluation as Evaluation,
+    evaluations as evaluations,
+    find_cells as find_cells,
+)
 from .intervals import Interval as Interval
-from .ranking import Lead as Lead
-from .ranking import Ranking as Ranking
-from .ranking import rank as rank
-from .results import Results as Results
-from .results import read_results as read_results
-from .series import FAMILY_KINDS as FAMILY_KINDS
-from .series import FAMILY_SHORT as FAMILY_SHORT
-from .series import Series as Series
-from .series import find_series as find_series
-from .series import relation_text as relation_text
+from .ranking import Lead as Lead, Ranking as Ranking, rank as rank
+from .results import Results as Results, read_results as read_results
+from .series import (
+    FAMILY_KINDS as FAMILY_KINDS,
+    FAMILY_SHORT as FAMILY_SHORT,
+    Series as Series,
+    find_series as find_series,
+    relation_text as relation_text,
+)

@@ -1,11 +1,9 @@
-from .axes import GRID as GRID
-from .axes import INK as INK
-from .axes import MUTED as MUTED
-from .axes import PAPER as PAPER
-from .plate import Plate as Plate
-from .plate import plates as plates
-from .style import DARK_BACKGROUND as DARK_BACKGROUND
-from .style import LIGHT_BACKGROUND as LIGHT_BACKGROUND
-from .style import Style as Style
-from .style import styles as styles
+from .axes import GRID as GRID, INK as INK, MUTED as MUTED, PAPER as PAPER
+from .plate import Plate as Plate, plates as plates
+from .style import (
+    DARK_BACKGROUND as DARK_BACKGROUND,
+    LIGHT_BACKGROUND as LIGHT_BACKGROUND,
+    Style as Style,
+    styles as styles,
+)
 from .svg import color_rules as color_rules

@@ -1,5 +1,3 @@
-from .balls import L1Ball as L1Ball
-from .balls import L2Ball as L2Ball
+from .balls import L1Ball as L1Ball, L2Ball as L2Ball
 from .domain import ExactDomain as ExactDomain
-from .polytopes import Box as Box
-from .polytopes import Simplex as Simplex
+from .polytopes import Box as Box, Simplex as Simplex

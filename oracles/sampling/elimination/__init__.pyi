@@ -1,9 +1,12 @@
-from .block_sum import BlockDraws as BlockDraws
-from .block_sum import BlockSum as BlockSum
-from .blocks import ColumnBlock as ColumnBlock
-from .blocks import block_work as block_work
-from .blocks import choose_blocks as choose_blocks
-from .draw_kernels import BROKEN as BROKEN
-from .draw_kernels import CANDIDATE as CANDIDATE
-from .draw_kernels import WORDS_TO_SPARE as WORDS_TO_SPARE
-from .draw_kernels import first_look as first_look
+from .block_sum import BlockDraws as BlockDraws, BlockSum as BlockSum
+from .blocks import (
+    ColumnBlock as ColumnBlock,
+    block_work as block_work,
+    choose_blocks as choose_blocks,
+)
+from .draw_kernels import (
+    BROKEN as BROKEN,
+    CANDIDATE as CANDIDATE,
+    WORDS_TO_SPARE as WORDS_TO_SPARE,
+    first_look as first_look,
+)

@@ -166,7 +166,7 @@ def halves(plan: Plan) -> IntArray:
 
 
 def bundle(plan: Plan) -> IntArray:
-    """Return 1 for every halved clique of a bundle, see :mod:`oracles.sampling.elimination.bundle_kernels`.
+    """Return 1 for every halved clique of a bundle, see ``bundle_kernels``.
 
     Its second tables do not depend on the first axes, its message goes to the last clique entry
     by entry, and all of the bundle are cut at the same axis.

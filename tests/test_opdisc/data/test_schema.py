@@ -4,8 +4,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.features import BinaryFeature, CategoryFeature, ThresholdFeature

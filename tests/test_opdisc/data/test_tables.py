@@ -5,8 +5,7 @@ import stat
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opdisc.data import tables
 from opdisc.data.files import atomic_write_text

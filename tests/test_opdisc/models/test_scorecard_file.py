@@ -6,8 +6,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema import Schema

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from oracles import SolveOptions
-from oracles.branch_and_bound.kernels import branching as places
-from oracles.branch_and_bound.kernels import completion
+from oracles.branch_and_bound.kernels import branching as places, completion
 from oracles.branch_and_bound.local_search import columns_of, new_walk, walk_on
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.branch_and_bound.reduction import reduce_problem

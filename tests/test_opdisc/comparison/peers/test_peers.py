@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 
 from opdisc.comparison.methods.method import ComparisonError, Task, registry
-from opdisc.comparison.peers import methods as peers
-from opdisc.comparison.peers import processes as peer_processes
-from opdisc.comparison.peers import worker as peer_worker
+from opdisc.comparison.peers import (
+    methods as peers,
+    processes as peer_processes,
+    worker as peer_worker,
+)
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.runs import execute, setting_of
 from opdisc.comparison.source import Source

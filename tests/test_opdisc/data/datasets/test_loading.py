@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.data.datasets import loading as datasets
-from opdisc.data.datasets import schemas as shipped_schemas
+from opdisc.data.datasets import loading as datasets, schemas as shipped_schemas
 from opdisc.data.datasets.loading import (
     balanced_adult,
     find_dataset,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from opdisc import NeighboringRelation, PrivacyParams
 from opdisc.comparison.methods import clipped_descent, tuning

@@ -10,8 +10,7 @@ import textwrap
 
 import pytest
 from helpers.opdisc.ledger_receipts import receipt
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opdisc.errors import LedgerError
 from opdisc.privacy.ledger.ledger import Ledger

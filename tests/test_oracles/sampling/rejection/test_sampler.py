@@ -30,9 +30,11 @@ from oracles.sampling.elimination import draw_kernels as draw_kernels
 from oracles.sampling.elimination.blocks import choose_blocks
 from oracles.sampling.elimination.variables import cheapest_variables
 from oracles.sampling.options import SamplingOptions
-from oracles.sampling.rejection import refinement as partition_refinement
-from oracles.sampling.rejection import sampler as partition_sampling
-from oracles.sampling.rejection import schedule as draw_schedule
+from oracles.sampling.rejection import (
+    refinement as partition_refinement,
+    sampler as partition_sampling,
+    schedule as draw_schedule,
+)
 from oracles.sampling.rejection.annealing import AnnealedSum
 from oracles.sampling.rejection.cell_draws import Candidate
 from oracles.sampling.rejection.lower_bound import Envelope, Region
