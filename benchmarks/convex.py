@@ -61,9 +61,9 @@ def dimension(repeats: int) -> None:
             for noise in ("pure", "gaussian"):
                 accuracies = []
                 for _ in range(repeats):
-                    theta = _fit(kind, noise, rows, public, n)
+                    parameters = _fit(kind, noise, rows, public, n)
                     accuracies.append(
-                        float(counts[(padded @ theta > 0) == (rows.y > 0)].sum() / n)
+                        float(counts[(padded @ parameters > 0) == (rows.y > 0)].sum() / n)
                     )
                 cells.append(np.mean(accuracies))
         print(f"{p:>8}" + "".join(f"{cell:>10.3f}" for cell in cells), flush=True)
@@ -72,8 +72,10 @@ def dimension(repeats: int) -> None:
 def _fit(kind: str, noise: str, rows: Rows, public: ConvexPublic, n: int) -> FloatArray:
     entropy = SystemEntropy()
     if kind == "objective":
-        return objective_perturbation(rows, public, noise=noise, entropy=entropy).theta  # type: ignore[arg-type]
-    return output_perturbation(rows, public, ridge=n / 100, noise=noise, entropy=entropy).theta  # type: ignore[arg-type]
+        return objective_perturbation(rows, public, noise=noise, entropy=entropy).parameters  # type: ignore[arg-type]
+    return output_perturbation(
+        rows, public, ridge=n / 100, noise=noise, entropy=entropy
+    ).parameters  # type: ignore[arg-type]
 
 
 def _census_rows() -> tuple[FloatArray, FloatArray]:

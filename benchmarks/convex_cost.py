@@ -46,18 +46,20 @@ for line in sys.stdin:
 def numpy_loop(X: FloatArray, y: FloatArray, sampling: Sampling, noise: float) -> FloatArray:
     """Return what a short noisy SGD by hand gives: same batches, steps and average."""
     rng, (n, p) = np.random.default_rng(), X.shape
-    theta, total = np.zeros(p), np.zeros(p)
+    parameters, total = np.zeros(p), np.zeros(p)
     for t in range(1, STEPS + 1):
         if sampling == "poisson":
             drawn = np.flatnonzero(rng.random(n) < BATCH / n)
         else:
             drawn = rng.choice(n, BATCH, replace=False)
         xb, yb = X[drawn], y[drawn]
-        slopes = -yb / (1 + np.exp(yb * (xb @ theta)))
-        theta = theta - 2 / math.sqrt(t) * (slopes @ xb + rng.normal(0, noise, p)) / BATCH
-        length = float(np.linalg.norm(theta))
-        theta = theta * (RADIUS / length) if length > RADIUS else theta
-        total += theta if 2 * t > STEPS else 0.0
+        slopes = -yb / (1 + np.exp(yb * (xb @ parameters)))
+        parameters = (
+            parameters - 2 / math.sqrt(t) * (slopes @ xb + rng.normal(0, noise, p)) / BATCH
+        )
+        length = float(np.linalg.norm(parameters))
+        parameters = parameters * (RADIUS / length) if length > RADIUS else parameters
+        total += parameters if 2 * t > STEPS else 0.0
     return 2 * total / STEPS
 
 

@@ -31,10 +31,10 @@ def measure(
     for seed in range(repeats):
         rows = synthetic(n, p, seed)
         try:
-            theta = method.run(rows, public)
+            parameters = method.run(rows, public)
         except CalibrationError:
             return {"mean": math.nan, "error": math.nan, "derivatives": math.nan, "values": 0.0}
-        found.append(quality(setting, method, rows, theta))
+        found.append(quality(setting, method, rows, parameters))
     return {
         "mean": float(np.mean(found)),
         "error": float(np.std(found) / math.sqrt(repeats)),

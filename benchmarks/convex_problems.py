@@ -99,8 +99,10 @@ def synthetic(n: int, p: int, seed: int) -> Rows:
     return Rows(X=X, y=np.where(rng.random(n) < chance, 1.0, -1.0))
 
 
-def objective(loss: LinearLoss, rows: Rows, theta: FloatArray, ridge: float) -> float:
-    return rows.sum_value(loss, theta) / len(rows.y) + 0.5 * ridge * float(theta @ theta)
+def objective(loss: LinearLoss, rows: Rows, parameters: FloatArray, ridge: float) -> float:
+    return rows.sum_value(loss, parameters) / len(rows.y) + 0.5 * ridge * float(
+        parameters @ parameters
+    )
 
 
 def optimum(loss: LinearLoss, rows: Rows, ridge: float) -> float:
@@ -115,16 +117,18 @@ def optimum(loss: LinearLoss, rows: Rows, ridge: float) -> float:
     )
 
 
-def quality(setting: Setting, method: Method, rows: Rows, theta: FloatArray) -> float:
+def quality(setting: Setting, method: Method, rows: Rows, parameters: FloatArray) -> float:
     """Return the excess or the gradient map's squared length; of several points, the mean."""
-    if theta.ndim == 2:
-        return float(np.mean([quality(setting, method, rows, point) for point in theta]))
+    if parameters.ndim == 2:
+        return float(np.mean([quality(setting, method, rows, point) for point in parameters]))
     p = rows.X.shape[1]
     if setting.name == "not convex":
         loss, ball = SigmoidLoss(), L2Ball(dimension=p, radius=RADIUS)
-        slope = rows.sum_gradient(loss, theta) / len(rows.y)
+        slope = rows.sum_gradient(loss, parameters) / len(rows.y)
         beta = loss.curvature_bound()
-        return float((beta * np.linalg.norm(theta - ball.project(theta - slope / beta))) ** 2)
+        return float(
+            (beta * np.linalg.norm(parameters - ball.project(parameters - slope / beta))) ** 2
+        )
     loss = HuberisedHingeLoss() if "Huberised" in method.name else LogisticLoss()
-    found = objective(loss, rows, theta, setting.ridge)
+    found = objective(loss, rows, parameters, setting.ridge)
     return found - optimum(loss, rows, setting.ridge)

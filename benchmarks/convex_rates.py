@@ -112,8 +112,8 @@ def excess(
             found = []
             for seed in range(repeats):
                 rows, direction = tilted(n, 2.0**-k, seed)
-                theta = method.run(rows, public)
-                found.append(2.0**-k * (RADIUS - float(theta @ direction)))
+                parameters = method.run(rows, public)
+                found.append(2.0**-k * (RADIUS - float(parameters @ direction)))
             cells.append(np.mean(found))
             errors.append(np.var(found, ddof=1) / repeats if repeats > 1 else 0.0)
         windows = np.convolve(cells, np.full(3, 1 / 3), mode="valid")
@@ -123,11 +123,11 @@ def excess(
     found = []
     for seed in range(repeats):
         rows = synthetic(n, P, seed)
-        theta = method.run(rows, public)
+        parameters = method.run(rows, public)
         if setting.name == "not convex":
-            found.append(quality(setting, method, rows, theta))
+            found.append(quality(setting, method, rows, parameters))
         else:
-            value = objective(PLAIN, rows, theta, regime.ridge)
+            value = objective(PLAIN, rows, parameters, regime.ridge)
             found.append(value - _optimum(n, seed, regime.ridge))
     return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(repeats))
 
@@ -146,7 +146,9 @@ def _published(setting: Setting, method: Method, regime: Regime) -> Method:
     def run(rows: Rows, public: ConvexPublic) -> FloatArray:
         plan = BatchPlan(batch=1, steps=public.exact_rows**2, sampling="fixed")
         ridge = regime.ridge if setting.ridge > 0 else 0.0
-        return noisy_sgd(rows, public, plan, ridge=ridge, noise="published", entropy=ENTROPY).theta
+        return noisy_sgd(
+            rows, public, plan, ridge=ridge, noise="published", entropy=ENTROPY
+        ).parameters
 
     return replace(method, run=run)
 

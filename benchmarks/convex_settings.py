@@ -50,22 +50,22 @@ def _single(n: int) -> BatchPlan:
 
 def _sgd(rows: Rows, public: ConvexPublic, ridge: float = 0.0) -> FloatArray:
     plan = plan_batches(public, ridge=ridge, sampling="fixed")
-    return noisy_sgd(rows, public, plan, ridge=ridge, entropy=ENTROPY).theta
+    return noisy_sgd(rows, public, plan, ridge=ridge, entropy=ENTROPY).parameters
 
 
 def _svrg(rows: Rows, public: ConvexPublic, ridge: float = 0.0) -> FloatArray:
     plan = plan_epochs(public, ridge=ridge, sampling="fixed")
-    return svrg(rows, public, plan, ridge=ridge, entropy=ENTROPY).theta
+    return svrg(rows, public, plan, ridge=ridge, entropy=ENTROPY).parameters
 
 
 def _descent(rows: Rows, public: ConvexPublic) -> FloatArray:
     steps = plan_descent_steps(public, ridge=NU)
-    return gradient_descent(rows, public, steps=steps, ridge=NU, entropy=ENTROPY).theta
+    return gradient_descent(rows, public, steps=steps, ridge=NU, entropy=ENTROPY).parameters
 
 
 def _accelerated(rows: Rows, public: ConvexPublic) -> FloatArray:
     steps = plan_accelerated_steps(public)
-    return accelerated_mirror_descent(rows, public, steps=steps, entropy=ENTROPY).theta
+    return accelerated_mirror_descent(rows, public, steps=steps, entropy=ENTROPY).parameters
 
 
 class _Trace(L2Ball):
@@ -73,8 +73,8 @@ class _Trace(L2Ball):
 
     points: ClassVar[list[FloatArray]] = []
 
-    def project(self, theta: FloatArray) -> FloatArray:
-        found = super().project(theta)
+    def project(self, parameters: FloatArray) -> FloatArray:
+        found = super().project(parameters)
         self.points.append(found)
         return found
 
@@ -104,7 +104,9 @@ def strongly_convex() -> Setting:
             Method(
                 "output perturbation, pure",
                 lambda r, q: (
-                    output_perturbation(r, q, ridge=ridge(r), noise="pure", entropy=ENTROPY).theta
+                    output_perturbation(
+                        r, q, ridge=ridge(r), noise="pure", entropy=ENTROPY
+                    ).parameters
                 ),
                 "p^2 / (n eps)^2",
                 "C11; B14 Alg. 3",
@@ -115,7 +117,7 @@ def strongly_convex() -> Setting:
                 lambda r, q: (
                     objective_perturbation(
                         r, q, ridge=ridge(r), noise="pure", entropy=ENTROPY
-                    ).theta
+                    ).parameters
                 ),
                 "p^2 / (n eps)^2",
                 "C11",
@@ -123,7 +125,7 @@ def strongly_convex() -> Setting:
             ),
             Method(
                 "localization",
-                lambda r, q: localization(r, q, ridge=ridge(r), entropy=ENTROPY).theta,
+                lambda r, q: localization(r, q, ridge=ridge(r), entropy=ENTROPY).parameters,
                 "p^2 / (n eps)^2",
                 "B14 Table 1",
                 pure=True,
@@ -133,14 +135,14 @@ def strongly_convex() -> Setting:
                 lambda r, q: (
                     objective_perturbation(
                         r, q, ridge=ridge(r), noise="gaussian", entropy=ENTROPY
-                    ).theta
+                    ).parameters
                 ),
                 "p ln(1/d) / (n eps)^2",
                 "K12; W17 Table 1",
             ),
             Method(
                 "approximate minima",
-                lambda r, q: approximate_minima(r, q, ridge=ridge(r), entropy=ENTROPY).theta,
+                lambda r, q: approximate_minima(r, q, ridge=ridge(r), entropy=ENTROPY).parameters,
                 "p ln(1/d) / (n eps)^2",
                 "AMP",
             ),
@@ -155,7 +157,7 @@ def strongly_convex() -> Setting:
                 lambda r, q: (
                     noisy_sgd(
                         r, q, _single(len(r.y)), ridge=NU, noise="published", entropy=ENTROPY
-                    ).theta
+                    ).parameters
                 ),
                 "p ln^2(n/d) / (n eps)^2 at T = n^2",
                 "B14 Table 1",
@@ -185,21 +187,25 @@ def convex() -> Setting:
         methods=(
             Method(
                 "exponential sampling",
-                lambda r, q: exponential_sampling(r, q, entropy=ENTROPY).theta,
+                lambda r, q: exponential_sampling(r, q, entropy=ENTROPY).parameters,
                 "p / (n eps)",
                 "B14 Table 1",
                 pure=True,
             ),
             Method(
                 "objective perturbation, pure",
-                lambda r, q: objective_perturbation(r, q, noise="pure", entropy=ENTROPY).theta,
+                lambda r, q: (
+                    objective_perturbation(r, q, noise="pure", entropy=ENTROPY).parameters
+                ),
                 "p / (n eps)",
                 "C11",
                 pure=True,
             ),
             Method(
                 "objective perturbation, Gaussian",
-                lambda r, q: objective_perturbation(r, q, noise="gaussian", entropy=ENTROPY).theta,
+                lambda r, q: (
+                    objective_perturbation(r, q, noise="gaussian", entropy=ENTROPY).parameters
+                ),
                 "sqrt(p ln(1/d)) / (n eps)",
                 "K12; W17 Table 2",
             ),
@@ -212,7 +218,9 @@ def convex() -> Setting:
             Method(
                 "noisy SGD, B14's noise (void)",
                 lambda r, q: (
-                    noisy_sgd(r, q, _single(len(r.y)), noise="published", entropy=ENTROPY).theta
+                    noisy_sgd(
+                        r, q, _single(len(r.y)), noise="published", entropy=ENTROPY
+                    ).parameters
                 ),
                 "sqrt(p) ln^1.5(n/d) / (n eps) at T = n^2",
                 "B14 Table 1",
@@ -231,19 +239,19 @@ def convex() -> Setting:
             ),
             Method(
                 "DP-GD",
-                lambda r, q: gradient_descent(r, q, steps=40, entropy=ENTROPY).theta,
+                lambda r, q: gradient_descent(r, q, steps=40, entropy=ENTROPY).parameters,
                 "-",
                 "-",
             ),
             Method(
                 "single-use mirror descent",
-                lambda r, q: mirror_descent(r, q, batch=1, entropy=ENTROPY).theta,
+                lambda r, q: mirror_descent(r, q, batch=1, entropy=ENTROPY).parameters,
                 "1/sqrt(n) + sqrt(p ln(1/d)) / (sqrt(n) eps)",
                 "A20",
             ),
             Method(
                 "single-use batches",
-                lambda r, q: mirror_descent(r, q, entropy=ENTROPY).theta,
+                lambda r, q: mirror_descent(r, q, entropy=ENTROPY).parameters,
                 "(p ln(1/d) / (n eps)^2)^(1/3) + 1/sqrt(n)",
                 "ours",
             ),
@@ -252,7 +260,7 @@ def convex() -> Setting:
                 lambda r, q: (
                     objective_perturbation(
                         r, replace(q, loss=CountedHuber()), noise="pure", entropy=ENTROPY
-                    ).theta
+                    ).parameters
                 ),
                 "-",
                 "B14 App. A, a lower bound",
@@ -277,7 +285,7 @@ def not_convex() -> Setting:
             ),
             Method(
                 "DP-GD, last iterate",
-                lambda r, q: gradient_descent(r, q, steps=60, entropy=ENTROPY).theta,
+                lambda r, q: gradient_descent(r, q, steps=60, entropy=ENTROPY).parameters,
                 "-",
                 "-",
             ),

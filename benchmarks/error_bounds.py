@@ -22,7 +22,7 @@ from published_bounds import opsamp_error_bound
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.objective_perturbation import SphereMechanism
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.planning.utility import predict_error
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -77,7 +77,7 @@ def opsamp(epsilon: float) -> None:
         closed = opsamp_error_bound(D, 2.0, 1.0, epsilon, ROWS, allowance=allowance)
         figures = []
         for stability in ("published", "proven"):
-            mechanism = SampledMechanism(
+            mechanism = OPSampMechanism(
                 loss=HingeLoss(),
                 domain=Box.cube(D, 1.0),
                 bounds=RowBounds(l2=math.sqrt(D), linf=1.0),

@@ -23,9 +23,9 @@ from opdisc.convex.rows import Rows
 from opdisc.data.datasets.loading import load_dataset
 from opdisc.data.datasets.schemas import load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions
-from opdisc.mechanisms.opsamp.run import run_sampled
+from opdisc.mechanisms.opsamp.run import run_opsamp
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
@@ -47,12 +47,12 @@ def mechanisms(dimension, bounds):
     box, ball = Box.cube(dimension, 1.0), L1Ball(dimension=dimension, radius=2.0)
     common = {"loss": HingeLoss(), "bounds": bounds, "project": False}
     return {
-        "OPSamp, box, uniform tilts": SampledMechanism(domain=box, **common),
-        "OPSamp, box, exponential tilts": SampledMechanism(
+        "OPSamp, box, uniform tilts": OPSampMechanism(domain=box, **common),
+        "OPSamp, box, exponential tilts": OPSampMechanism(
             domain=box, tilts="exponential", **common
         ),
-        "OPSamp, l1 ball lifted": SampledMechanism(domain=ball, lift=True, **common),
-        "OPSamp, box, published constants": SampledMechanism(
+        "OPSamp, l1 ball lifted": OPSampMechanism(domain=ball, lift=True, **common),
+        "OPSamp, box, published constants": OPSampMechanism(
             domain=box, stability="published", **common
         ),
     }
@@ -82,9 +82,9 @@ def main() -> None:
         for name, mechanism in mechanisms(d, bounds).items():
             spec, scores, started = mechanism.calibrate(public), [], time.perf_counter()
             for _ in range(arguments.runs):
-                released = run_sampled(
+                released = run_opsamp(
                     mechanism, X, y, public, entropy=SystemEntropy(), options=options
-                ).hypothesis
+                ).parameters
                 scores.append(float(np.mean(np.where(X @ released > 0, 1, -1) == y)))
             seconds = (time.perf_counter() - started) / arguments.runs
             records.append((name, epsilon, *summary(scores), spec.draws, spec.expected_error / n))
@@ -102,7 +102,7 @@ def main() -> None:
         )
         for _ in range(arguments.runs):
             batches = BatchPlan(batch=512, steps=300)
-            released = noisy_sgd(rows, convex, batches, entropy=SystemEntropy()).theta
+            released = noisy_sgd(rows, convex, batches, entropy=SystemEntropy()).parameters
             scores.append(float(np.mean(np.where(X @ released > 0, 1, -1) == y)))
         seconds = (time.perf_counter() - started) / arguments.runs
         records.append(("noisy SGD, l2 ball", epsilon, *summary(scores), 300, math.nan))

@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
-from opdisc.mechanisms.opsamp.public import SampledSpec
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
+from opdisc.mechanisms.opsamp.public import OPSampSpec
 from oracles.arithmetic.arrays import FloatArray
 from oracles.convex.domains.balls import L1Ball
 from oracles.convex.domains.polytopes import Box, Simplex
 
 
 def simulated_error(
-    mechanism: SampledMechanism,
-    spec: SampledSpec,
+    mechanism: OPSampMechanism,
+    spec: OPSampSpec,
     public_row_guess: int,
     *,
     quantile: float = 0.95,
@@ -27,9 +27,9 @@ def simulated_error(
 
     Parameters
     ----------
-    mechanism : SampledMechanism
+    mechanism : OPSampMechanism
         Convex loss.
-    spec : SampledSpec
+    spec : OPSampSpec
         Its calibration.
     public_row_guess : int
         Number of rows.
@@ -73,7 +73,7 @@ def simulated_error(
     return float(np.sort(found)[min(simulations - 1, math.ceil(rank))])
 
 
-def _support(mechanism: SampledMechanism, spec: SampledSpec, tilts: FloatArray) -> FloatArray:
+def _support(mechanism: OPSampMechanism, spec: OPSampSpec, tilts: FloatArray) -> FloatArray:
     """Return ``max <sigma, u>`` over the search space for each tilt."""
     domain = mechanism.domain
     if spec.space.lifted or isinstance(domain, Simplex):

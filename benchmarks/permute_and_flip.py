@@ -20,7 +20,10 @@ import sampling  # noqa: E402
 
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.exponential import ExponentialMechanism
-from opdisc.mechanisms.permute_and_flip import LazyPermuteAndFlipMechanism, PermuteAndFlipMechanism
+from opdisc.mechanisms.permute_and_flip import (
+    AStarPermuteAndFlipMechanism,
+    PermuteAndFlipMechanism,
+)
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.privacy.entropy import SeededEntropy  # noqa: E402
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams  # noqa: E402
@@ -82,7 +85,7 @@ def main() -> None:
             return ExponentialMechanism(structure=tuple(task.structure), time_limit=limit)
 
         def lazy() -> Mechanism:
-            return LazyPermuteAndFlipMechanism(time_limit=limit)
+            return AStarPermuteAndFlipMechanism(time_limit=limit)
 
         for epsilon in EPSILONS:
             public = GridPublic(

@@ -109,7 +109,7 @@ def _case(
     second = None if relation is ADD else second
 
     def release(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
-        return sign * float(draw(rows, public, entropy).theta[0])
+        return sign * float(draw(rows, public, entropy).parameters[0])
 
     return ConvexAuditCase(
         name=name,
@@ -151,7 +151,7 @@ def _gradient_cases() -> tuple[ConvexAuditCase, ...]:
     )
 
 
-def _sampled_cases() -> tuple[ConvexAuditCase, ...]:
+def _opsamp_cases() -> tuple[ConvexAuditCase, ...]:
     def sgd(ridge: float, sampling: str):  # type: ignore[no-untyped-def]
         batches = BatchPlan(batch=1, steps=2, sampling=sampling)  # type: ignore[arg-type]
 
@@ -263,7 +263,7 @@ def _vertex_cases() -> tuple[ConvexAuditCase, ...]:
     def mixture(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
         weight = 4.0001 / public.params.epsilon
         return float(
-            simplex_sampling(rows, public, entropy_weight=weight, entropy=entropy).theta[0]
+            simplex_sampling(rows, public, entropy_weight=weight, entropy=entropy).parameters[0]
         )
 
     def plays(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
@@ -299,7 +299,7 @@ def convex_audit_cases() -> dict[str, ConvexAuditCase]:
     """Return the convex mechanisms' cases by name."""
     cases = (
         *_gradient_cases(),
-        *_sampled_cases(),
+        *_opsamp_cases(),
         *_perturbation_cases(),
         *_sampling_cases(),
         *_vertex_cases(),

@@ -149,7 +149,7 @@ def separator_decay_rate(
     return Fraction(epsilon) * spacing / (size * margin)
 
 
-def gibbs_weight(sensitivity: int, epsilon: float) -> Fraction:
+def inverse_temperature(sensitivity: int, epsilon: float) -> Fraction:
     """Return beta of the exponential mechanism, per misclassified row: ``epsilon / sensitivity``.
 
     Parameters

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import Fitted, Task
+from opdisc.comparison.methods import FitTask, Fitted
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
 from opdisc.data import encode_labels
@@ -214,9 +214,9 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     return plain
 
 
-def _task(run: Run, setting: Setting, source: Source, train: IntArray, test: IntArray) -> Task:
+def _task(run: Run, setting: Setting, source: Source, train: IntArray, test: IntArray) -> FitTask:
     plan = setting.plan
-    return Task(
+    return FitTask(
         table=source.table.iloc[train].reset_index(drop=True),
         test=source.table.iloc[test].reset_index(drop=True),
         schema=source.schema,

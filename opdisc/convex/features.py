@@ -60,10 +60,10 @@ class LinearFeatures:
         bounds = RowBounds(l2=math.sqrt(2.0), linf=1.0)
         return cls(centre=np.zeros(n_features), scale=float(data_norm), bounds=bounds)
 
-    def weights(self, theta: FloatArray) -> tuple[FloatArray, float]:
+    def weights(self, parameters: FloatArray) -> tuple[FloatArray, float]:
         """Return (coefficients, intercept) on the columns themselves."""
-        coefficients = theta[1:] / self.scale
-        return coefficients, float(theta[0] - coefficients @ self.centre)
+        coefficients = parameters[1:] / self.scale
+        return coefficients, float(parameters[0] - coefficients @ self.centre)
 
     def encoded_rows(self, features: NDArray[np.int8], labels: NDArray[np.int8]) -> Rows:
         """Return distinct rows with counts; a row without a label becomes all zeros.

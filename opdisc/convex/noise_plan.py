@@ -49,7 +49,7 @@ class NoisePlan:
         Public settings that the guarantee depends on (regularisation, steps, rates, ...).
     conditions : tuple of str
         What the guarantee rests on besides the arithmetic.
-    distance : float
+    total_variation : float
         Total variation that truncated tails may add, a probability.
     """
 
@@ -60,7 +60,7 @@ class NoisePlan:
     scales: tuple[float, ...]
     settings: tuple[tuple[str, float], ...] = ()
     conditions: tuple[str, ...] = ()
-    distance: float = 0.0
+    total_variation: float = 0.0
 
     def setting(self, name: str) -> float:
         """Return one setting by name."""
@@ -73,13 +73,13 @@ class ConvexRelease:
 
     Parameters
     ----------
-    theta : float64 array, shape (p,), read-only
+    parameters : float64 array, shape (p,), read-only
         Parameter vector, rounded to multiples of :data:`RELEASE_GRID`.
     receipt : ConvexReceipt
         The privacy statement.
     """
 
-    theta: FloatArray
+    parameters: FloatArray
     receipt: ConvexReceipt
 
 
@@ -107,19 +107,19 @@ def release(
     receipt = _receipt(plan, public, entropy)
     if ledger is not None:
         ledger.spend(receipt)
-    theta: FloatArray | None = None
+    parameters: FloatArray | None = None
     try:
-        theta = compute()
+        parameters = compute()
     except Exception:  # noqa: BLE001 - whatever fails now depends on the rows: say nothing more
-        theta = None
-    if theta is None or not np.all(np.isfinite(theta)):
+        parameters = None
+    if parameters is None or not np.all(np.isfinite(parameters)):
         raise UncertifiedRelease(
             f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
             "spent and nothing is released: allow a larger accuracy or scale the features."
         )
-    rounded = np.round(theta / RELEASE_GRID) * RELEASE_GRID
+    rounded = np.round(parameters / RELEASE_GRID) * RELEASE_GRID
     rounded.setflags(write=False)
-    return ConvexRelease(theta=rounded, receipt=receipt)
+    return ConvexRelease(parameters=rounded, receipt=receipt)
 
 
 def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:

@@ -70,13 +70,13 @@ class Rows:
         times = self.counts.astype(np.int64)
         return Rows(X=np.repeat(self.X, times, axis=0), y=np.repeat(self.y, times))
 
-    def sum_gradient(self, loss: LinearLoss, theta: FloatArray) -> FloatArray:
+    def sum_gradient(self, loss: LinearLoss, parameters: FloatArray) -> FloatArray:
         """Return the gradient of the sum of losses over raw rows, shape (p,)."""
-        return loss.sum_gradient(self.X, self.y, theta, self.counts)
+        return loss.sum_gradient(self.X, self.y, parameters, self.counts)
 
-    def sum_value(self, loss: LinearLoss, theta: FloatArray) -> float:
+    def sum_value(self, loss: LinearLoss, parameters: FloatArray) -> float:
         """Return the sum of losses over raw rows."""
-        return loss.sum_value(self.X, self.y, theta, self.counts)
+        return loss.sum_value(self.X, self.y, parameters, self.counts)
 
 
 def check_rows(rows: Rows, public: ConvexPublic) -> None:

@@ -86,7 +86,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         )
         run = RUNNERS[self.mechanism]
         release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
-        coefficients, intercept = features.weights(release.theta)
+        coefficients, intercept = features.weights(release.parameters)
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.receipt_ = release.receipt

@@ -136,7 +136,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):
-    """Permute-and-flip over all scorecards of a grid (beyond listing by lazy noise): pure eps-DP.
+    """Permute-and-flip over all scorecards of a grid (beyond listing by A* sampling): pure eps-DP.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.mechanisms import (
     DrawOptions,
     DrawProgress,
-    SampledMechanism,
-    SampledReceipt,
-    run_sampled,
+    OPSampMechanism,
+    OPSampReceipt,
+    run_opsamp,
 )
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import Ledger, PrivacyParams, PublicInputs
@@ -41,11 +41,11 @@ Range = tuple[ArrayLike, ArrayLike]
 """(lowest, highest): two numbers, or two arrays with one number per column."""
 
 
-class SampledEstimator(PrivateEstimator):
+class OPSampEstimator(PrivateEstimator):
     """What the classifier and the regressor share: arguments, ranges, domain, release."""
 
-    hypothesis_: FloatArray
-    receipt_: SampledReceipt
+    parameters_: FloatArray
+    receipt_: OPSampReceipt
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class SampledEstimator(PrivateEstimator):
             scaled = np.column_stack([np.ones(n), scaled])
         dimension = scaled.shape[1]
         bounds = RowBounds(l2=math.sqrt(dimension), linf=1.0)
-        mechanism = SampledMechanism(
+        mechanism = OPSampMechanism(
             loss=self._loss(),
             domain=self._domain(dimension),
             bounds=bounds,
@@ -146,7 +146,7 @@ class SampledEstimator(PrivateEstimator):
             public_row_guess=planned,
             **facts,
         )
-        release = run_sampled(
+        release = run_opsamp(
             mechanism,
             scaled,
             targets,
@@ -156,7 +156,7 @@ class SampledEstimator(PrivateEstimator):
             options=DrawOptions(n_jobs=self.n_jobs, backend=self.backend, progress=self.progress),
             ledger=self._open_ledger(),
         )
-        self.hypothesis_, self.receipt_ = release.hypothesis, release.receipt
+        self.parameters_, self.receipt_ = release.parameters, release.receipt
         return self._raw_coefficients(rows.shape[1])
 
     def _range(
@@ -212,8 +212,8 @@ class SampledEstimator(PrivateEstimator):
     def _split(self) -> tuple[float, FloatArray]:
         """Return intercept and slopes over the scaled columns."""
         if self.fit_intercept:
-            return float(self.hypothesis_[0]), self.hypothesis_[1:]
-        return 0.0, self.hypothesis_
+            return float(self.parameters_[0]), self.parameters_[1:]
+        return 0.0, self.parameters_
 
     def _raw_coefficients(self, columns: int) -> tuple[FloatArray, float]:
         """Return slopes and intercept over raw columns, valid inside the range."""
@@ -223,7 +223,7 @@ class SampledEstimator(PrivateEstimator):
         return raw, start - float(raw @ low)
 
 
-class OPSampClassifier(PrivateClassifier, SampledEstimator):
+class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     """A linear classifier with real weights by OPSamp: any Lipschitz loss, (epsilon, delta)-DP.
 
     Parameters
@@ -264,11 +264,11 @@ class OPSampClassifier(PrivateClassifier, SampledEstimator):
 
     Attributes
     ----------
-    hypothesis_ : ndarray of shape (n_columns + 1,)
+    parameters_ : ndarray of shape (n_columns + 1,)
         What was released: intercept (if any) and weights of the columns scaled to [0, 1].
     coef_, intercept_ : ndarray of shape (1, n_columns) and (1,)
         The same over raw columns, valid inside ``feature_range``.
-    receipt_ : SampledReceipt
+    receipt_ : OPSampReceipt
         The privacy statement.
     classes_ : ndarray of shape (2,)
         Negative and positive label.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.estimators.base import PrivateRegressor
-from opdisc.estimators.opsamp import Range, SampledEstimator
+from opdisc.estimators.opsamp import OPSampEstimator, Range
 from opdisc.mechanisms import DrawProgress
 from opdisc.models import SavedLinearModel
 from opdisc.privacy import Ledger
@@ -19,7 +19,7 @@ from oracles.arithmetic import FloatArray
 from oracles.convex import Box, Domain, LinearLoss, RealOracle
 
 
-class OPSampRegressor(PrivateRegressor, SampledEstimator):
+class OPSampRegressor(PrivateRegressor, OPSampEstimator):
     """Linear regression by OPSamp: least absolute deviations (a private median) or least squares.
 
     Parameters
@@ -37,11 +37,11 @@ class OPSampRegressor(PrivateRegressor, SampledEstimator):
 
     Attributes
     ----------
-    hypothesis_ : ndarray of shape (n_columns + 1,)
+    parameters_ : ndarray of shape (n_columns + 1,)
         What was released: over columns scaled to [0, 1] and the target scaled to [-1, 1].
     coef_, intercept_ : ndarray of shape (n_columns,) and float
         The same in raw units, valid inside the ranges.
-    receipt_ : SampledReceipt
+    receipt_ : OPSampReceipt
         The privacy statement.
     n_features_in_ : int
         Raw columns.
@@ -151,7 +151,7 @@ def private_median(
     Returns
     -------
     median : float
-    receipt : SampledReceipt
+    receipt : OPSampReceipt
 
     Notes
     -----

@@ -110,7 +110,7 @@ class PrivateSimplexRegressor(PrivateRegressor):
             entropy_weight=self.entropy_weight,
             ledger=self._open_ledger(),
         )
-        self.coef_ = release.theta
+        self.coef_ = release.parameters
         self.receipt_ = release.receipt
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:

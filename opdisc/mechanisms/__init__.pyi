@@ -7,7 +7,7 @@ from .base import (
 from .exponential import (
     BaseMeasure as BaseMeasure,
     ExponentialMechanism as ExponentialMechanism,
-    GibbsSpec as GibbsSpec,
+    ExponentialSpec as ExponentialSpec,
 )
 from .general.argmin import run_with_argmin as run_with_argmin
 from .general.loss_table import run_on_table as run_on_table
@@ -20,12 +20,12 @@ from .objective_perturbation import (
     SphereSpec as SphereSpec,
     one_hot_mechanism as one_hot_mechanism,
 )
-from .opsamp.mechanism import SampledMechanism as SampledMechanism
+from .opsamp.mechanism import OPSampMechanism as OPSampMechanism
 from .opsamp.minimisers import DrawOptions as DrawOptions, DrawProgress as DrawProgress
-from .opsamp.receipt import SampledReceipt as SampledReceipt
-from .opsamp.run import run_sampled as run_sampled
+from .opsamp.receipt import OPSampReceipt as OPSampReceipt
+from .opsamp.run import run_opsamp as run_opsamp
 from .permute_and_flip import (
-    LazyPermuteAndFlipMechanism as LazyPermuteAndFlipMechanism,
+    AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
 )
 from .robust_vote.learners import (

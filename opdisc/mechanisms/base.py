@@ -31,7 +31,7 @@ class NoiseSpec:
         How well that statement is established.
     allowance : float
         Largest certified gap a release may have, rows.
-    distance : float
+    total_variation : float
         Total variation between the sampled noise and its law, or the probability that a draw is
         off by more than the calibration pays for; a probability.
     spacing : float
@@ -43,7 +43,7 @@ class NoiseSpec:
     theorem: str
     status: CalibrationStatus
     allowance: float
-    distance: float
+    total_variation: float
     spacing: float
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from opdisc.calibration import gibbs_weight
+from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
@@ -173,7 +173,7 @@ def _checked(number: object) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GibbsSpec(NoiseSpec):
+class ExponentialSpec(NoiseSpec):
     """Calibrated exponential mechanism.
 
     Parameters
@@ -250,24 +250,24 @@ class ExponentialMechanism:
             limits.append(f"the draw ends within {self.time_limit:g} s {EVERYWHERE}")
         return " and ".join(limits) or None
 
-    def calibrate(self, public: GridPublic) -> GibbsSpec:
+    def calibrate(self, public: GridPublic) -> ExponentialSpec:
         """Return the inverse temperature; refuse what cannot be summed over."""
         measure = self.base_measure
         base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
-        beta = gibbs_weight(public.changed_rows, public.params.epsilon)
-        return GibbsSpec(
+        beta = inverse_temperature(public.changed_rows, public.params.epsilon)
+        return ExponentialSpec(
             law=f"Gibbs law over all hypotheses, inverse temperature per row{base}",
             scales=(float(beta),),
             theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            distance=self._distance(public.grid, beta),
+            total_variation=self._total_variation(public.grid, beta),
             spacing=0.0,
             beta=beta,
             log_inverse=measure.log_inverse(public.grid),
         )
 
-    def _distance(self, grid: WeightGrid, beta: Fraction) -> float:
+    def _total_variation(self, grid: WeightGrid, beta: Fraction) -> float:
         """Return the sampler's distance from its law, which depends on public facts only."""
         if grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid):
             return 0.0
@@ -278,7 +278,7 @@ class ExponentialMechanism:
             negatives=nothing,
             grid=grid,
         )
-        return self._sampler(empty, beta).distance_bound
+        return self._sampler(empty, beta).total_variation_bound
 
     def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
         from oracles.sampling import PartitionSampler  # compiled code, slow to import
@@ -305,15 +305,17 @@ class ExponentialMechanism:
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
-        assert isinstance(spec, GibbsSpec)
+        assert isinstance(spec, ExponentialSpec)
         weights = self.base_measure.on(problem.grid)
         if problem.grid.n_assignments <= ENUMERATION_LIMIT:
-            hypothesis, distance = sample_by_enumeration(problem, spec.beta, entropy, weights)
+            hypothesis, total_variation = sample_by_enumeration(
+                problem, spec.beta, entropy, weights
+            )
         elif is_sparse(problem.grid):
-            hypothesis, distance = sample_sparse(problem, spec.beta, entropy, weights)
+            hypothesis, total_variation = sample_sparse(problem, spec.beta, entropy, weights)
         else:
             sampler = self._sampler(problem, spec.beta)
-            hypothesis, distance = sampler.draw(entropy), sampler.distance_bound
-        if distance > spec.distance or not math.isfinite(distance):
+            hypothesis, total_variation = sampler.draw(entropy), sampler.total_variation_bound
+        if total_variation > spec.total_variation or not math.isfinite(total_variation):
             raise CalibrationError("the sampler must not be less exact than was calibrated.")
         return hypothesis

@@ -23,9 +23,9 @@ from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import (
     gaussian_vector,
     geometric,
-    geometric_distance,
+    geometric_total_variation,
     l2_laplace_vector,
-    sphere_distance,
+    sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
@@ -102,7 +102,7 @@ class BlockOneHotMechanism:
             theorem="Theorem A with the one-hot embedding (docs/theory.md, block-one-hot)",
             status=CalibrationStatus.PROVEN,
             allowance=self.allowance,
-            distance=sum(geometric_distance(rate, size) for rate, size in active),
+            total_variation=sum(geometric_total_variation(rate, size) for rate, size in active),
             blocks=self.blocks,
             rates=rates,
             spacing=public.spacing,
@@ -231,7 +231,7 @@ class SphereMechanism:
             theorem=theorem,
             status=status,
             allowance=self.allowance,
-            distance=sphere_distance(dimension),
+            total_variation=sphere_total_variation(dimension),
             noise=self.noise,
             scale=scale,
             radius_squared=squared,

@@ -19,8 +19,8 @@ from oracles.sampling import (
     ROUNDING,
     SearchDiagnostics,
     SearchProgress,
-    check_lazy,
-    minimise_lazily,
+    check_a_star,
+    minimise_by_a_star,
 )
 
 
@@ -85,7 +85,7 @@ class PermuteAndFlipMechanism:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyPermuteAndFlipMechanism:
+class AStarPermuteAndFlipMechanism:
     """Report-noisy-min over a grid of any size: noise is drawn top-down along a search.
 
     Parameters
@@ -142,7 +142,7 @@ class LazyPermuteAndFlipMechanism:
         margin = lattice_margin(public.changed_rows, float(allowance), spacing)
         rates = block_decay_rates([grid.n_assignments], margin, spacing, public.params.epsilon)
         try:
-            check_lazy(math.log2(grid.n_assignments), max(grid.shape), rates[0])
+            check_a_star(math.log2(grid.n_assignments), max(grid.shape), rates[0])
         except UnsupportedProblem as error:
             raise CalibrationError(f"permute_and_flip cannot run here: {error}") from None
         return BlockSpec(
@@ -151,7 +151,7 @@ class LazyPermuteAndFlipMechanism:
             theorem="Theorem A with one block: permute-and-flip (docs/theory.md, lazy-noise)",
             status=CalibrationStatus.PROVEN,
             allowance=float(allowance),
-            distance=0.0,
+            total_variation=0.0,
             blocks=(tuple(range(grid.n_features)),),
             rates=rates,
             spacing=public.spacing,
@@ -160,7 +160,7 @@ class LazyPermuteAndFlipMechanism:
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return the minimiser under one fresh perturbation."""
         assert isinstance(spec, BlockSpec)
-        return minimise_lazily(
+        return minimise_by_a_star(
             problem,
             spec.rates[0],
             round(1 / spec.spacing),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from opdisc.convex import ConvexReceipt
 from opdisc.data import Label, Schema, encode_features, parse_number
 from opdisc.errors import ModelFileError, TableError
-from opdisc.mechanisms import SampledReceipt
+from opdisc.mechanisms import OPSampReceipt
 from opdisc.models.document import model_digest, spelled_classes
 from opdisc.privacy import Record
 from oracles.arithmetic import FloatArray
@@ -46,7 +46,7 @@ class SavedLinearModel:
         Public range of each column; rows are clipped to it.
     target_range : (low, high) or None
         Public range of the target; predictions are clipped to it.
-    receipt : ConvexReceipt or SampledReceipt
+    receipt : ConvexReceipt or OPSampReceipt
         The privacy statement of the release.
 
     Raises
@@ -62,7 +62,7 @@ class SavedLinearModel:
     schema: Schema | None
     feature_range: tuple[tuple[float, float], ...] | None
     target_range: tuple[float, float] | None
-    receipt: ConvexReceipt | SampledReceipt
+    receipt: ConvexReceipt | OPSampReceipt
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -166,7 +166,7 @@ class SavedLinearModel:
             schema=None if self.schema is None else self.schema.to_dict(),
             feature_range=self.feature_range,
             target_range=self.target_range,
-            receipt_kind="sampled" if isinstance(self.receipt, SampledReceipt) else "convex",
+            receipt_kind="sampled" if isinstance(self.receipt, OPSampReceipt) else "convex",
             receipt=self.receipt.to_dict(),
         ).to_dict()
         return {**body, "sha256": model_digest(body)}
@@ -181,11 +181,11 @@ class SavedLinearModel:
             If a field is missing, unknown, or of the wrong type.
         """
         file = _LinearModelFile.from_dict(record)
-        receipt: ConvexReceipt | SampledReceipt
+        receipt: ConvexReceipt | OPSampReceipt
         if file.receipt_kind == "convex":
             receipt = ConvexReceipt.from_dict(file.receipt)
         else:
-            receipt = SampledReceipt.from_dict(_without_grid(file.receipt, file.version))
+            receipt = OPSampReceipt.from_dict(_without_grid(file.receipt, file.version))
         return cls(
             columns=file.columns,
             coefficients=file.coefficients,

@@ -2,9 +2,9 @@ from .lattice import (
     discrete_laplace as discrete_laplace,
     gaussian_vector as gaussian_vector,
     geometric as geometric,
-    geometric_distance as geometric_distance,
+    geometric_total_variation as geometric_total_variation,
     l2_laplace_vector as l2_laplace_vector,
-    sphere_distance as sphere_distance,
+    sphere_total_variation as sphere_total_variation,
 )
 from .real import (
     FLOATING_POINT as FLOATING_POINT,

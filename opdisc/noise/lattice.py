@@ -49,7 +49,7 @@ def _digits(rate: Fraction) -> int:
     return digits
 
 
-def geometric_distance(rate: Fraction, count: int) -> float:
+def geometric_total_variation(rate: Fraction, count: int) -> float:
     """Return a bound on the total variation between ``count`` draws and their exact law.
 
     Parameters
@@ -86,7 +86,7 @@ def geometric(rate: Fraction, size: int, entropy: EntropySource) -> NDArray[np.i
     -------
     ndarray of shape (size,), int64
         Lattice steps. Equal in law to the floor of an exponential of mean ``1 / rate``, up to
-        :func:`geometric_distance`.
+        :func:`geometric_total_variation`.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def l2_laplace_vector(dimension: int, scale: float, entropy: EntropySource) -> l
         return [radius * z / length for z in direction]
 
 
-def sphere_distance(dimension: int) -> float:
+def sphere_total_variation(dimension: int) -> float:
     """Return a bound on the probability that a sphere draw is off by more than its allowance.
 
     Valid below 1,024 dimensions, on lattices no finer than ``2**-28`` rows.

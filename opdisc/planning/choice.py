@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    AStarPermuteAndFlipMechanism,
     BaseMeasure,
     BlockOneHotMechanism,
     ExponentialMechanism,
-    LazyPermuteAndFlipMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
     SeparatorMechanism,
@@ -22,7 +22,7 @@ from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_bl
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.reach import (
     SAMPLING_LIMITS,
-    can_flip_lazily,
+    can_flip_by_a_star,
     can_list,
     can_sample,
     draw_is_short,
@@ -33,7 +33,7 @@ from oracles.sampling import LARGEST_BLOCK, DrawProgress
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
-    | LazyPermuteAndFlipMechanism
+    | AStarPermuteAndFlipMechanism
     | ExponentialMechanism
     | BlockOneHotMechanism
     | SphereMechanism
@@ -41,7 +41,7 @@ ScorecardMechanism = (
 )
 
 _NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
-    "permute_and_flip": (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism),
+    "permute_and_flip": (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism),
     "exponential": (ExponentialMechanism,),
     "block_one_hot": (BlockOneHotMechanism,),
     "one_hot": (BlockOneHotMechanism,),
@@ -222,12 +222,12 @@ def choose_mechanism(
             f"the grid's {size} weight combinations are too many to list, and an oracle was "
             "named, which the exponential mechanism would not ask",
         )
-    if can_flip_lazily(grid) and measure.is_uniform:
+    if can_flip_by_a_star(grid) and measure.is_uniform:
         return (
             "permute_and_flip",
             f"the grid's {size} weight combinations are few enough for a search that draws the "
             "noise where it goes, and one block errs least"
-            + _predicted(LazyPermuteAndFlipMechanism(), public),
+            + _predicted(AStarPermuteAndFlipMechanism(), public),
         )
     if can_list(grid):
         return (
@@ -277,7 +277,7 @@ def _check_uniform(measure: BaseMeasure, other: str) -> None:
 
 def _permute_and_flip(
     grid: WeightGrid, settings: MechanismSettings
-) -> PermuteAndFlipMechanism | LazyPermuteAndFlipMechanism:
+) -> PermuteAndFlipMechanism | AStarPermuteAndFlipMechanism:
     """Return permute-and-flip; its limits concern grids that cannot be listed only."""
     if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
         return PermuteAndFlipMechanism(allowance=settings.allowance)
@@ -286,7 +286,7 @@ def _permute_and_flip(
             f"permute_and_flip beyond {ENUMERATION_LIMIT:,} weight combinations searches by "
             "itself; drop the oracle or use a smaller grid."
         )
-    return LazyPermuteAndFlipMechanism(
+    return AStarPermuteAndFlipMechanism(
         max_rounds=settings.max_rounds,
         time_limit=settings.time_limit,
         progress=settings.progress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opdisc.calibration import harmonic_number
-from opdisc.mechanisms import BlockSpec, GibbsSpec, NoiseSpec
+from opdisc.mechanisms import BlockSpec, ExponentialSpec, NoiseSpec
 from oracles.problem import WeightGrid
 
 
@@ -30,7 +30,7 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     minus a given one, and a lattice step for the floor; exponential mechanism: the largest
     ``ln(1 / mu(w)) / beta`` of its base measure, which is ``ln |W| / beta`` if that is uniform.
     """
-    if isinstance(spec, GibbsSpec):
+    if isinstance(spec, ExponentialSpec):
         return spec.log_inverse / float(spec.beta)
     if not isinstance(spec, BlockSpec):
         return None

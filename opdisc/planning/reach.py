@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opdisc.calibration import gibbs_weight
+from opdisc.calibration import inverse_temperature
 from opdisc.privacy import GridPublic
 from oracles.errors import UnsupportedProblem
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid, complete_structure
@@ -18,7 +18,7 @@ from oracles.sampling import (
     sampling_reach,
 )
 
-LAZY_FEATURES, LAZY_ASSIGNMENTS = 11, 11**8
+A_STAR_FEATURES, A_STAR_ASSIGNMENTS = 11, 11**8
 
 SAMPLING_LIMITS = (
     "the exponential mechanism is sampled where two blocks of related columns take at most "
@@ -31,13 +31,13 @@ def can_list(grid: WeightGrid) -> bool:
     return grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid)
 
 
-def can_flip_lazily(grid: WeightGrid) -> bool:
-    """Return whether permute-and-flip by lazy noise was quick on every table that was tried.
+def can_flip_by_a_star(grid: WeightGrid) -> bool:
+    """Return whether permute-and-flip by A* sampling was quick on every table that was tried.
 
     Up to 11 weights and 11^8 combinations: at most 2 s of processor time at any epsilon, on tables
     of random labels too. With 16 or 17 weights tables of random labels took 4 to 15 s.
     """
-    small = grid.n_features <= LAZY_FEATURES and grid.n_assignments <= LAZY_ASSIGNMENTS
+    small = grid.n_features <= A_STAR_FEATURES and grid.n_assignments <= A_STAR_ASSIGNMENTS
     return small and grid.norm_budget is None
 
 
@@ -62,7 +62,7 @@ def draw_is_short(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> boo
     grid = public.grid
     if can_list(grid):
         return True
-    beta = gibbs_weight(public.changed_rows, public.params.epsilon)
+    beta = inverse_temperature(public.changed_rows, public.params.epsilon)
     light = public.n_rows is not None and beta * public.n_rows <= 2 * FLAT_NATS
     if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
         return False

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import GibbsSpec, Mechanism
+from opdisc.mechanisms import ExponentialSpec, Mechanism
 from opdisc.planning.choice import build_mechanism
-from opdisc.planning.excess_laws import gibbs_excess, quantile_limit, simulated_excess
+from opdisc.planning.excess_laws import exponential_excess, quantile_limit, simulated_excess
 from opdisc.privacy import GridPublic, PrivacyParams
 from oracles.problem import ColumnGroup
 
@@ -115,8 +115,8 @@ def predict_error(
         if not 0 < value < 1:
             raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
     spec = mechanism.calibrate(public)
-    if isinstance(spec, GibbsSpec):
-        found = gibbs_excess(spec, quantile)
+    if isinstance(spec, ExponentialSpec):
+        found = exponential_excess(spec, quantile)
     else:
         draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
         limit = quantile_limit(draws, quantile, confidence)

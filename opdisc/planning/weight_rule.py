@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
-    LazyPermuteAndFlipMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
 from opdisc.planning.expected_errors import expected_excess
-from opdisc.planning.reach import can_flip_lazily, can_list, draw_is_short
+from opdisc.planning.reach import can_flip_by_a_star, can_list, draw_is_short
 from opdisc.planning.utility import predict_error
 from opdisc.privacy import GridPublic, PrivacyParams
 from oracles.errors import UnsupportedProblem
@@ -26,7 +26,7 @@ LARGEST_AUTOMATIC_BOUND = 5
 AFFORDABLE_GROWTH = 0.02
 """Share of the rows by which larger points may raise the predicted mean error over -1..1."""
 
-_DRAWN = (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism, ExponentialMechanism)
+_DRAWN = (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism, ExponentialMechanism)
 
 Builder = Callable[[GridPublic], tuple[ScorecardMechanism, str]]
 
@@ -87,7 +87,7 @@ def settle_fit(
     whose predicted mean error exceeds that of ``-1..1`` by at most ``AFFORDABLE_GROWTH`` of the
     rows (docs/utility.md gives the measurements behind it). Where the number of rows is not
     public, or an oracle has to search, ``-1..1``; larger ones only where all combinations are
-    listed, or few enough for permute-and-flip by lazy noise.
+    listed, or few enough for permute-and-flip by A* sampling.
     """
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
@@ -120,14 +120,16 @@ def settle_fit(
 def _is_surely_short(settled: SettledFit) -> bool:
     """Return whether the time hardly depends on the rows: nobody asked for larger points."""
     grid = settled.public.grid
-    lazily = isinstance(settled.mechanism, LazyPermuteAndFlipMechanism) and can_flip_lazily(grid)
-    return isinstance(settled.mechanism, _DRAWN) and (can_list(grid) or lazily)
+    searched = isinstance(settled.mechanism, AStarPermuteAndFlipMechanism) and can_flip_by_a_star(
+        grid
+    )
+    return isinstance(settled.mechanism, _DRAWN) and (can_list(grid) or searched)
 
 
 def is_short(settled: SettledFit) -> bool:
-    """Return False where an exact draw, or a search with lazy noise, may take very long."""
+    """Return False where an exact draw, or A* sampling, may take very long."""
     mechanism = settled.mechanism
-    if isinstance(mechanism, LazyPermuteAndFlipMechanism):
+    if isinstance(mechanism, AStarPermuteAndFlipMechanism):
         return False
     if not isinstance(mechanism, ExponentialMechanism):
         return True

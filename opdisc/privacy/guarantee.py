@@ -61,6 +61,6 @@ def judge(
     return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
 
 
-def numerical_delta(distance: float, epsilon: float) -> float:
-    """Return ``(1 + e^epsilon) * distance``: what a law within ``distance`` adds to delta."""
-    return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * distance)
+def numerical_delta(total_variation: float, epsilon: float) -> float:
+    """Return ``(1 + e^epsilon) * total_variation``: what a law that near adds to delta."""
+    return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * total_variation)

@@ -207,7 +207,7 @@ class Calibration(Protocol):
         """Its scale parameters."""
 
     @property
-    def distance(self) -> float:
+    def total_variation(self) -> float:
         """Total variation between the exact law and what is drawn."""
 
 
@@ -244,7 +244,7 @@ def common_fields(
         "calibration": noise.status.value,
         "epsilon": public.params.epsilon,
         "delta": public.params.delta,
-        "delta_numerical": numerical_delta(noise.distance, public.params.epsilon),
+        "delta_numerical": numerical_delta(noise.total_variation, public.params.epsilon),
         "relation": public.relation.value,
         "privacy_unit": public.privacy_unit,
         "noise_law": noise.law,

@@ -9,7 +9,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from opdisc.report.analysis import FAMILY_KINDS, Cell, Evaluation, Ranking, Results, relation_text
+from opdisc.report.analysis import (
+    FAMILY_KINDS,
+    Evaluation,
+    Ranking,
+    ResultCell,
+    Results,
+    relation_text,
+)
 from opdisc.report.formats import (
     count,
     epsilons_text,
@@ -80,7 +87,7 @@ class Answer:
 def answers(
     results: Results,
     evaluation: Evaluation,
-    cells: tuple[Cell, ...],
+    cells: tuple[ResultCell, ...],
     rankings: tuple[Ranking, ...],
     *,
     swept: bool,
@@ -93,7 +100,7 @@ def answers(
         For what failed and what is missing.
     evaluation : Evaluation
         The view that ranks.
-    cells : tuple of Cell
+    cells : tuple of ResultCell
         Its methods.
     rankings : tuple of Ranking
         By epsilon.
@@ -135,7 +142,7 @@ def _no_ranking(swept: bool) -> str:
 
 
 def _which(
-    evaluation: Evaluation, cells: tuple[Cell, ...], rankings: tuple[Ranking, ...]
+    evaluation: Evaluation, cells: tuple[ResultCell, ...], rankings: tuple[Ranking, ...]
 ) -> tuple[str, ...]:
     sentences = []
     for kind, group in _grouped(rankings, _leader_kind):
@@ -165,7 +172,7 @@ def _leader_kind(ranking: Ranking) -> str:
 
 
 def _unearned(
-    evaluation: Evaluation, cells: tuple[Cell, ...], rankings: tuple[Ranking, ...]
+    evaluation: Evaluation, cells: tuple[ResultCell, ...], rankings: tuple[Ranking, ...]
 ) -> str:
     """Name private methods above the leader that could not be ranked, with the reason."""
     found: dict[str, str] = {}
@@ -310,7 +317,7 @@ def _instead(group: Sequence[Ranking]) -> str:
     return f"Best with a guarantee that HOLDS: {joined(parts)}."
 
 
-def _relations(results: Results, cells: Sequence[Cell]) -> str:
+def _relations(results: Results, cells: Sequence[ResultCell]) -> str:
     methods = {cell.series.method for cell in cells}
     chosen = results.ok[results.ok["method"].isin(methods)]["relation"]
     return joined(sorted({relation_text(text) for text in chosen}), "or")

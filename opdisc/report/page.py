@@ -25,9 +25,9 @@ from opdisc.data import atomic_write_text, write_table
 from opdisc.errors import TableError
 from opdisc.report import evidence, formats, narrative
 from opdisc.report.analysis import (
-    Cell,
     Evaluation,
     Ranking,
+    ResultCell,
     Results,
     Series,
     evaluations,
@@ -126,7 +126,7 @@ _CAPTIONS = (
 
 def page(
     results: Results,
-    views: tuple[tuple[Evaluation, tuple[Cell, ...]], ...],
+    views: tuple[tuple[Evaluation, tuple[ResultCell, ...]], ...],
     rankings: tuple[Ranking, ...],
     series: tuple[Series, ...],
     looks: dict[int, Style],
@@ -138,7 +138,7 @@ def page(
     ----------
     results : Results
         Runs with a column ``series``.
-    views : tuple of (Evaluation, tuple of Cell)
+    views : tuple of (Evaluation, tuple of ResultCell)
         The view that ranks first.
     rankings : tuple of Ranking
         By epsilon.
@@ -171,7 +171,7 @@ def page(
 
 def _content(
     results: Results,
-    views: tuple[tuple[Evaluation, tuple[Cell, ...]], ...],
+    views: tuple[tuple[Evaluation, tuple[ResultCell, ...]], ...],
     rankings: tuple[Ranking, ...],
     series: tuple[Series, ...],
 ) -> dict[str, Any]:

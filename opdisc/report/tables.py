@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.analysis import FAMILY_SHORT, METRICS, Cell, Evaluation, Lead, Ranking, Series
+from opdisc.report.analysis import (
+    FAMILY_SHORT,
+    METRICS,
+    Evaluation,
+    Lead,
+    Ranking,
+    ResultCell,
+    Series,
+)
 from opdisc.report.formats import (
     UNKNOWN,
     joined,
@@ -157,7 +165,7 @@ def _verdict(lead: Lead | None) -> tuple[str, str]:
     return "not distinguishable", "none"
 
 
-def number_lines(evaluation: Evaluation, cells: Sequence[Cell]) -> list[NumberLine]:
+def number_lines(evaluation: Evaluation, cells: Sequence[ResultCell]) -> list[NumberLine]:
     """Return every method at every epsilon."""
     names = shown_metrics(evaluation)
     return [_number_line(cell, names) for cell in cells]
@@ -169,7 +177,7 @@ def shown_metrics(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(f"{part}{measure}" for measure in ("accuracy", "balanced_accuracy", "auc"))
 
 
-def _number_line(cell: Cell, names: Sequence[str]) -> NumberLine:
+def _number_line(cell: ResultCell, names: Sequence[str]) -> NumberLine:
     total = cell.ok + cell.failed + cell.limited
     return NumberLine(
         index=cell.series.index,
@@ -189,7 +197,7 @@ def _number_line(cell: Cell, names: Sequence[str]) -> NumberLine:
     )
 
 
-def _metric(cell: Cell, name: str) -> tuple[str, float]:
+def _metric(cell: ResultCell, name: str) -> tuple[str, float]:
     interval = cell.metrics.get(name)
     if interval is None:
         return UNKNOWN, -math.inf
@@ -228,7 +236,7 @@ def outcome_lines(failures: pd.DataFrame, series: Sequence[Series]) -> list[tupl
     ]
 
 
-def summary_table(views: Sequence[tuple[Evaluation, Sequence[Cell]]]) -> pd.DataFrame:
+def summary_table(views: Sequence[tuple[Evaluation, Sequence[ResultCell]]]) -> pd.DataFrame:
     """Return means, standard deviations and 95% intervals, a line per method and epsilon.
 
     Shares are in [0, 1], regret is in errors per training row, seconds are wall-clock seconds of a

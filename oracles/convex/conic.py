@@ -118,11 +118,11 @@ def _losses(problem: TiltedProblem, scores: Any) -> Any:
     raise UnsupportedProblem(f"oracle 'cvxpy' has no expression for the {loss.name} loss.")
 
 
-def _constraints(domain: ExactDomain, theta: Any) -> list[Any]:
+def _constraints(domain: ExactDomain, parameters: Any) -> list[Any]:
     if isinstance(domain, Box):
-        return [theta >= domain.lower, theta <= domain.upper]
+        return [parameters >= domain.lower, parameters <= domain.upper]
     if isinstance(domain, L1Ball):
-        return [cvxpy.norm1(theta) <= domain.radius]
+        return [cvxpy.norm1(parameters) <= domain.radius]
     if isinstance(domain, L2Ball):
-        return [cvxpy.norm2(theta) <= domain.radius]
-    return [theta >= 0, cvxpy.sum(theta) == 1.0]
+        return [cvxpy.norm2(parameters) <= domain.radius]
+    return [parameters >= 0, cvxpy.sum(parameters) == 1.0]

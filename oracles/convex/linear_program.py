@@ -68,14 +68,14 @@ class _DualProgram:
     def __call__(self, tilt: FloatArray) -> RealClaim:
         """Minimise under a tilt; on an l2 ball, cut until the gap is small enough."""
         self._set_tilt(tilt)
-        theta, multipliers = self._run()
+        parameters, multipliers = self._run()
         if not isinstance(self._problem.domain, L2Ball):
-            return self._claim(theta, multipliers)
+            return self._claim(parameters, multipliers)
         deadline = time.perf_counter() + (self._options.time_limit or np.inf)
-        tilted, best = self._problem.with_tilt(tilt), self._claim(theta, multipliers)
+        tilted, best = self._problem.with_tilt(tilt), self._claim(parameters, multipliers)
         best_bound, best_value = -np.inf, np.inf
         while True:
-            claim = self._claim(theta, multipliers)
+            claim = self._claim(parameters, multipliers)
             value = tilted.objective(claim.point)
             bound = lower_bound(tilted, multipliers)
             if value < best_value:
@@ -86,14 +86,14 @@ class _DualProgram:
             if bound > best_bound:
                 best_bound = bound
                 best = RealClaim(point=best.point, multipliers=multipliers, lower_bound=-np.inf)
-            norm = float(np.linalg.norm(theta))
+            norm = float(np.linalg.norm(parameters))
             closed = best_value - best_bound <= 0.5 * self._options.absolute_gap
             if closed or norm <= self._problem.domain.radius or time.perf_counter() > deadline:
                 return best
             if self._solver.getNumCol() > len(self._problem.targets) + _MOST_CUTS:
                 return best
-            self._cut(theta / norm)
-            theta, multipliers = self._run()
+            self._cut(parameters / norm)
+            parameters, multipliers = self._run()
 
     def _add_rows(self) -> None:
         empty = np.array([], dtype=np.int32), np.array([], dtype=np.float64)
@@ -159,11 +159,11 @@ class _DualProgram:
         d, n = self._problem.dimension, len(self._problem.targets)
         if len(duals) < d or len(values) < n or not np.isfinite(duals).all():
             raise NoHypothesis("oracle 'lp-highs' must find a point, it stopped without one.")
-        theta = -(duals[:d] + duals[d:] if self._two_sided else duals[:d])
+        parameters = -(duals[:d] + duals[d:] if self._two_sided else duals[:d])
         weights = self._problem.weights
         multipliers = np.divide(values[:n], weights, out=np.zeros(n), where=weights > 0)
-        return theta, multipliers
+        return parameters, multipliers
 
-    def _claim(self, theta: FloatArray, multipliers: FloatArray) -> RealClaim:
-        point = self._problem.domain.nearest_inside(theta)
+    def _claim(self, parameters: FloatArray, multipliers: FloatArray) -> RealClaim:
+        point = self._problem.domain.nearest_inside(parameters)
         return RealClaim(point=point, multipliers=multipliers, lower_bound=-np.inf)

@@ -87,29 +87,29 @@ class TiltedProblem:
         object.__setattr__(other, "tilt", array)
         return other
 
-    def loss_at(self, theta: FloatArray) -> float:
+    def loss_at(self, parameters: FloatArray) -> float:
         """Return the weighted sum of losses, without the tilt."""
-        return float(self.weights @ self.loss.value(self.features, self.targets, theta))
+        return float(self.weights @ self.loss.value(self.features, self.targets, parameters))
 
-    def objective(self, theta: FloatArray) -> float:
+    def objective(self, parameters: FloatArray) -> float:
         """Return what is minimised."""
-        return self.loss_at(theta) - float(self.tilt @ theta)
+        return self.loss_at(parameters) - float(self.tilt @ parameters)
 
-    def objective_error(self, theta: FloatArray) -> float:
+    def objective_error(self, parameters: FloatArray) -> float:
         """Return a bound on the rounding error of :meth:`objective`.
 
         Every loss has value and score in the same inner products; with ``k`` operations in a chain
         the standard bound is ``k u / (1 - k u)`` times the sum of absolute terms. A score's error
         moves a loss by at most its slope times it.
         """
-        loss, scores = self.loss, self.features @ theta
-        sizes = np.abs(self.features) @ np.abs(theta)
+        loss, scores = self.loss, self.features @ parameters
+        sizes = np.abs(self.features) @ np.abs(parameters)
         slopes = np.maximum(1.0, np.abs(loss.slopes(scores, self.targets)))
         slopes = slopes / min(1.0, loss.width)
         terms = np.abs(loss.of_scores(scores, self.targets)) + slopes * (
             1.0 + sizes + np.abs(self.targets)
         )
-        total = float(self.weights @ terms) + float(np.abs(self.tilt) @ np.abs(theta))
+        total = float(self.weights @ terms) + float(np.abs(self.tilt) @ np.abs(parameters))
         return self.chain_error * total
 
     @property

@@ -55,25 +55,25 @@ class _Descent:
         """Minimise under a tilt."""
         problem = self._problem.with_tilt(tilt)
         deadline = time.perf_counter() + (self._options.time_limit or np.inf)
-        theta = _closer(problem, self._last)
-        best, best_gap = theta, np.inf
+        parameters = _closer(problem, self._last)
+        best, best_gap = parameters, np.inf
         for _ in range(_NEWTON_STEPS):
-            gradient = _gradient(problem, theta)
-            gap = float(gradient @ theta) - problem.domain.smallest(gradient)
+            gradient = _gradient(problem, parameters)
+            gap = float(gradient @ parameters) - problem.domain.smallest(gradient)
             if gap < best_gap:
-                best, best_gap = theta, gap
+                best, best_gap = parameters, gap
             if gap <= 0.25 * self._options.absolute_gap or time.perf_counter() > deadline:
                 break
-            moved = _newton_step(problem, theta, gradient)
+            moved = _newton_step(problem, parameters, gradient)
             if moved is None:
                 break
-            theta = moved
+            parameters = moved
         self._last = best
         return RealClaim(point=best, multipliers=None, lower_bound=-np.inf)
 
 
-def _gradient(problem: TiltedProblem, theta: FloatArray) -> FloatArray:
-    slopes = problem.loss.slopes(problem.features @ theta, problem.targets)
+def _gradient(problem: TiltedProblem, parameters: FloatArray) -> FloatArray:
+    slopes = problem.loss.slopes(problem.features @ parameters, problem.targets)
     out: FloatArray = (problem.weights * slopes) @ problem.features - problem.tilt
     return out
 
@@ -81,8 +81,8 @@ def _gradient(problem: TiltedProblem, theta: FloatArray) -> FloatArray:
 def _closer(problem: TiltedProblem, start: FloatArray) -> FloatArray:
     """Return a scipy method's answer if it is better than the start."""
 
-    def both(theta: FloatArray) -> tuple[float, FloatArray]:
-        return problem.objective(theta), _gradient(problem, theta)
+    def both(parameters: FloatArray) -> tuple[float, FloatArray]:
+        return problem.objective(parameters), _gradient(problem, parameters)
 
     domain = problem.domain
     box = optimize.Bounds(domain.lower, domain.upper)
@@ -100,7 +100,7 @@ def _closer(problem: TiltedProblem, start: FloatArray) -> FloatArray:
     else:
         scale = 1.0 / max(1.0, float(problem.weights.sum()))
         found = _scipy_minimise(
-            lambda theta: (scale * both(theta)[0], scale * both(theta)[1]),
+            lambda parameters: (scale * both(parameters)[0], scale * both(parameters)[1]),
             start,
             jac=True,
             method="SLSQP",
@@ -119,14 +119,14 @@ def _constraint(domain: ExactDomain) -> Any:
         square = domain.radius**2
         return {
             "type": "ineq",
-            "fun": lambda theta: square - float(theta @ theta),
-            "jac": lambda theta: -2.0 * theta,
+            "fun": lambda parameters: square - float(parameters @ parameters),
+            "jac": lambda parameters: -2.0 * parameters,
         }
     ones = np.ones(domain.dimension)
     return {
         "type": "eq",
-        "fun": lambda theta: float(theta.sum()) - 1.0,
-        "jac": lambda theta: ones,
+        "fun": lambda parameters: float(parameters.sum()) - 1.0,
+        "jac": lambda parameters: ones,
     }
 
 
@@ -135,9 +135,9 @@ def _slsqp_on_l1(problem: TiltedProblem, start: FloatArray, radius: float) -> Fl
     d, scale = problem.dimension, 1.0 / max(1.0, float(problem.weights.sum()))
 
     def both(parts: FloatArray) -> tuple[float, FloatArray]:
-        theta = parts[:d] - parts[d:]
-        gradient = scale * _gradient(problem, theta)
-        return scale * problem.objective(theta), np.concatenate([gradient, -gradient])
+        parameters = parts[:d] - parts[d:]
+        gradient = scale * _gradient(problem, parameters)
+        return scale * problem.objective(parameters), np.concatenate([gradient, -gradient])
 
     found = _scipy_minimise(
         both,
@@ -156,32 +156,32 @@ def _slsqp_on_l1(problem: TiltedProblem, start: FloatArray, radius: float) -> Fl
 
 
 def _newton_step(
-    problem: TiltedProblem, theta: FloatArray, gradient: FloatArray
+    problem: TiltedProblem, parameters: FloatArray, gradient: FloatArray
 ) -> FloatArray | None:
     """Minimise the quadratic model over the domain, then search along the segment to it."""
-    curvature = problem.loss.curvatures(problem.features @ theta, problem.targets)
+    curvature = problem.loss.curvatures(problem.features @ parameters, problem.targets)
     hessian = (problem.features * (problem.weights * curvature)[:, None]).T @ problem.features
     hessian += (1e-12 * float(np.trace(hessian)) + 1e-12) * np.eye(problem.dimension)
-    target = _quadratic_minimiser(hessian, gradient, theta, problem.domain)
-    here, step = problem.objective(theta), 1.0
-    slope = float(gradient @ (target - theta))
+    target = _quadratic_minimiser(hessian, gradient, parameters, problem.domain)
+    here, step = problem.objective(parameters), 1.0
+    slope = float(gradient @ (target - parameters))
     for _ in range(_HALVINGS):
         # Rounding hides progress below the objective's own precision; accept equality there.
-        candidate = problem.domain.nearest_inside(theta + step * (target - theta))
+        candidate = problem.domain.nearest_inside(parameters + step * (target - parameters))
         if problem.objective(candidate) <= here + 1e-4 * step * slope + 1e-14 * abs(here):
-            return None if np.array_equal(candidate, theta) else candidate
+            return None if np.array_equal(candidate, parameters) else candidate
         step *= 0.5
     return None
 
 
 def _quadratic_minimiser(
-    hessian: FloatArray, gradient: FloatArray, theta: FloatArray, domain: ExactDomain
+    hessian: FloatArray, gradient: FloatArray, parameters: FloatArray, domain: ExactDomain
 ) -> FloatArray:
     """Minimise ``<g, u - theta> + <u - theta, H (u - theta)> / 2`` by accelerated projections."""
     rate = 1.0 / float(np.linalg.eigvalsh(hessian)[-1])
-    point, ahead, momentum = theta, theta, 1.0
+    point, ahead, momentum = parameters, parameters, 1.0
     for _ in range(_INNER_STEPS):
-        slope = gradient + hessian @ (ahead - theta)
+        slope = gradient + hessian @ (ahead - parameters)
         moved = domain.nearest_inside(ahead - rate * slope)
         change = moved - point
         if float((ahead - moved) @ change) > 0:

@@ -15,7 +15,7 @@ from oracles.arithmetic import ChildEnded, ChildProcess, module_command, module_
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits
-from oracles.milp.program import Formulation
+from oracles.milp.program import MixedIntegerProgram
 from oracles.problem import ZeroOneProblem
 
 SECONDS_OF_GRACE = 10.0
@@ -135,7 +135,9 @@ def _started() -> ChildProcess:
     )
 
 
-def integer_program(program: Formulation, steps_per_row: int) -> dict[str, list[int | None]]:
+def integer_program(
+    program: MixedIntegerProgram, steps_per_row: int
+) -> dict[str, list[int | None]]:
     """Return a program's arrays as integers, the objective in steps; None for infinite bounds.
 
     Variables that may be continuous become integers too: their optimum is integral.
@@ -158,7 +160,7 @@ def integer_program(program: Formulation, steps_per_row: int) -> dict[str, list[
 
 def _claim(
     problem: ZeroOneProblem,
-    program: Formulation,
+    program: MixedIntegerProgram,
     offset: int,
     answer: dict[str, Any],
     deadline: float | None,

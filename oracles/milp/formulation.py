@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.errors import FormulationError
 from oracles.milp.ordering_rows import add_order_rows
-from oracles.milp.program import Formulation, ProgramBuilder
+from oracles.milp.program import MixedIntegerProgram, ProgramBuilder
 from oracles.problem import ZeroOneProblem
 
 FORMULATIONS = ("aggregated", "ordered", "per-row")
@@ -55,7 +55,7 @@ def formulation_limits(problem: ZeroOneProblem, formulation: str) -> str | None:
 
 def formulate(
     problem: ZeroOneProblem, formulation: str = "aggregated", *, tolerance: float = 1e-6
-) -> Formulation:
+) -> MixedIntegerProgram:
     """Return the mixed-integer program whose minimum is the problem's.
 
     Parameters
@@ -70,7 +70,7 @@ def formulate(
 
     Returns
     -------
-    Formulation
+    MixedIntegerProgram
         The program; its objective is in rows.
 
     Raises

@@ -23,7 +23,7 @@ from oracles.arithmetic import Objective
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits
-from oracles.milp.program import Formulation
+from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.warm_start import find_incumbent, load_search
 from oracles.problem import Hypothesis, ZeroOneProblem
 
@@ -157,7 +157,7 @@ def _set(model: Any, option: str, value: Any) -> None:
         raise InvalidOption(f"HiGHS must accept every option, it rejected {option}={value}.")
 
 
-def _model(program: Formulation, options: dict[str, Any]) -> Any:
+def _model(program: MixedIntegerProgram, options: dict[str, Any]) -> Any:
     """Return a silent HiGHS instance holding the program."""
     import highspy
 
@@ -181,7 +181,7 @@ def _model(program: Formulation, options: dict[str, Any]) -> Any:
     return model
 
 
-def _start_from(model: Any, program: Formulation, hypothesis: Hypothesis | None) -> None:
+def _start_from(model: Any, program: MixedIntegerProgram, hypothesis: Hypothesis | None) -> None:
     """Give HiGHS the choices of a hypothesis; everything else follows from them."""
     import highspy
 
@@ -209,7 +209,7 @@ def _run(model: Any) -> None:
         model.run()
 
 
-def _claim(problem: ZeroOneProblem, program: Formulation, model: Any, gap: float) -> Claim:
+def _claim(problem: ZeroOneProblem, program: MixedIntegerProgram, model: Any, gap: float) -> Claim:
     info = model.getInfo()
     termination, limit = STATUS[model.getModelStatus().name]
     hypothesis = None

@@ -15,7 +15,7 @@ from oracles.problem import Hypothesis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Formulation:
+class MixedIntegerProgram:
     """Minimise ``objective @ x + offset`` over ``row_lower <= A x <= row_upper`` and the bounds.
 
     Parameters
@@ -135,10 +135,10 @@ class ProgramBuilder:
 
     def finish(
         self, choices: tuple[tuple[int, ...], ...], values: tuple[tuple[int, ...], ...]
-    ) -> Formulation:
+    ) -> MixedIntegerProgram:
         """Return the program; ``choices`` and ``values`` say how to read the weights back."""
         lengths = [0, *(len(columns) for columns in self.columns)]
-        return Formulation(
+        return MixedIntegerProgram(
             objective=_frozen(self.objective, np.float64),
             offset=self.offset,
             lower=_frozen(self.lower, np.float64),

@@ -19,7 +19,7 @@ from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits
 from oracles.milp.guarded_program import guarded_program
 from oracles.milp.highs import STATUS, Watch, lowered_bound, stopping_gap
-from oracles.milp.program import Formulation
+from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.pulp_solvers import (
     SOLUTION_STATUS,
     TOLERANCE,
@@ -127,7 +127,7 @@ class PulpOracle:
     def _claim(
         self,
         problem: ZeroOneProblem,
-        program: Formulation,
+        program: MixedIntegerProgram,
         model: Any,
         assignment: list[float],
         options: SolveOptions,
@@ -182,7 +182,7 @@ class PulpOracle:
     def _bound(
         self,
         problem: ZeroOneProblem,
-        program: Formulation,
+        program: MixedIntegerProgram,
         model: Any,
         objective: float,
         options: SolveOptions,
@@ -218,7 +218,7 @@ def _watch_highs(solver: Any, started: float) -> None:
     solver.callSolver = lambda lp: watch.run(lp.solverModel, lambda highs: highs.run())
 
 
-def _model(program: Formulation, scale: int = 1) -> tuple[Any, list[Any]]:
+def _model(program: MixedIntegerProgram, scale: int = 1) -> tuple[Any, list[Any]]:
     """Return the program as a PuLP problem, its costs times ``scale``, and its variables."""
     import pulp
 

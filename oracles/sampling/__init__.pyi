@@ -1,7 +1,7 @@
 from .a_star import (
     ROUNDING as ROUNDING,
-    check_lazy as check_lazy,
-    minimise_lazily as minimise_lazily,
+    check_a_star as check_a_star,
+    minimise_by_a_star as minimise_by_a_star,
 )
 from .effort import (
     FAST_NATS as FAST_NATS,

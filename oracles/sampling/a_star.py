@@ -18,9 +18,9 @@ from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProble
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 if TYPE_CHECKING:
-    from oracles.sampling.a_star_kernels import Heap, LazyModel
+    from oracles.sampling.a_star_kernels import AStarModel, Heap
 
-LARGEST_LAZY_BITS = 62
+LARGEST_A_STAR_BITS = 62
 """Log2 of the largest box."""
 
 MOST_VALUES = 2001
@@ -43,20 +43,20 @@ Watch = Callable[[int, int], None]
 """Called between slices with nodes expanded and nodes open."""
 
 
-def check_lazy(problem_bits: float, most_values: int, rate: Fraction) -> None:
+def check_a_star(problem_bits: float, most_values: int, rate: Fraction) -> None:
     """Refuse, by public facts alone, grids and rates for which rounding is not covered."""
-    if problem_bits > LARGEST_LAZY_BITS or most_values > MOST_VALUES:
+    if problem_bits > LARGEST_A_STAR_BITS or most_values > MOST_VALUES:
         raise UnsupportedProblem(
-            f"lazily drawn gains take grids of at most 2**{LARGEST_LAZY_BITS} weight combinations "
+            f"A* sampling takes grids of at most 2**{LARGEST_A_STAR_BITS} weight combinations "
             f"and {MOST_VALUES:,} values per weight; use fewer columns or smaller weights."
         )
     if not 2.0**-36 <= float(rate) <= 2.0**10:
         raise UnsupportedProblem(
-            "lazily drawn gains need a decay per unit from 2**-36 to 2**10; use another unit."
+            "A* sampling needs a decay per unit from 2**-36 to 2**10; use another unit."
         )
 
 
-def minimise_lazily(
+def minimise_by_a_star(
     problem: ZeroOneProblem,
     rate: Fraction,
     steps_per_row: int,
@@ -106,15 +106,15 @@ def minimise_lazily(
     from oracles.sampling import a_star_kernels as kernels  # compiled code, slow to import
 
     if problem.perturbation is not None:
-        raise UnsupportedProblem("lazily drawn gains take problems without a perturbation.")
+        raise UnsupportedProblem("A* sampling takes problems without a perturbation.")
     grid = problem.grid
-    check_lazy(float(np.log2(grid.n_assignments)), max(grid.shape), rate)
+    check_a_star(float(np.log2(grid.n_assignments)), max(grid.shape), rate)
     columns = tuple(order) if order is not None else _order(problem)
     model = _model(problem, columns, float(rate), steps_per_row, ways or max(grid.shape))
     widest = int((model.high[0] - model.low[0]).max(initial=0))
     total = int(np.abs(problem.positives).sum() + np.abs(problem.negatives).sum())
     if widest > _WIDEST_REACH or total * steps_per_row > _LARGEST_SUM:
-        raise UnsupportedProblem("lazily drawn gains take scores up to a million and fewer rows.")
+        raise UnsupportedProblem("A* sampling takes scores up to a million and fewer rows.")
     heap = _new_heap(1 << 12)
     state = np.zeros(8, dtype=np.int64)
     state[kernels.SIZE], state[kernels.INCUMBENT], state[kernels.BEST] = 1, _NONE, -1
@@ -167,8 +167,8 @@ def _model(
     rate: float,
     steps_per_row: int,
     ways: int,
-) -> LazyModel:
-    from oracles.sampling.a_star_kernels import LazyModel
+) -> AStarModel:
+    from oracles.sampling.a_star_kernels import AStarModel
 
     points, where = np.unique(problem.points[:, list(columns)], axis=0, return_inverse=True)
     costs = np.zeros(len(points), dtype=np.int64)
@@ -194,7 +194,7 @@ def _model(
         ordered = rest[order[t]]
         last[t, :-1] = (ordered[1:] != ordered[:-1]).any(axis=1)
     budget = problem.grid.norm_budget
-    return LazyModel(
+    return AStarModel(
         columns=np.ascontiguousarray(points.T),
         costs=costs,
         values=values,

@@ -14,7 +14,7 @@ agree on all open coordinates lose together at least
     min over r of sum_i cost_i * 1[r >= threshold_i]
 
 ``r`` their common rest of the score. Rounding: notes of
-:func:`oracles.sampling.minimise_lazily`; proof: the entry of docs/theory.md that names it.
+:func:`oracles.sampling.minimise_by_a_star`; proof: the entry of docs/theory.md that names it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PRECISE = 2.0**52
 _WORD = 2.0**-64
 
 
-class LazyModel(NamedTuple):
+class AStarModel(NamedTuple):
     """The problem in search order; coordinates are fixed one after the other.
 
     Shapes: ``d`` coordinates, ``m`` points, ``k`` the largest number of values of a coordinate.
@@ -149,11 +149,11 @@ def below(bound: int, words, state):  # type: ignore[no-untyped-def]
     while mask < np.uint64(bound):
         mask *= np.uint64(2)
     mask -= np.uint64(1)
-    ticket = bound
-    while ticket >= bound:
-        ticket = int(words[state[USED]] & mask)
+    threshold = bound
+    while threshold >= bound:
+        threshold = int(words[state[USED]] & mask)
         state[USED] += 1
-    return ticket
+    return threshold
 
 
 @compiled

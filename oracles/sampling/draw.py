@@ -20,12 +20,12 @@ class SampleDraw:
     ----------
     hypothesis : tuple of int
         The draw.
-    distance_bound : float
+    total_variation_bound : float
         Bound on the total-variation distance of its law from the target, given uniform words.
     """
 
     hypothesis: Hypothesis
-    distance_bound: float
+    total_variation_bound: float
 
 
 def sample_hypotheses(
@@ -64,4 +64,6 @@ def sample_hypotheses(
         If an invariant was violated; nothing is drawn then.
     """
     sampler = PartitionSampler(problem, beta, structure, options, log_weights)
-    return SampleDraw(hypothesis=sampler.draw(entropy), distance_bound=sampler.distance_bound)
+    return SampleDraw(
+        hypothesis=sampler.draw(entropy), total_variation_bound=sampler.total_variation_bound
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class CompareJob:
     """One comparison to run.
 
     Parameters
@@ -42,7 +42,7 @@ def make_job(
     dataset: str | None,
     out: Path | None,
     settings: dict[str, Any],
-) -> Job:
+) -> CompareJob:
     """Return the comparison that options ask for.
 
     Parameters
@@ -59,7 +59,9 @@ def make_job(
     """
     source, arguments = _source(data, schema, dataset)
     directory = Path(f"compare-{source.dataset}") if out is None else out
-    return Job(source=source, plan=_plan(settings), directory=directory, arguments=arguments)
+    return CompareJob(
+        source=source, plan=_plan(settings), directory=directory, arguments=arguments
+    )
 
 
 def paper_jobs(
@@ -68,7 +70,7 @@ def paper_jobs(
     dataset: str | None,
     out: Path | None,
     settings: dict[str, Any],
-) -> list[Job]:
+) -> list[CompareJob]:
     """Return the comparisons of the paper's experiment, or its settings on the user's table."""
     from opdisc.comparison import PARTS, paper_arguments
 
@@ -144,7 +146,7 @@ def _number(text: str) -> float:
         raise click.UsageError(f"--epsilons must be numbers, got '{text}'.") from None
 
 
-def recorded_job(directory: Path) -> Job:
+def recorded_job(directory: Path) -> CompareJob:
     """Return the comparison in a directory, as it was begun."""
     from opdisc.comparison import ComparisonError, Plan, load_source, read_settings
 
@@ -160,4 +162,4 @@ def recorded_job(directory: Path) -> Job:
         raise ComparisonError(
             f"{directory} was not begun by this command; give the arguments it was begun with."
         ) from None
-    return Job(source=source, plan=plan, directory=directory, arguments=arguments)
+    return CompareJob(source=source, plan=plan, directory=directory, arguments=arguments)

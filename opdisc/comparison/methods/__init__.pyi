@@ -1,8 +1,8 @@
 from .method import (
     ComparisonError as ComparisonError,
+    FitTask as FitTask,
     Fitted as Fitted,
     Method as Method,
-    Task as Task,
     find_method as find_method,
     registry as registry,
 )

@@ -17,7 +17,7 @@ from scipy import special
 
 from opdisc.calibration import SampledSteps, sampled_multiplier
 from opdisc.comparison.methods.linear import ROWS_GUESS
-from opdisc.comparison.methods.method import Task
+from opdisc.comparison.methods.method import FitTask
 from opdisc.convex import (
     BatchPlan,
     ConvexPublic,
@@ -116,25 +116,25 @@ class DescentTask:
             schema_digest=self.schema.digest(),
         )
 
-    def correct(self, theta: FloatArray) -> int:
+    def correct(self, parameters: FloatArray) -> int:
         """Return how many rows of either class are predicted rightly."""
         assert self.rows.counts is not None
-        right = (self.rows.X @ theta > 0) == (self.rows.y > 0)
+        right = (self.rows.X @ parameters > 0) == (self.rows.y > 0)
         # A row without a label is all zeros here, and right for no parameter or for every one.
         return int(self.rows.counts[right].sum())
 
-    def scores(self, theta: FloatArray, table: pd.DataFrame) -> FloatArray:
+    def scores(self, parameters: FloatArray, table: pd.DataFrame) -> FloatArray:
         """Return scores of raw rows, above 0 for the positive class."""
-        coefficients, intercept = self.features.weights(theta)
+        coefficients, intercept = self.features.weights(parameters)
         columns = encode_features(table, self.schema)[:, 1:]
         return np.asarray(columns @ coefficients + intercept, dtype=np.float64)
 
-    def predict(self, theta: FloatArray, table: pd.DataFrame) -> BoolArray:
+    def predict(self, parameters: FloatArray, table: pd.DataFrame) -> BoolArray:
         """Return whether raw rows are predicted positive."""
-        return np.asarray(self.scores(theta, table) > 0)
+        return np.asarray(self.scores(parameters, table) > 0)
 
 
-def descent_task(task: Task) -> DescentTask:
+def descent_task(task: FitTask) -> DescentTask:
     """Encode a task's training rows."""
     features = LinearFeatures.of_schema(task.schema)
     encoded = encode_features(task.table, task.schema)
@@ -174,7 +174,7 @@ def clipped_descent(
     clip = settings.clip * public.constants.lipschitz_l2
     noise = multiplier * public.changed_rows * clip
     plan = NoisePlan(
-        mechanism="clipped noisy-sgd",
+        mechanism="clipped noisy_sgd",
         theorem="composition of sampled Gaussian steps (docs/convex.md, sampled-steps)",
         status=CalibrationStatus.PROVEN,
         law="Gaussian on each sum of clipped batch gradients",
@@ -187,23 +187,23 @@ def clipped_descent(
             ("learning rate", settings.learning_rate),
         ),
         conditions=("dp_accounting composes privacy-loss distributions as documented",),
-        distance=2 * settings.steps * public.dimension * 2.0**-63,
+        total_variation=2 * settings.steps * public.dimension * 2.0**-63,
     )
 
     def compute() -> FloatArray:
         # Without sampling, equal rows stay together with their counts.
         rows = task.rows if rate >= 1 else task.rows.expanded()
         size, normals = rate * public.step_rows, NormalStream(entropy)
-        theta = np.zeros(public.dimension)
-        total = np.zeros_like(theta)
+        parameters = np.zeros(public.dimension)
+        total = np.zeros_like(parameters)
         lengths = np.linalg.norm(rows.X, axis=1)
         for step in range(settings.steps):
             drawn = slice(None) if rate >= 1 else batches.draw(len(rows.y), rate, entropy)
-            slope = _clipped_sum(rows, lengths, drawn, theta, clip)
-            slope += noise * normals.take(len(theta))
-            theta = theta - settings.learning_rate * slope / size
+            slope = _clipped_sum(rows, lengths, drawn, parameters, clip)
+            slope += noise * normals.take(len(parameters))
+            parameters = parameters - settings.learning_rate * slope / size
             if 2 * step >= settings.steps:
-                total += theta
+                total += parameters
         return np.asarray(total / (settings.steps - (settings.steps + 1) // 2))
 
     return release(plan, task.rows, public, compute, entropy=entropy, ledger=None)
@@ -213,12 +213,12 @@ def _clipped_sum(
     rows: Rows,
     lengths: FloatArray,
     drawn: slice | NDArray[np.int64],
-    theta: FloatArray,
+    parameters: FloatArray,
     clip: float,
 ) -> FloatArray:
     """Return the sum of the drawn rows' logistic gradients, each shortened to the clip."""
     X, y = rows.X[drawn], rows.y[drawn]
-    slopes = -y * special.expit(-y * (X @ theta))
+    slopes = -y * special.expit(-y * (X @ parameters))
     norms = np.abs(slopes) * lengths[drawn]
     slopes *= np.minimum(1.0, clip / np.maximum(norms, 1e-300))
     if rows.counts is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import Fitted, Method, Task
+from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
 ROWS_GUESS = 10_000
@@ -35,14 +35,14 @@ _MECHANISMS = {
 }
 
 
-def fitted_linear(model: Any, task: Task, parameters: dict[str, Any]) -> Fitted:
+def fitted_linear(model: Any, task: FitTask, parameters: dict[str, Any]) -> Fitted:
     """Return a fitted linear classifier as a comparison wants it.
 
     Parameters
     ----------
     model : PrivateLogisticRegression or PrivateLinearSVC
         Fitted with the task's schema.
-    task : Task
+    task : FitTask
         What it was fitted to.
     parameters : dict
         Settings worth recording, as JSON types.
@@ -57,12 +57,12 @@ def fitted_linear(model: Any, task: Task, parameters: dict[str, Any]) -> Fitted:
     return Fitted(predict=predict, scores=scores, receipt=model.receipt_, parameters=parameters)
 
 
-def fit_linear(task: Task, *, model: str, mechanism: str, ridge: float | None = None) -> Fitted:
+def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None = None) -> Fitted:
     """Fit a convex baseline.
 
     Parameters
     ----------
-    task : Task
+    task : FitTask
         What to fit.
     model : str
         "logistic" or "svm".

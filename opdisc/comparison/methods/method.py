@@ -41,7 +41,7 @@ class ComparisonError(OPDiscError, ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class FitTask:
     """One fit and its evaluation, in one process.
 
     Parameters
@@ -140,7 +140,7 @@ class Method:
     tuning : str
         "fixed" settings, "non-private" search on the private rows, or "private" selection.
     fit : callable
-        Task to Fitted; any exception becomes a row of the results.
+        FitTask to Fitted; any exception becomes a row of the results.
     requires : str
         What must be there besides opdisc's own dependencies; "" for nothing. "peers": the
         interpreter named by ``--peers``. Else an importable module's name.
@@ -159,7 +159,7 @@ class Method:
     family: Family
     private: bool
     tuning: Tuning
-    fit: Callable[[Task], Fitted]
+    fit: Callable[[FitTask], Fitted]
     requires: str = ""
     summary: str = ""
     uses_oracle: bool = False

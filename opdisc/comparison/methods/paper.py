@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from opdisc.comparison.methods.method import Fitted, Method, Task
+from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from opdisc.comparison.methods.references import fit_best_scorecard
 
 REPEATS = 15
@@ -91,7 +91,7 @@ def paper_arguments(part: PaperPart) -> dict[str, Any]:
     return {**PAPER, "dataset": part.dataset, "test_fraction": part.test_fraction}
 
 
-def _fit_optimum_in_ball(task: Task) -> Fitted:
+def _fit_optimum_in_ball(task: FitTask) -> Fitted:
     size = task.schema.n_columns + 1
     return fit_best_scorecard(task, norm_budget=size, parameters={"norm_budget": size})
 

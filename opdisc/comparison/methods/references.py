@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import Fitted, Method, Task
+from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
 
 def fit_best_scorecard(
-    task: Task,
+    task: FitTask,
     *,
     norm_budget: int | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -22,7 +22,7 @@ def fit_best_scorecard(
 
     Parameters
     ----------
-    task : Task
+    task : FitTask
         What to fit; its weight bound must be a number.
     norm_budget : int or None
         Largest squared norm of the scorecards.
@@ -68,7 +68,7 @@ def fit_best_scorecard(
     )
 
 
-def _encoded(task: Task) -> tuple[FloatArray, BoolArray]:
+def _encoded(task: FitTask) -> tuple[FloatArray, BoolArray]:
     from opdisc.data import encode_features, encode_labels
 
     signs = encode_labels(task.table, task.schema)
@@ -76,7 +76,7 @@ def _encoded(task: Task) -> tuple[FloatArray, BoolArray]:
     return features[signs != 0], signs[signs != 0] > 0
 
 
-def _fit_logistic(task: Task) -> Fitted:
+def _fit_logistic(task: FitTask) -> Fitted:
     from sklearn.linear_model import LogisticRegression
 
     from opdisc.data import encode_features
@@ -93,7 +93,7 @@ def _fit_logistic(task: Task) -> Fitted:
     return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
 
 
-def _fit_majority(task: Task) -> Fitted:
+def _fit_majority(task: FitTask) -> Fitted:
     share = float(_encoded(task)[1].mean())
 
     def predict(table: pd.DataFrame) -> BoolArray:

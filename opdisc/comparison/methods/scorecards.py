@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import Fitted, Method, Task
+from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
 
@@ -41,11 +41,11 @@ def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
     )
 
 
-def _labels(task: Task) -> pd.Series[Any]:
+def _labels(task: FitTask) -> pd.Series[Any]:
     return task.table[task.schema.target.column]
 
 
-def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
+def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
     from opdisc.estimators import PrivateScorecardClassifier
 
     assert task.epsilon is not None
@@ -62,19 +62,21 @@ def _fit_scorecard(task: Task, *, mechanism: str) -> Fitted:
     return fitted_scorecard(model, {})
 
 
-def _fit_sphere(task: Task, *, noise: str) -> Fitted:
+def _fit_sphere(task: FitTask, *, noise: str) -> Fitted:
     from opdisc.estimators import OPDiscClassifier
 
     return _fit_with_noise(OPDiscClassifier, task, noise, pure="l2-laplace")
 
 
-def _fit_separator(task: Task, *, noise: str) -> Fitted:
+def _fit_separator(task: FitTask, *, noise: str) -> Fitted:
     from opdisc.estimators import RSPMClassifier
 
     return _fit_with_noise(RSPMClassifier, task, noise, pure="laplace")
 
 
-def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pure: str) -> Fitted:
+def _fit_with_noise(
+    estimator: Callable[..., Any], task: FitTask, noise: str, *, pure: str
+) -> Fitted:
     """Fit with a named noise; the pure one spends no delta."""
     assert task.epsilon is not None
     model = estimator(
@@ -91,7 +93,7 @@ def _fit_with_noise(estimator: Callable[..., Any], task: Task, noise: str, *, pu
     return fitted_scorecard(model, {"noise": noise})
 
 
-def _fit_vote(task: Task) -> Fitted:
+def _fit_vote(task: FitTask) -> Fitted:
     from opdisc.estimators import RobustVoteClassifier
 
     assert task.epsilon is not None and task.weight_bound != "auto"
@@ -106,7 +108,7 @@ def _fit_vote(task: Task) -> Fitted:
     return fitted_scorecard(model, {"elected": bool(model.elected_)})
 
 
-def _fit_sampled(task: Task) -> Fitted:
+def _fit_opsamp(task: FitTask) -> Fitted:
     from opdisc.data import encode_features, encode_labels
     from opdisc.estimators import OPSampClassifier
 
@@ -141,7 +143,7 @@ def _fit_sampled(task: Task) -> Fitted:
 def _scorecard(
     name: str,
     title: str,
-    fit: Callable[[Task], Fitted],
+    fit: Callable[[FitTask], Fitted],
     summary: str,
     *,
     uses_oracle: bool = False,
@@ -244,7 +246,7 @@ METHODS = (
     _scorecard(
         "opsamp",
         "OPSamp (hinge)",
-        _fit_sampled,
+        _fit_opsamp,
         "OPSamp with the hinge loss: real weights, averaged minimisers.",
         has_grid=False,
     ),

@@ -14,7 +14,7 @@ from opdisc.comparison.methods.clipped_descent import (
     clipped_descent,
     descent_task,
 )
-from opdisc.comparison.methods.method import Fitted, Method, Task
+from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from opdisc.convex import ConvexReceipt
 from opdisc.mechanisms import private_selection
 from opdisc.privacy import EntropySource, PrivacyParams, parse_entropy
@@ -32,12 +32,12 @@ SEARCH_WARNING = (
 )
 
 
-def fit_grid_search(task: Task) -> Fitted:
+def fit_grid_search(task: FitTask) -> Fitted:
     """Fit every setting, keep the most accurate one on the training rows, and fit it afresh.
 
     Parameters
     ----------
-    task : Task
+    task : FitTask
         Every fit, the last one included, has the task's whole budget.
 
     Returns
@@ -49,13 +49,13 @@ def fit_grid_search(task: Task) -> Fitted:
 
     def mean_correct(settings: DescentSettings) -> float:
         fits = (clipped_descent(rows, settings, params, entropy) for _ in range(SEARCH_FITS))
-        return float(np.mean([rows.correct(fit.theta) for fit in fits]))
+        return float(np.mean([rows.correct(fit.parameters) for fit in fits]))
 
     chosen = max(SETTINGS, key=mean_correct)
     released = clipped_descent(rows, chosen, params, entropy)
     return Fitted(
-        predict=partial(rows.predict, released.theta),
-        scores=partial(rows.scores, released.theta),
+        predict=partial(rows.predict, released.parameters),
+        scores=partial(rows.scores, released.parameters),
         parameters={"settings": chosen.to_dict(), "settings_tried": len(SETTINGS)},
         delta=params.delta,
         guarantee="VOID",
@@ -89,18 +89,18 @@ class _Candidate:
 
     def fit(self, params: PrivacyParams) -> tuple[FloatArray, ConvexReceipt]:
         released = clipped_descent(self.rows, self.settings, params, self.entropy)
-        return released.theta, released.receipt
+        return released.parameters, released.receipt
 
     def correct(self, model: FloatArray) -> int:
         return self.rows.correct(model)
 
 
-def fit_private_selection(task: Task) -> Fitted:
+def fit_private_selection(task: FitTask) -> Fitted:
     """Choose among the same settings by :func:`opdisc.mechanisms.private_selection`.
 
     Parameters
     ----------
-    task : Task
+    task : FitTask
         Its budget pays for all fits, their noisy scores and the choice.
     """
     rows, params, entropy = _prepared(task)
@@ -122,7 +122,7 @@ def fit_private_selection(task: Task) -> Fitted:
     )
 
 
-def _prepared(task: Task) -> tuple[DescentTask, PrivacyParams, EntropySource]:
+def _prepared(task: FitTask) -> tuple[DescentTask, PrivacyParams, EntropySource]:
     assert task.epsilon is not None
     params = PrivacyParams(epsilon=task.epsilon, delta=task.delta)
     return descent_task(task), params, parse_entropy(task.noise_seed)

@@ -28,7 +28,7 @@ _SCHEMAS = {"small": "adult-small", "wide": "adult-wide31"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
+class OracleTask:
     """Distinct points, an intercept among their columns, and the counts of their labels.
 
     Parameters
@@ -56,7 +56,7 @@ def available_tasks() -> tuple[str, ...]:
     return TASKS
 
 
-def load_task(name: str) -> Task:
+def load_task(name: str) -> OracleTask:
     """Return a task.
 
     Parameters
@@ -81,18 +81,20 @@ def load_task(name: str) -> Task:
     if name in _SCHEMAS:
         data = encode(table, load_schema(_SCHEMAS[name]))
         points = data.points.astype(np.int64)
-        return Task(name=name, points=points, positives=data.positives, negatives=data.negatives)
+        return OracleTask(
+            name=name, points=points, positives=data.positives, negatives=data.negatives
+        )
     return _aggregated(
         name, _fifteen_columns(table), table["income-per-year"].str.strip().str.startswith(">")
     )
 
 
-def task_problem(task: Task, bound: int, epsilon: float | None, seed: int) -> ZeroOneProblem:
+def task_problem(task: OracleTask, bound: int, epsilon: float | None, seed: int) -> ZeroOneProblem:
     """Return an instance: a task, a grid and one draw of the noise.
 
     Parameters
     ----------
-    task : Task
+    task : OracleTask
         The points.
     bound : int
         Weights run from ``-bound`` to ``bound``.
@@ -117,14 +119,14 @@ def task_problem(task: Task, bound: int, epsilon: float | None, seed: int) -> Ze
     )
 
 
-def _aggregated(name: str, columns: ArrayLike, positive: Any) -> Task:
+def _aggregated(name: str, columns: ArrayLike, positive: Any) -> OracleTask:
     """Put the intercept first and merge equal rows."""
     rows = np.asarray(columns, dtype=np.int64)
     rows = np.column_stack([np.ones(len(rows), dtype=np.int64), rows])
     points, inverse = np.unique(rows, axis=0, return_inverse=True)
     counts = np.zeros((2, len(points)), dtype=np.int64)
     np.add.at(counts, (np.asarray(positive, dtype=np.int64), inverse.ravel()), 1)
-    return Task(name=name, points=points, positives=counts[1], negatives=counts[0])
+    return OracleTask(name=name, points=points, positives=counts[1], negatives=counts[0])
 
 
 def _fifteen_columns(table: pd.DataFrame) -> NDArray[np.bool_]:

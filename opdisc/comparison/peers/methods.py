@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.comparison.methods import ComparisonError, Fitted, Method, Task
+from opdisc.comparison.methods import ComparisonError, FitTask, Fitted, Method
 from opdisc.comparison.peers.processes import Lease, find_interpreter
 from opdisc.convex import LinearFeatures
 from opdisc.data import Schema, encode_features, encode_labels
@@ -173,14 +173,14 @@ def feature_types(schema: Schema) -> list[Any]:
     return types
 
 
-def fit_peer(peer: Peer, task: Task) -> Fitted:
+def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     """Fit one peer in a process that no other fitted model uses.
 
     Parameters
     ----------
     peer : Peer
         Which.
-    task : Task
+    task : FitTask
         Its ``epsilon`` is handed over as it is, whatever the peer's relation; see the conditions.
 
     Returns
@@ -238,7 +238,7 @@ def fit_peer(peer: Peer, task: Task) -> Fitted:
 
 
 def _method(peer: Peer) -> Method:
-    def fit(task: Task) -> Fitted:
+    def fit(task: FitTask) -> Fitted:
         return fit_peer(peer, task)
 
     return Method(

@@ -50,7 +50,7 @@ def plan_full_gradients(
         law="Gaussian on each sum of gradients",
         scales=(multiplier * public.gradient_sensitivity * (1 + 1e-12),),
         settings=(("steps", steps), ("multiplier", multiplier), ("ridge", ridge)),
-        distance=2 * steps * public.dimension * TAIL,
+        total_variation=2 * steps * public.dimension * TAIL,
     )
 
 
@@ -96,20 +96,22 @@ def gradient_descent(
     public.require_curvature("DP-GD", ridge)
     if iterate not in ("last", "random"):
         raise CalibrationError(f"iterate must be last or random, got {iterate!r}.")
-    plan = plan_full_gradients(public, steps, "dp-gd", ridge=ridge)
+    plan = plan_full_gradients(public, steps, "gradient_descent", ridge=ridge)
     n, domain = public.step_rows, public.domain
 
     def compute() -> FloatArray:
         normals = NormalStream(entropy)
         step = 1 / (public.constants.smoothness_l2 + ridge)
         chosen = steps if iterate == "last" else 1 + int(integers(steps, 1, entropy)[0])
-        theta = np.zeros(public.dimension) if domain is None else domain.centre
+        parameters = np.zeros(public.dimension) if domain is None else domain.centre
         for _ in range(chosen):
             noise = plan.scales[0] * normals.take(public.dimension)
-            gradient = (rows.sum_gradient(public.loss, theta) + noise) / n + ridge * theta
-            theta = theta - step * gradient
-            theta = theta if domain is None else domain.project(theta)
-        return theta
+            gradient = (
+                rows.sum_gradient(public.loss, parameters) + noise
+            ) / n + ridge * parameters
+            parameters = parameters - step * gradient
+            parameters = parameters if domain is None else domain.project(parameters)
+        return parameters
 
     return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
 
@@ -146,7 +148,7 @@ def accelerated_mirror_descent(
     public.require_convex("DP-AccMD")
     public.require_curvature("DP-AccMD")
     mirror = mirror_map(public.require_domain("DP-AccMD"), geometry)
-    plan = plan_full_gradients(public, steps, "dp-accmd")
+    plan = plan_full_gradients(public, steps, "accelerated_mirror_descent")
     n = public.step_rows
 
     def compute() -> FloatArray:

@@ -63,13 +63,13 @@ def plan_mirror_descent(
         raise CalibrationError(f"noise must be analytic or published, got {noise!r}.")
     used = math.ceil(public.exact_rows / 2) if batch == 1 else public.exact_rows
     return NoisePlan(
-        mechanism="noisy-mirror-descent",
+        mechanism="mirror_descent",
         theorem=f"{theorem} (docs/convex.md, mirror-descent)",
         status=status,
         law="Gaussian on each sum of a batch's gradients",
         scales=(stddev * (1 + 1e-12),),
         settings=(("rows used at most", used), ("batch", batch), *settings),
-        distance=2 * public.step_rows * public.dimension * TAIL,
+        total_variation=2 * public.step_rows * public.dimension * TAIL,
     )
 
 
@@ -173,14 +173,14 @@ def _batches(
     smoothness = mirror.smoothness(public.constants)
     if math.isfinite(smoothness):
         step = min(step, 1 / smoothness)
-    theta, total, count = mirror.start(), np.zeros(public.dimension), 0
+    parameters, total, count = mirror.start(), np.zeros(public.dimension), 0
     parts = np.array_split(np.argsort(entropy.words(n)), steps)
     for t, part in enumerate(parts):
-        slope = public.loss.sum_gradient(data.X.take(part, axis=0), data.y.take(part), theta)
+        slope = public.loss.sum_gradient(data.X.take(part, axis=0), data.y.take(part), parameters)
         gradient = (slope + sigma * normals.take(public.dimension)) * (steps / n)
-        theta = mirror.step(theta, step * gradient)
+        parameters = mirror.step(parameters, step * gradient)
         if 2 * t >= steps - 1:
-            total, count = total + theta, count + 1
+            total, count = total + parameters, count + 1
     return np.asarray(total / count)
 
 
@@ -190,7 +190,7 @@ def _single_rows(
     n, p, sigma, normals = len(data.y), public.dimension, plan.scales[0], NormalStream(entropy)
     step = mirror.width / (math.sqrt(n) * mirror.gradient_size(public.constants, sigma))
     fresh, seen = np.ones(n, dtype=bool), 0
-    theta, total, count = mirror.start(), np.zeros(p), 0
+    parameters, total, count = mirror.start(), np.zeros(p), 0
     draws = iter(integers(n, 2 * n, entropy).tolist())
     while 2 * seen < n:
         row = next(draws, -1)
@@ -200,10 +200,10 @@ def _single_rows(
         gradient = sigma * normals.take(p)
         if fresh[row]:
             one = slice(row, row + 1)
-            gradient = gradient + public.loss.sum_gradient(data.X[one], data.y[one], theta)
+            gradient = gradient + public.loss.sum_gradient(data.X[one], data.y[one], parameters)
             fresh[row], seen = False, seen + 1
-        theta = mirror.step(theta, step * gradient)
-        total += theta
+        parameters = mirror.step(parameters, step * gradient)
+        total += parameters
         count += 1
     return np.asarray(total / count)
 

@@ -165,7 +165,7 @@ def plan_noisy_sgd(
     else:
         raise CalibrationError(f"noise must be accountant or published, got {noise!r}.")
     return NoisePlan(
-        mechanism="noisy-sgd",
+        mechanism="noisy_sgd",
         theorem=f"{theorem} (docs/convex.md, sampled-steps)",
         status=status,
         law="Gaussian on each sum of batch gradients",
@@ -177,7 +177,7 @@ def plan_noisy_sgd(
             ("ridge", ridge),
         ),
         conditions=conditions,
-        distance=2 * batches.steps * public.dimension * TAIL,
+        total_variation=2 * batches.steps * public.dimension * TAIL,
     )
 
 
@@ -255,20 +255,22 @@ def _sgd(
     public: ConvexPublic,
     batches: BatchPlan,
     plan: NoisePlan,
-    theta: FloatArray,
+    parameters: FloatArray,
     entropy: EntropySource,
 ) -> FloatArray:
     domain, normals = public.require_domain("noisy SGD"), NormalStream(entropy)
     rate, ridge, noise = plan.setting("rate"), plan.setting("ridge"), plan.scales[0]
     size = rate * public.step_rows
     steps = _steps(public, rate, ridge, noise)
-    total, weight = np.zeros_like(theta), 0.0
+    total, weight = np.zeros_like(parameters), 0.0
     for t, drawn in enumerate(batches.draws(len(rows.y), rate, entropy), start=1):
-        slope = public.loss.sum_gradient(rows.X.take(drawn, axis=0), rows.y.take(drawn), theta)
-        gradient = (slope + noise * normals.take(len(theta))) / size + ridge * theta
-        theta = domain.project(theta - steps(t) * gradient)
+        slope = public.loss.sum_gradient(
+            rows.X.take(drawn, axis=0), rows.y.take(drawn), parameters
+        )
+        gradient = (slope + noise * normals.take(len(parameters))) / size + ridge * parameters
+        parameters = domain.project(parameters - steps(t) * gradient)
         share = float(t) if ridge > 0 else float(2 * t > batches.steps)
-        total += share * theta
+        total += share * parameters
         weight += share
     return total / weight
 

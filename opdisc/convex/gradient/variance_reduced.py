@@ -86,7 +86,7 @@ def plan_svrg(public: ConvexPublic, epochs: SVRGPlan, *, ridge: float = 0.0) -> 
     multiplier = sampled_multiplier(public.params, steps, public.relation)
     anchor = multiplier * public.gradient_sensitivity
     return NoisePlan(
-        mechanism="dp-svrg++" if epochs.doubling else "dp-svrg",
+        mechanism="svrg++" if epochs.doubling else "svrg",
         theorem="Gaussian anchors and sampled inner steps (docs/convex.md, variance-reduced)",
         status=CalibrationStatus.PROVEN,
         law="Gaussian on each anchor gradient (the last one's scale; each is decay times the one "
@@ -100,7 +100,7 @@ def plan_svrg(public: ConvexPublic, epochs: SVRGPlan, *, ridge: float = 0.0) -> 
             ("ridge", ridge),
         ),
         conditions=(ACCOUNTANT,),
-        distance=2 * (epochs.epochs + epochs.batches.steps) * public.dimension * TAIL,
+        total_variation=2 * (epochs.epochs + epochs.batches.steps) * public.dimension * TAIL,
     )
 
 
@@ -156,7 +156,7 @@ def _svrg(
     step = step_size(public, rate)
     # Many long steps would drown in noise, so cap how far noise drifts in an epoch.
     drift = math.sqrt(p) * plan.scales[1] / size
-    theta = anchor = domain.centre
+    parameters = anchor = domain.centre
     for inner, relative in zip(epochs.inner_steps, epochs.anchor_noise, strict=True):
         capped = min(step, domain.diameter_l2 / (drift * math.sqrt(inner) + 1e-300))
         noise = relative * plan.scales[0] * normals.take(p)
@@ -165,11 +165,11 @@ def _svrg(
         for k in range(inner):
             drawn = epochs.batches.draw(len(rows.y), rate, entropy)
             X, y = rows.X.take(drawn, axis=0), rows.y.take(drawn)
-            change = loss.sum_gradient(X, y, theta) - loss.sum_gradient(X, y, anchor)
+            change = loss.sum_gradient(X, y, parameters) - loss.sum_gradient(X, y, anchor)
             gradient = (change + plan.scales[1] * normals.take(p)) / size + full
-            theta = domain.project((theta - capped * gradient) / (1 + capped * ridge))
+            parameters = domain.project((parameters - capped * gradient) / (1 + capped * ridge))
             if 2 * k >= inner - 1:
-                total, kept = total + theta, kept + 1
+                total, kept = total + parameters, kept + 1
         anchor = total / kept
     return anchor
 

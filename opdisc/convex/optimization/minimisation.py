@@ -75,8 +75,8 @@ def _newton(
     tilt: FloatArray | None = None,
 ) -> FloatArray:
     """Return a point at which the gradient is at most ``steepness`` long."""
-    theta = np.zeros(rows.X.shape[1])
-    linear = np.zeros_like(theta) if tilt is None else tilt
+    parameters = np.zeros(rows.X.shape[1])
+    linear = np.zeros_like(parameters) if tilt is None else tilt
 
     def objective(point: FloatArray) -> float:
         return (
@@ -85,31 +85,31 @@ def _newton(
             + float(linear @ point)
         )
 
-    value = objective(theta)
+    value = objective(parameters)
     for _ in range(_NEWTON_STEPS):
-        gradient = rows.sum_gradient(loss, theta) + ridge * theta + linear
+        gradient = rows.sum_gradient(loss, parameters) + ridge * parameters + linear
         if np.linalg.norm(gradient) <= steepness:
-            return theta
-        step = _newton_direction(rows, loss, theta, ridge, gradient)
+            return parameters
+        step = _newton_direction(rows, loss, parameters, ridge, gradient)
         slope, length = float(gradient @ step), 1.0
         while length > 1e-12:
-            trial = theta + length * step
+            trial = parameters + length * step
             found = objective(trial)
             # Near the optimum the decrease is below rounding: accept a full step there.
             if found <= value + 1e-4 * length * slope + 1e-12 * (1 + abs(value)):
                 break
             length /= 2
-        theta, value = trial, found
+        parameters, value = trial, found
     raise NotReached
 
 
 def _newton_direction(
-    rows: Rows, loss: LinearLoss, theta: FloatArray, ridge: float, gradient: FloatArray
+    rows: Rows, loss: LinearLoss, parameters: FloatArray, ridge: float, gradient: FloatArray
 ) -> FloatArray:
-    curvatures = loss.curvatures(rows.X @ theta, rows.y)
+    curvatures = loss.curvatures(rows.X @ parameters, rows.y)
     if rows.counts is not None:
         curvatures = curvatures * rows.counts
-    p = len(theta)
+    p = len(parameters)
     # Without a ridge the Hessian may be singular; this damping vanishes with the gradient.
     damping = ridge if ridge > 0 else 0.1 * float(np.linalg.norm(gradient))
     if p <= _LARGEST_DENSE:
@@ -155,18 +155,18 @@ def minimise_on(
     **Guarantee.** With ``g = M (theta - Proj(theta - gradient / M))`` the exact minimiser over the
     domain is within ``2 |g| / ridge`` of theta (Nesterov 2004, Theorem 2.2.7).
     """
-    theta = domain.centre
-    ahead, momentum = theta, 1.0
+    parameters = domain.centre
+    ahead, momentum = parameters, 1.0
     for _ in range(_PROJECTED_STEPS):
         gradient = rows.sum_gradient(loss, ahead) + ridge * ahead
         moved = domain.project(ahead - gradient / smoothness)
         if 2 * smoothness * np.linalg.norm(ahead - moved) <= ridge * accuracy:
             return np.asarray(ahead)
         faster = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
-        if float((ahead - moved) @ (moved - theta)) > 0:
+        if float((ahead - moved) @ (moved - parameters)) > 0:
             faster, momentum = 1.0, 1.0  # restart when the momentum points uphill
-        ahead = domain.project(moved + (momentum - 1) / faster * (moved - theta))
-        theta, momentum = moved, float(faster)
+        ahead = domain.project(moved + (momentum - 1) / faster * (moved - parameters))
+        parameters, momentum = moved, float(faster)
     raise NotReached
 
 
@@ -207,19 +207,19 @@ def minimum(
     if domain is None:
         raise NotReached
     smoothness = loss.curvature_bound() * row_spectrum(rows) + ridge
-    theta, ahead, momentum = domain.centre, domain.centre, 1.0
+    parameters, ahead, momentum = domain.centre, domain.centre, 1.0
     for step in range(_PROJECTED_STEPS):
         gradient = rows.sum_gradient(loss, ahead) + ridge * ahead
         moved = domain.project(ahead - gradient / max(smoothness, 1e-300))
         faster = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
-        if float((ahead - moved) @ (moved - theta)) > 0:
+        if float((ahead - moved) @ (moved - parameters)) > 0:
             faster, momentum = 1.0, 1.0  # restart when the momentum points uphill
-        ahead = domain.project(moved + (momentum - 1) / faster * (moved - theta))
-        theta, momentum = moved, float(faster)
+        ahead = domain.project(moved + (momentum - 1) / faster * (moved - parameters))
+        parameters, momentum = moved, float(faster)
         if step % 10 == 0:
-            slope = rows.sum_gradient(loss, theta) + ridge * theta
-            if float(slope @ (theta - domain.minimise_linear(slope))) <= tolerance:
-                return np.asarray(theta)
+            slope = rows.sum_gradient(loss, parameters) + ridge * parameters
+            if float(slope @ (parameters - domain.minimise_linear(slope))) <= tolerance:
+                return np.asarray(parameters)
     raise NotReached
 
 

@@ -69,7 +69,7 @@ def objective_perturbation(
     """
     if public.is_noiseless:
         return noiseless_minimum(
-            "objective-perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+            "objective_perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
         )
     plan = plan_objective_perturbation(
         public,
@@ -83,15 +83,15 @@ def objective_perturbation(
     def compute() -> FloatArray:
         draw = l2_draw if plan.setting("pure") else gaussian_draw
         tilt = draw(public.dimension, plan.scales[0], entropy)
-        theta = minimise(
+        parameters = minimise(
             rows,
             public.loss,
             ridge=plan.setting("ridge"),
             accuracy=plan.setting("accuracy"),
             tilt=tilt,
         )
-        theta = theta + draw(public.dimension, plan.scales[1], entropy)
-        return theta if public.domain is None else public.domain.project(theta)
+        parameters = parameters + draw(public.dimension, plan.scales[1], entropy)
+        return parameters if public.domain is None else public.domain.project(parameters)
 
     if plan.setting("pure"):
         public = replace(public, params=replace(public.params, delta=0.0))

@@ -82,7 +82,7 @@ def plan_objective_perturbation(
     )
     pure = kind in ("pure", "c11")
     return NoisePlan(
-        mechanism="objective-perturbation",
+        mechanism="objective_perturbation",
         theorem=theorem,
         status=status,
         law=("l2-Laplace" if pure else "Gaussian") + " tilt, and output noise",
@@ -94,7 +94,7 @@ def plan_objective_perturbation(
             ("pure", float(pure)),
         ),
         conditions=(ACCURACY_CONDITION,),
-        distance=4 * public.dimension * TAIL,
+        total_variation=4 * public.dimension * TAIL,
     )
 
 

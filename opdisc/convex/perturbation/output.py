@@ -59,14 +59,14 @@ def plan_output_perturbation(
     else:
         raise CalibrationError(f"noise must be auto, gaussian, pure or j14, got {kind!r}.")
     return NoisePlan(
-        mechanism="output-perturbation",
+        mechanism="output_perturbation",
         theorem=f"{theorem} (docs/convex.md, output-perturbation)",
         status=status,
         law="l2-Laplace" if kind == "pure" else "Gaussian",
         scales=(scale,),
         settings=(("ridge", ridge), ("accuracy", accuracy), ("sensitivity", sensitivity)),
         conditions=(ACCURACY_CONDITION,),
-        distance=2 * public.dimension * TAIL,
+        total_variation=2 * public.dimension * TAIL,
     )
 
 
@@ -110,7 +110,7 @@ def output_perturbation(
     """
     if public.is_noiseless:
         return noiseless_minimum(
-            "output-perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+            "output_perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
         )
     plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
 
@@ -118,7 +118,7 @@ def output_perturbation(
         accuracy = plan.setting("accuracy")
         if _constrained(public):
             domain = public.require_domain("this loss")
-            theta = minimise_on(
+            parameters = minimise_on(
                 rows,
                 public.loss,
                 domain,
@@ -127,10 +127,10 @@ def output_perturbation(
                 accuracy=accuracy,
             )
         else:
-            theta = minimise(rows, public.loss, ridge=ridge, accuracy=accuracy)
+            parameters = minimise(rows, public.loss, ridge=ridge, accuracy=accuracy)
         draw = l2_draw if plan.law == "l2-Laplace" else gaussian_draw
-        theta = theta + draw(public.dimension, plan.scales[0], entropy)
-        return theta if public.domain is None else public.domain.project(theta)
+        parameters = parameters + draw(public.dimension, plan.scales[0], entropy)
+        return parameters if public.domain is None else public.domain.project(parameters)
 
     if plan.law == "l2-Laplace":
         public = replace(public, params=replace(public.params, delta=0.0))

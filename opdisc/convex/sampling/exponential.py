@@ -28,7 +28,7 @@ _LARGEST_DIMENSION = 5
 ENDS = "the rejection sampler ends on every table (it has no limit)"
 
 
-def gibbs_rate(public: ConvexPublic, epsilon: float, diameter: float) -> float:
+def inverse_temperature(public: ConvexPublic, epsilon: float, diameter: float) -> float:
     """Return beta per unit of summed loss: ``epsilon / (k L D)``, rounded down.
 
     References
@@ -45,9 +45,9 @@ def plan_exponential_sampling(public: ConvexPublic) -> NoisePlan:
     public.require_convex("exponential sampling")
     domain = public.require_domain("exponential sampling")
     check_shape(public, domain)
-    rate = gibbs_rate(public, public.params.epsilon, domain.diameter_l2)
+    rate = inverse_temperature(public, public.params.epsilon, domain.diameter_l2)
     return NoisePlan(
-        mechanism="exponential-sampling",
+        mechanism="exponential_sampling",
         theorem="exponential mechanism on the domain (docs/convex.md, exponential-sampling)",
         status=CalibrationStatus.PROVEN,
         law="density proportional to exp(-rate times the sum of losses) on the domain",
@@ -99,7 +99,7 @@ def exponential_sampling(
     """
     if public.is_noiseless:
         return noiseless_minimum(
-            "exponential-sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
+            "exponential_sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
         )
     plan = plan_exponential_sampling(public)
     domain = public.require_domain("exponential sampling")
@@ -148,11 +148,13 @@ class ConvexSum:
     def of(cls, rows: Rows, public: ConvexPublic, ridge: float = 0.0) -> ConvexSum:
         """Return the sum of losses plus ``(ridge/2)|theta|^2``."""
 
-        def value(theta: FloatArray) -> float:
-            return rows.sum_value(public.loss, theta) + 0.5 * ridge * float(theta @ theta)
+        def value(parameters: FloatArray) -> float:
+            return rows.sum_value(public.loss, parameters) + 0.5 * ridge * float(
+                parameters @ parameters
+            )
 
-        def gradient(theta: FloatArray) -> FloatArray:
-            return rows.sum_gradient(public.loss, theta) + ridge * theta
+        def gradient(parameters: FloatArray) -> FloatArray:
+            return rows.sum_gradient(public.loss, parameters) + ridge * parameters
 
         return cls(value=value, gradient=gradient)
 

@@ -51,7 +51,7 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
     require_delta(public.params, "private FTRL")
     largest, rounds = public.bounds.largest_coordinate, public.exact_rows
     if public.is_noiseless:
-        return noiseless_plan("private-ftrl", ("entropy weight", 0.0), ("rounds", rounds))
+        return noiseless_plan("private_ftrl", ("entropy weight", 0.0), ("rounds", rounds))
     if noise == "published":
         scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon
         status, theorem = CalibrationStatus.REFUTED, "J14 section 5.2"
@@ -62,13 +62,13 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
     else:
         raise CalibrationError(f"noise must be zcdp or published, got {noise!r}.")
     return NoisePlan(
-        mechanism="private-ftrl",
+        mechanism="private_ftrl",
         theorem=f"{theorem} (docs/convex.md, private-ftrl)",
         status=status,
         law="one vertex a round with log probabilities -(sum of past losses) / weight",
         scales=(1 / (largest * scale),),
         settings=(("entropy weight", largest * scale), ("rounds", rounds)),
-        distance=rounds * TAIL,
+        total_variation=rounds * TAIL,
     )
 
 
@@ -113,6 +113,6 @@ def private_ftrl(
         return np.array([float(categorical(row, 1, entropy)[0]) for row in chances])
 
     done = release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
-    actions = done.theta.astype(np.int64)
+    actions = done.parameters.astype(np.int64)
     actions.setflags(write=False)
     return OnlineRelease(actions=actions, receipt=done.receipt)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
-from opdisc.convex.sampling.exponential import gibbs_rate
+from opdisc.convex.sampling.exponential import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.noise import integers, uniforms
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
@@ -44,13 +44,13 @@ def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> Noise
         raise CalibrationError(
             f"the grid's spacing must be > 0 and at most half the domain's width, got {spacing!r}."
         )
-    rate = gibbs_rate(public, public.params.epsilon, domain.diameter_l2)
+    rate = inverse_temperature(public, public.params.epsilon, domain.diameter_l2)
     # Where the optimum is on the boundary, points outside must not be likelier than those inside.
     rows = public.n_rows or public.public_row_guess or 0
     slope = rate * rows * public.constants.lipschitz_l2 * domain.radius_l2
     penalty = _PENALTY + 2 * slope
     return NoisePlan(
-        mechanism="grid-walk",
+        mechanism="grid_walk",
         theorem="exponential mechanism on a grid (docs/convex.md, grid-walk)",
         status=CalibrationStatus.PROVEN,
         law="walk towards exp(-rate times the sum of losses) on the grid points of the domain",

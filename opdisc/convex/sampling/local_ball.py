@@ -35,9 +35,13 @@ class LocalBall(Domain):
         """Number of coordinates."""
         return self.domain.dimension
 
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point of the intersection, to about 1e-12."""
-        point, first, second = np.array(theta), np.zeros_like(theta), np.zeros_like(theta)
+        point, first, second = (
+            np.array(parameters),
+            np.zeros_like(parameters),
+            np.zeros_like(parameters),
+        )
         for _ in range(500):
             near = self.domain.project(point + first)
             first = point + first - near
@@ -50,19 +54,19 @@ class LocalBall(Domain):
             point = onto
         return point
 
-    def contains(self, theta: FloatArray, *, tolerance: float = 1e-9) -> bool:
+    def contains(self, parameters: FloatArray, *, tolerance: float = 1e-9) -> bool:
         """Return whether theta is in both sets."""
-        close = float(np.linalg.norm(theta - self.centre_point)) <= self.radius + tolerance
-        return close and self.domain.contains(theta, tolerance=tolerance)
+        close = float(np.linalg.norm(parameters - self.centre_point)) <= self.radius + tolerance
+        return close and self.domain.contains(parameters, tolerance=tolerance)
 
     def misses_ball(self, centre: FloatArray, reach: float) -> bool:
         """Return True only if no point within ``reach`` of ``centre`` is in both sets."""
         far = float(np.linalg.norm(centre - self.centre_point)) > self.radius + reach
         return far or self.domain.misses_ball(centre, reach)
 
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return the gauge of the whole domain, a lower bound."""
-        return self.domain.gauge(theta)
+        return self.domain.gauge(parameters)
 
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Refuse: not needed here."""

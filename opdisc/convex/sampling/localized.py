@@ -62,7 +62,7 @@ def plan_localization(
         scales=(scale, rate),
         settings=(("ridge", ridge), ("accuracy", accuracy), ("radius", radius)),
         conditions=(ACCURACY_CONDITION, ENDS),
-        distance=2 * public.dimension * TAIL,
+        total_variation=2 * public.dimension * TAIL,
     )
 
 

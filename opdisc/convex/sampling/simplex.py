@@ -103,14 +103,14 @@ def plan_simplex_sampling(
             "entropy_weight or epsilon."
         )
     return NoisePlan(
-        mechanism="simplex-sampling",
+        mechanism="simplex_sampling",
         theorem=f"{theorem} (docs/convex.md, simplex-sampling)",
         status=status,
         law="mean of independently sampled vertices",
         scales=(1 / weight,),
         settings=(("entropy weight", weight), ("vertices", count), ("epsilon of one", one)),
         conditions=(_EXACT,),
-        distance=count * TAIL,
+        total_variation=count * TAIL,
     )
 
 
@@ -185,9 +185,9 @@ def simplex_sampling(
     plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
 
     def compute() -> FloatArray:
-        theta = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
+        parameters = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
         count = int(plan.setting("vertices"))
-        drawn = categorical(theta, count, entropy)
+        drawn = categorical(parameters, count, entropy)
         return np.bincount(drawn, minlength=public.dimension) / count
 
     if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
@@ -206,11 +206,11 @@ def _noiseless(
     _require_simplex(public)
     if entropy_weight is None:
         return noiseless_minimum(
-            "simplex-sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
+            "simplex_sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
         )
     weight = entropy_weight
     _require_weight(weight)
-    plan = noiseless_plan("simplex-sampling", ("entropy weight", weight))
+    plan = noiseless_plan("simplex_sampling", ("entropy weight", weight))
 
     def compute() -> FloatArray:
         return entropic_minimiser(rows, public.loss, weight)
@@ -230,45 +230,47 @@ def entropic_minimiser(rows: Rows, loss: LinearLoss, weight: float) -> FloatArra
         If 200 steps do not suffice.
     """
     p = rows.X.shape[1]
-    theta = np.full(p, 1 / p)
+    parameters = np.full(p, 1 / p)
 
     def objective(point: FloatArray) -> float:
         return rows.sum_value(loss, point) + weight * float(special.xlogy(point, point).sum())
 
     for _ in range(_NEWTON_STEPS):
-        slope = rows.sum_gradient(loss, theta)
+        slope = rows.sum_gradient(loss, parameters)
         target = special.log_softmax(-slope / weight)
-        if float(np.abs(np.log(theta) - target).max()) <= _LOG_ACCURACY:
-            return theta
-        curvatures = loss.curvatures(rows.X @ theta, rows.y)
+        if float(np.abs(np.log(parameters) - target).max()) <= _LOG_ACCURACY:
+            return parameters
+        curvatures = loss.curvatures(rows.X @ parameters, rows.y)
         if rows.counts is not None:
             curvatures = curvatures * rows.counts
         # In units of sqrt(theta): diagonal weight, well conditioned near the boundary.
-        roots = np.sqrt(theta)
+        roots = np.sqrt(parameters)
         scaled = rows.X * roots
         hessian = (scaled * curvatures[:, None]).T @ scaled
         hessian.flat[:: p + 1] += weight
-        gradient = roots * (slope + weight * (np.log(theta) + 1))
+        gradient = roots * (slope + weight * (np.log(parameters) + 1))
         solved = np.linalg.solve(hessian, np.column_stack([gradient, roots]))
         multiplier = float(roots @ solved[:, 0]) / float(roots @ solved[:, 1])
         step = -roots * (solved[:, 0] - multiplier * solved[:, 1])
-        theta = _damped(theta, step, float((slope + weight * np.log(theta)) @ step), objective)
+        parameters = _damped(
+            parameters, step, float((slope + weight * np.log(parameters)) @ step), objective
+        )
     raise NotReached
 
 
 def _damped(
-    theta: FloatArray,
+    parameters: FloatArray,
     step: FloatArray,
     decrease: float,
     objective: Callable[[FloatArray], float],
 ) -> FloatArray:
     """Return the point after the longest halved step that stays inside and descends."""
-    shrink = float(np.max(-step / theta))
+    shrink = float(np.max(-step / parameters))
     length = 1.0 if shrink < 0.99 else 0.99 / shrink
-    trial = theta
-    value = objective(theta)
+    trial = parameters
+    value = objective(parameters)
     while length > 1e-12:
-        trial = theta + length * step
+        trial = parameters + length * step
         if objective(trial) <= value + 1e-4 * length * decrease + 1e-12 * (1 + abs(value)):
             break
         length /= 2

@@ -19,7 +19,7 @@ from opdisc.mechanisms.base import (
     Release,
     SamplingMechanism,
 )
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, GibbsSpec
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, ExponentialSpec
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SystemEntropy
 from oracles.arithmetic import RandomBits
@@ -69,7 +69,7 @@ class TableMinimum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableGibbs:
+class TableExponential:
     """The exponential mechanism on an explicit table.
 
     Parameters
@@ -94,14 +94,14 @@ class TableGibbs:
     condition: None = None
     base_measure: BaseMeasure = BaseMeasure()
 
-    def calibrate(self, public: GridPublic) -> GibbsSpec:
+    def calibrate(self, public: GridPublic) -> ExponentialSpec:
         """Return the inverse temperature per row."""
         return ExponentialMechanism(base_measure=self.base_measure).calibrate(public)
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
         table = cast(Any, problem)
-        assert isinstance(spec, GibbsSpec) and isinstance(table, TabularProblem)
+        assert isinstance(spec, ExponentialSpec) and isinstance(table, TabularProblem)
         members = table.members()
         losses = table.losses[members]
         bits, beta = RandomBits(entropy), spec.beta / table.steps_per_row
@@ -151,7 +151,7 @@ def run_on_table(
     """
     runner: SamplingMechanism
     if isinstance(mechanism, ExponentialMechanism):
-        runner = TableGibbs(base_measure=mechanism.base_measure)
+        runner = TableExponential(base_measure=mechanism.base_measure)
     elif isinstance(mechanism, PerturbingMechanism):
         if problem.unit != public.spacing:
             raise CalibrationError("the table's unit must be the public spacing; state one.")

@@ -28,8 +28,8 @@ from opdisc.mechanisms.opsamp.parameter_space import (
     release_error,
     search_space,
 )
-from opdisc.mechanisms.opsamp.public import SampledSpec
-from opdisc.noise import geometric_distance
+from opdisc.mechanisms.opsamp.public import OPSampSpec
+from opdisc.noise import geometric_total_variation
 from opdisc.privacy import CalibrationStatus, PublicInputs
 from oracles.convex import Domain, L1Ball, LinearLoss, LossConstants, RowBounds
 
@@ -44,7 +44,7 @@ _SUMMATION = 2.0**-44
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledMechanism:
+class OPSampMechanism:
     """OPSamp for one loss on one domain.
 
     Parameters
@@ -126,7 +126,7 @@ class SampledMechanism:
                 f"allowance_share must be in (0, 10], got {self.allowance_share}."
             )
 
-    def calibrate(self, public: PublicInputs) -> SampledSpec:
+    def calibrate(self, public: PublicInputs) -> OPSampSpec:
         """Return tilts, draws and release noise; no table is involved.
 
         Raises
@@ -134,7 +134,7 @@ class SampledMechanism:
         CalibrationError
             If the loss is not Lipschitz, delta is 0, or no tilt rate needs few enough draws.
         """
-        found: SampledSpec | None = None
+        found: OPSampSpec | None = None
         constants = self.constants()
         for space in self._spaces():
             choices = product(self._rates(space, public), self._inflations(), self._laws())
@@ -191,7 +191,7 @@ class SampledMechanism:
         tilts: TiltLaw,
         public: PublicInputs,
         constants: LossConstants,
-    ) -> SampledSpec:
+    ) -> OPSampSpec:
         params = public.params
         lipschitz = space.stretch * constants.lipschitz_l1
         difference = public.changed_rows * lipschitz
@@ -221,14 +221,14 @@ class SampledMechanism:
         steps = Fraction(covered) / Fraction(spacing) + d
         release_decay = Fraction(params.epsilon) / steps
         scale = float(steps) * spacing / params.epsilon
-        return SampledSpec(
+        return OPSampSpec(
             law=f"centred {tilts} tilts on a lattice; discrete Laplace on the average",
             scales=(lattice.scale, scale),
             theorem=f"OPSamp, {theorem} (docs/opsamp.md)",
             status=status,
             allowance=allowance,
-            distance=_tilt_distance(tilts, lattice, draws * space.dimension)
-            + geometric_distance(release_decay, 2 * d),
+            total_variation=_tilt_total_variation(tilts, lattice, draws * space.dimension)
+            + geometric_total_variation(release_decay, 2 * d),
             spacing=spacing,
             space=space,
             draws=draws,
@@ -257,11 +257,11 @@ class SampledMechanism:
         return bound, CalibrationStatus.PROVEN if implied else CalibrationStatus.PUBLISHED
 
 
-def _tilt_distance(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:
+def _tilt_total_variation(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:
     """Return the total variation between the tilts drawn and their law; uniform ones are exact."""
     if tilts == "uniform":
         return 0.0
-    return geometric_distance(Fraction(lattice.spacing) / Fraction(lattice.scale), count)
+    return geometric_total_variation(Fraction(lattice.spacing) / Fraction(lattice.scale), count)
 
 
 def _tuned_rows(public: PublicInputs) -> int:

@@ -11,7 +11,7 @@ from opdisc.mechanisms.opsamp.parameter_space import SearchSpace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledSpec(NoiseSpec):
+class OPSampSpec(NoiseSpec):
     """What the calibration of OPSamp decided.
 
     Parameters

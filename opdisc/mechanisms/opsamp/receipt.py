@@ -5,7 +5,7 @@ from __future__ import annotations
 from opdisc.privacy import Amount, CertifiedReceipt, Count, Lines, power_of_two
 
 
-class SampledReceipt(CertifiedReceipt, frozen=True, kw_only=True):
+class OPSampReceipt(CertifiedReceipt, frozen=True, kw_only=True):
     """A receipt of OPSamp.
 
     Parameters

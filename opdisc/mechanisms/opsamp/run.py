@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
-from opdisc.mechanisms.opsamp.public import SampledSpec
-from opdisc.mechanisms.opsamp.receipt import SampledReceipt
+from opdisc.mechanisms.opsamp.public import OPSampSpec
+from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.noise import discrete_laplace, geometric
 from opdisc.privacy import EntropySource, Ledger, PublicInputs, common_fields
 from oracles.arithmetic import FloatArray
@@ -33,29 +33,29 @@ _NATIVE = {"global": "oracles.convex.box_search:GlobalOracle"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledRelease:
+class OPSampRelease:
     """A parameter vector that may be published, and the promise that was kept.
 
     Parameters
     ----------
-    hypothesis : float64 array, shape (d,), read-only
+    parameters : float64 array, shape (d,), read-only
         Parameters, on the columns that the mechanism was given.
-    receipt : SampledReceipt
+    receipt : OPSampReceipt
         The privacy statement.
     """
 
-    hypothesis: FloatArray
-    receipt: SampledReceipt
+    parameters: FloatArray
+    receipt: OPSampReceipt
 
 
 def tilted_problem(
-    mechanism: SampledMechanism, X: ArrayLike, y: ArrayLike, *, lifted: bool = False
+    mechanism: OPSampMechanism, X: ArrayLike, y: ArrayLike, *, lifted: bool = False
 ) -> TiltedProblem:
     """Return the loss of a table over the mechanism's search space, equal rows merged.
 
     Parameters
     ----------
-    mechanism : SampledMechanism
+    mechanism : OPSampMechanism
         Loss, domain and bounds.
     X : array-like of shape (n, d)
         Rows within the public bounds.
@@ -97,8 +97,8 @@ def tilted_problem(
     )
 
 
-def run_sampled(
-    mechanism: SampledMechanism,
+def run_opsamp(
+    mechanism: OPSampMechanism,
     X: ArrayLike,
     y: ArrayLike,
     public: PublicInputs,
@@ -107,12 +107,12 @@ def run_sampled(
     oracle: str | RealOracle = "auto",
     options: DrawOptions | None = None,
     ledger: Ledger | None = None,
-) -> SampledRelease:
+) -> OPSampRelease:
     """Release one parameter vector, or nothing.
 
     Parameters
     ----------
-    mechanism : SampledMechanism
+    mechanism : OPSampMechanism
         What to run.
     X : array-like of shape (n, d)
         Rows within the public bounds.
@@ -131,7 +131,7 @@ def run_sampled(
 
     Returns
     -------
-    SampledRelease
+    OPSampRelease
 
     Raises
     ------
@@ -164,10 +164,10 @@ def run_sampled(
             f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
             "another oracle or price a larger allowance."
         )
-    return SampledRelease(hypothesis=_noisy(mechanism, spec, points, noise), receipt=receipt)
+    return OPSampRelease(parameters=_noisy(mechanism, spec, points, noise), receipt=receipt)
 
 
-def draw_tilts(spec: SampledSpec, entropy: EntropySource) -> FloatArray:
+def draw_tilts(spec: OPSampSpec, entropy: EntropySource) -> FloatArray:
     """Return centred tilts, shape (draws, k), every one an exact float.
 
     Subtracting the mean of exponential tilts adds a public linear form to every objective: it
@@ -183,7 +183,7 @@ def draw_tilts(spec: SampledSpec, entropy: EntropySource) -> FloatArray:
 
 
 def _noisy(
-    mechanism: SampledMechanism, spec: SampledSpec, points: FloatArray, noise: np.ndarray
+    mechanism: OPSampMechanism, spec: OPSampSpec, points: FloatArray, noise: np.ndarray
 ) -> FloatArray:
     """Average, map to parameters, round to the lattice, add the noise, project."""
     average = np.array([math.fsum(column) / len(points) for column in points.T])
@@ -202,14 +202,14 @@ def _noisy(
 
 
 def _receipt(
-    mechanism: SampledMechanism,
-    spec: SampledSpec,
+    mechanism: OPSampMechanism,
+    spec: OPSampSpec,
     public: PublicInputs,
     oracle: RealOracle,
     options: DrawOptions,
     entropy: EntropySource,
-) -> SampledReceipt:
-    return SampledReceipt(
+) -> OPSampReceipt:
+    return OPSampReceipt(
         **common_fields(
             mechanism.name + (" (lifted)" if spec.space.lifted else ""),
             spec,

@@ -183,10 +183,10 @@ class IsolatedCalls:
         finally:
             for end in ends:
                 end.close()
-            self._bury()
+            self._terminate()
         return answer if len(answer) == self._n_bytes else None
 
-    def _bury(self) -> None:
+    def _terminate(self) -> None:
         """Have the child and everything it started killed; return when the server has done so."""
         if self._control is None:
             return

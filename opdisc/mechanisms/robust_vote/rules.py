@@ -14,7 +14,7 @@ from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.robust_vote.learners import CANDIDATE_LIMIT
-from opdisc.noise import discrete_laplace, geometric, geometric_distance
+from opdisc.noise import discrete_laplace, geometric, geometric_total_variation
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid, hypothesis_at, squared_norms
@@ -101,7 +101,7 @@ class RobustVoteMechanism:
             theorem=theorem,
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            distance=geometric_distance(rate, draws),
+            total_variation=geometric_total_variation(rate, draws),
             spacing=public.spacing,
             rate=rate,
             threshold=threshold,

@@ -96,7 +96,7 @@ class TrialLaw:
         return trials
 
     @property
-    def distance(self) -> float:
+    def total_variation(self) -> float:
         """Bound on the total variation between :meth:`draw` and the law.
 
         192 random bits and the arithmetic differ by less than ``2**-150``; more than N trials

@@ -17,7 +17,7 @@ import msgspec
 from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
 from opdisc.mechanisms.selection.random_stopping import trial_budget, trial_law
 from opdisc.mechanisms.selection.receipt import SelectionReceipt
-from opdisc.noise import discrete_laplace, geometric_distance, integers
+from opdisc.noise import discrete_laplace, geometric_total_variation, integers
 from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
@@ -153,7 +153,7 @@ def private_selection(
     fit = PrivacyParams(epsilon=(1 - score_share) * trial.epsilon * _DOWN, delta=trial.delta)
     noise = _SelectionNoise(
         scales=(rows_per_unit / (score_share * trial.epsilon),),
-        distance=law.distance + law.mean * geometric_distance(rate, 2),
+        total_variation=law.total_variation + law.mean * geometric_total_variation(rate, 2),
     )
     public = PublicInputs(
         params=params, relation=relation, rows_per_unit=rows_per_unit, privacy_unit=privacy_unit
@@ -205,7 +205,7 @@ class _SelectionNoise:
     """The noise of the scores, as a receipt states it."""
 
     scales: tuple[float, ...]
-    distance: float
+    total_variation: float
     law: str = "discrete Laplace on each trial's score, and a random number of trials"
     theorem: str = "random stopping (docs/tuning.md, random-stopping)"
     status: CalibrationStatus = CalibrationStatus.PROVEN

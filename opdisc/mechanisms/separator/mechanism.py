@@ -30,7 +30,12 @@ from opdisc.mechanisms.separator.sets import (
     append_weighted_rows,
     coordinate_rows,
 )
-from opdisc.noise import discrete_laplace, gaussian_vector, geometric_distance, sphere_distance
+from opdisc.noise import (
+    discrete_laplace,
+    gaussian_vector,
+    geometric_total_variation,
+    sphere_total_variation,
+)
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
 
@@ -164,7 +169,7 @@ class SeparatorMechanism:
             theorem="Theorem A with the separator embedding (docs/theory.md, separator)",
             status=CalibrationStatus.PROVEN,
             allowance=self.allowance,
-            distance=geometric_distance(rate, 2 * size),
+            total_variation=geometric_total_variation(rate, 2 * size),
             spacing=public.spacing,
             rate=rate,
             stddev=0.0,
@@ -195,7 +200,7 @@ class SeparatorMechanism:
             theorem=theorem,
             status=status,
             allowance=self.allowance,
-            distance=sphere_distance(size),
+            total_variation=sphere_total_variation(size),
             spacing=public.spacing,
             rate=Fraction(0),
             stddev=stddev,

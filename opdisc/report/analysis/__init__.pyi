@@ -1,7 +1,7 @@
 from .cells import (
     METRICS as METRICS,
-    Cell as Cell,
     Evaluation as Evaluation,
+    ResultCell as ResultCell,
     evaluations as evaluations,
     find_cells as find_cells,
 )

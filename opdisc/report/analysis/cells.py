@@ -52,7 +52,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class ResultCell:
     """One method at one epsilon.
 
     Parameters
@@ -115,7 +115,7 @@ def _view(name: str, metric: str, runs: pd.DataFrame) -> Evaluation:
     return Evaluation(name=name, metric=metric, runs=runs, overlap=overlap)
 
 
-def find_cells(evaluation: Evaluation, series: tuple[Series, ...]) -> tuple[Cell, ...]:
+def find_cells(evaluation: Evaluation, series: tuple[Series, ...]) -> tuple[ResultCell, ...]:
     """Return every method at every epsilon it was run at, in the order of the series."""
     excess = regret(evaluation.runs)
     return tuple(
@@ -175,7 +175,9 @@ def _by_epsilon(runs: pd.DataFrame) -> Iterator[tuple[float | None, pd.DataFrame
         yield float(str(epsilon)), group
 
 
-def _cell(series: Series, epsilon: float | None, group: pd.DataFrame, excess: pd.Series) -> Cell:
+def _cell(
+    series: Series, epsilon: float | None, group: pd.DataFrame, excess: pd.Series
+) -> ResultCell:
     done = group[group["status"] == "ok"]
     metrics = {
         name: mean_interval(done[name].dropna().to_numpy())
@@ -183,7 +185,7 @@ def _cell(series: Series, epsilon: float | None, group: pd.DataFrame, excess: pd
         if done[name].notna().any()
     }
     limited = int((group["status"] == "time limit").sum())
-    return Cell(
+    return ResultCell(
         series=series,
         epsilon=epsilon,
         metrics=metrics,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.analysis.cells import Cell, Evaluation, optimum_metric
+from opdisc.report.analysis.cells import Evaluation, ResultCell, optimum_metric
 from opdisc.report.analysis.intervals import LEVEL, Interval, mean_interval
 
 _FEWEST_REPEATS = 2
@@ -18,7 +18,7 @@ class Lead:
 
     Parameters
     ----------
-    other : Cell
+    other : ResultCell
         The method that is behind.
     difference : Interval
         At 95%, over random splits and noise on this table.
@@ -28,7 +28,7 @@ class Lead:
         At 95%, for other tables of this kind: corrected for overlapping splits.
     """
 
-    other: Cell
+    other: ResultCell
     difference: Interval
     strict: Interval
     cautious: Interval
@@ -57,7 +57,7 @@ class Ranking:
     ----------
     epsilon : float
         The privacy loss.
-    leader : Cell
+    leader : ResultCell
         Highest mean accuracy over the common repeats.
     accuracy : Interval
         Its accuracy there, a share of rows.
@@ -68,17 +68,17 @@ class Ranking:
         known.
     repeats : int
         Common repeats.
-    left_out : tuple of (Cell, str)
+    left_out : tuple of (ResultCell, str)
         Private methods that were not ranked, and why.
     """
 
     epsilon: float
-    leader: Cell
+    leader: ResultCell
     accuracy: Interval
     leads: tuple[Lead, ...]
     loss: Interval
     repeats: int
-    left_out: tuple[tuple[Cell, str], ...]
+    left_out: tuple[tuple[ResultCell, str], ...]
 
     @property
     def tied(self) -> tuple[Lead, ...]:
@@ -92,20 +92,20 @@ class Ranking:
         return next((lead for lead in self.leads if lead.other.series.family != family), None)
 
     @property
-    def holding(self) -> Cell | None:
+    def holding(self) -> ResultCell | None:
         """The best candidate whose guarantee HOLDS; None if there is none."""
         cells = (self.leader, *(lead.other for lead in self.leads))
         return next((cell for cell in cells if cell.guarantee == "HOLDS"), None)
 
 
-def rank(evaluation: Evaluation, cells: tuple[Cell, ...]) -> tuple[Ranking, ...]:
+def rank(evaluation: Evaluation, cells: tuple[ResultCell, ...]) -> tuple[Ranking, ...]:
     """Rank the private methods at each epsilon.
 
     Parameters
     ----------
     evaluation : Evaluation
         The view that ranks.
-    cells : tuple of Cell
+    cells : tuple of ResultCell
         Its methods.
 
     Returns
@@ -129,8 +129,8 @@ def rank(evaluation: Evaluation, cells: tuple[Cell, ...]) -> tuple[Ranking, ...]
 
 
 def _candidates(
-    evaluation: Evaluation, cells: tuple[Cell, ...], epsilon: float
-) -> tuple[list[Cell], list[tuple[Cell, str]]]:
+    evaluation: Evaluation, cells: tuple[ResultCell, ...], epsilon: float
+) -> tuple[list[ResultCell], list[tuple[ResultCell, str]]]:
     kept, left = [], []
     for cell in cells:
         if cell.epsilon != epsilon or not cell.series.private:
@@ -143,7 +143,7 @@ def _candidates(
     return kept, left
 
 
-def _exclusion(cell: Cell, metric: str) -> str:
+def _exclusion(cell: ResultCell, metric: str) -> str:
     failures = cell.failed + cell.limited
     if cell.series.tuning == "non-private":
         return "tuned on the private rows"
@@ -157,7 +157,7 @@ def _exclusion(cell: Cell, metric: str) -> str:
 
 
 def _rank_at(
-    evaluation: Evaluation, cells: tuple[Cell, ...], epsilon: float, n_epsilons: int
+    evaluation: Evaluation, cells: tuple[ResultCell, ...], epsilon: float, n_epsilons: int
 ) -> Ranking | None:
     candidates, left_out = _candidates(evaluation, cells, epsilon)
     table = _accuracies(evaluation, candidates, epsilon)
@@ -191,7 +191,7 @@ def _rank_at(
     )
 
 
-def _lead(cell: Cell, differences: pd.Series, level: float, overlap: float) -> Lead:
+def _lead(cell: ResultCell, differences: pd.Series, level: float, overlap: float) -> Lead:
     values = differences.to_numpy()
     return Lead(
         other=cell,
@@ -201,7 +201,9 @@ def _lead(cell: Cell, differences: pd.Series, level: float, overlap: float) -> L
     )
 
 
-def _accuracies(evaluation: Evaluation, candidates: list[Cell], epsilon: float) -> pd.DataFrame:
+def _accuracies(
+    evaluation: Evaluation, candidates: list[ResultCell], epsilon: float
+) -> pd.DataFrame:
     """Return accuracies by repeat (rows) and series (columns), NaN where there is none yet."""
     runs = evaluation.runs
     chosen = runs[(runs["epsilon"] == epsilon) & (runs["status"] == "ok")]

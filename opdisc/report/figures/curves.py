@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from opdisc.report.analysis import Cell, Interval, Series
+from opdisc.report.analysis import Interval, ResultCell, Series
 from opdisc.report.figures.style import Style
 
 
@@ -35,13 +35,13 @@ class Curve:
 
 
 def curves(
-    cells: Sequence[Cell], looks: dict[int, Style], value: str, *, references: bool = True
+    cells: Sequence[ResultCell], looks: dict[int, Style], value: str, *, references: bool = True
 ) -> tuple[Curve, ...]:
     """Return the curves of one quantity.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    cells : sequence of ResultCell
         In the order of the series.
     looks : dict of int to Style
         By index of the series.
@@ -50,7 +50,7 @@ def curves(
     references : bool
         Whether methods that are not private are drawn too.
     """
-    found: dict[int, list[tuple[Cell, Interval]]] = {}
+    found: dict[int, list[tuple[ResultCell, Interval]]] = {}
     for cell in cells:
         interval = cell.regret if value == "regret" else cell.metrics.get(value)
         if interval is None or interval.n == 0 or (cell.epsilon is None and not references):

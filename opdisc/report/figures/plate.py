@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from opdisc.report.analysis import Cell, Evaluation, Series
+from opdisc.report.analysis import Evaluation, ResultCell, Series
 from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
 from opdisc.report.figures.curves import Curve, curves
 from opdisc.report.figures.style import Style
@@ -42,7 +42,7 @@ class Plate:
 
 
 def plates(
-    views: Sequence[tuple[Evaluation, Sequence[Cell]]],
+    views: Sequence[tuple[Evaluation, Sequence[ResultCell]]],
     runs: pd.DataFrame,
     series: Sequence[Series],
     looks: dict[int, Style],

@@ -61,23 +61,25 @@ class L2Ball(_Ball):
     dimension: int
     radius: float
 
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return theta, shortened to the radius if it is longer."""
-        length = float(np.linalg.norm(theta))
-        return np.array(theta if length <= self.radius else theta * (self.radius / length))
+        length = float(np.linalg.norm(parameters))
+        return np.array(
+            parameters if length <= self.radius else parameters * (self.radius / length)
+        )
 
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return ``|theta|_2 / radius``."""
-        return float(np.linalg.norm(theta)) / self.radius
+        return float(np.linalg.norm(parameters)) / self.radius
 
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Return the boundary point opposite to ``direction``."""
         length = float(np.linalg.norm(direction))
         return np.zeros(self.dimension) if length == 0 else -direction * (self.radius / length)
 
-    def contains_exactly(self, theta: FloatArray) -> bool:
+    def contains_exactly(self, parameters: FloatArray) -> bool:
         """Return whether ``|theta|_2 <= radius``; the sum of squares is correctly rounded."""
-        return math.sqrt(math.fsum(theta * theta)) <= self.radius
+        return math.sqrt(math.fsum(parameters * parameters)) <= self.radius
 
     def smallest(self, direction: FloatArray) -> float:
         """Return ``-radius |direction|_2``."""
@@ -104,16 +106,16 @@ class L1Ball(_Ball):
     dimension: int
     radius: float
 
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return theta with its absolute values lowered by one common amount, cut at 0."""
-        sizes = np.abs(theta)
+        sizes = np.abs(parameters)
         if sizes.sum() <= self.radius:
-            return np.array(theta, dtype=np.float64)
-        return np.asarray(np.sign(theta) * onto_simplex(sizes, self.radius))
+            return np.array(parameters, dtype=np.float64)
+        return np.asarray(np.sign(parameters) * onto_simplex(sizes, self.radius))
 
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return ``|theta|_1 / radius``."""
-        return float(np.abs(theta).sum()) / self.radius
+        return float(np.abs(parameters).sum()) / self.radius
 
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Return a vertex."""
@@ -122,16 +124,16 @@ class L1Ball(_Ball):
         vertex[best] = -self.radius if direction[best] > 0 else self.radius
         return vertex
 
-    def contains_exactly(self, theta: FloatArray) -> bool:
+    def contains_exactly(self, parameters: FloatArray) -> bool:
         """Return whether ``|theta|_1 <= radius``; the sum is correctly rounded."""
-        return math.fsum(np.abs(theta)) <= self.radius
+        return math.fsum(np.abs(parameters)) <= self.radius
 
-    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+    def nearest_inside(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point of the ball, to rounding, never outside."""
-        if self.contains_exactly(theta):
-            return np.array(theta, dtype=np.float64)
-        sizes = rescaled(onto_simplex(np.abs(theta), self.radius), self.radius)
-        return self._pulled_inside(np.sign(theta) * sizes)
+        if self.contains_exactly(parameters):
+            return np.array(parameters, dtype=np.float64)
+        sizes = rescaled(onto_simplex(np.abs(parameters), self.radius), self.radius)
+        return self._pulled_inside(np.sign(parameters) * sizes)
 
     def smallest(self, direction: FloatArray) -> float:
         """Return minus the radius times the largest coordinate."""

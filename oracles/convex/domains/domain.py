@@ -31,11 +31,11 @@ class Domain(ABC):
     dimension: int
 
     @abstractmethod
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point of the domain in Euclidean distance, to rounding."""
 
     @abstractmethod
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return the least r >= 0 with theta in r times the domain; infinite if there is none."""
 
     @abstractmethod
@@ -91,9 +91,9 @@ class Domain(ABC):
         """Return a bound on ``|<x, theta>|`` over rows within ``bounds`` and the domain."""
         return min(bounds.l2 * self.radius_l2, bounds.largest_coordinate * self.radius_l1)
 
-    def contains(self, theta: FloatArray, *, tolerance: float = 1e-9) -> bool:
+    def contains(self, parameters: FloatArray, *, tolerance: float = 1e-9) -> bool:
         """Return whether theta is within ``tolerance`` of the domain."""
-        return bool(np.linalg.norm(self.project(theta) - theta) <= tolerance)
+        return bool(np.linalg.norm(self.project(parameters) - parameters) <= tolerance)
 
     def misses_ball(self, centre: FloatArray, reach: float) -> bool:
         """Return True only if no point within ``reach`` of ``centre`` is in the domain."""
@@ -104,37 +104,37 @@ class ExactDomain(Domain):
     """A domain over which a minimum can be proved: membership and linear forms are exact."""
 
     @abstractmethod
-    def contains_exactly(self, theta: FloatArray) -> bool:
+    def contains_exactly(self, parameters: FloatArray) -> bool:
         """Return whether theta is in the domain; sums are correctly rounded."""
 
     @abstractmethod
     def smallest(self, direction: FloatArray) -> float:
         """Return the minimum of ``<direction, theta>`` over the domain."""
 
-    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+    def nearest_inside(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point of the domain, to rounding, never outside, shape (p,)."""
-        if self.contains_exactly(theta):
-            return np.array(theta, dtype=np.float64)
-        return self._pulled_inside(self.project(theta))
+        if self.contains_exactly(parameters):
+            return np.array(parameters, dtype=np.float64)
+        return self._pulled_inside(self.project(parameters))
 
-    def _pulled_inside(self, theta: FloatArray) -> FloatArray:
+    def _pulled_inside(self, parameters: FloatArray) -> FloatArray:
         """Return theta pulled toward 0 until rounding leaves it inside."""
-        while not self.contains_exactly(theta):
-            theta = theta * INSIDE
-        return theta
+        while not self.contains_exactly(parameters):
+            parameters = parameters * INSIDE
+        return parameters
 
 
-def onto_simplex(theta: FloatArray, total: float) -> FloatArray:
+def onto_simplex(parameters: FloatArray, total: float) -> FloatArray:
     """Project on the simplex of the given total by sorting (Duchi et al. 2008, Figure 1)."""
-    ordered = np.sort(theta)[::-1]
-    excess = (np.cumsum(ordered) - total) / np.arange(1, len(theta) + 1)
+    ordered = np.sort(parameters)[::-1]
+    excess = (np.cumsum(ordered) - total) / np.arange(1, len(parameters) + 1)
     last = np.flatnonzero(ordered > excess)[-1]
-    return np.asarray(np.maximum(theta - excess[last], 0.0))
+    return np.asarray(np.maximum(parameters - excess[last], 0.0))
 
 
-def rescaled(theta: FloatArray, total: float) -> FloatArray:
+def rescaled(parameters: FloatArray, total: float) -> FloatArray:
     """Return theta >= 0 with its sum mended to the total, up to one rounding per coordinate."""
-    return np.asarray(theta * (total / math.fsum(theta)))
+    return np.asarray(parameters * (total / math.fsum(parameters)))
 
 
 def check_size(dimension: int, radius: float) -> None:

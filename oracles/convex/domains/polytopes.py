@@ -29,13 +29,13 @@ class Simplex(ExactDomain):
         """Refuse an empty set."""
         check_size(self.dimension, 1.0)
 
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return theta with all coordinates lowered by one common amount, cut at 0."""
-        return onto_simplex(np.asarray(theta, dtype=np.float64), 1.0)
+        return onto_simplex(np.asarray(parameters, dtype=np.float64), 1.0)
 
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return the sum of the coordinates, or infinity if one is negative."""
-        return math.inf if float(np.min(theta)) < 0 else float(np.sum(theta))
+        return math.inf if float(np.min(parameters)) < 0 else float(np.sum(parameters))
 
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Return a vertex."""
@@ -43,16 +43,16 @@ class Simplex(ExactDomain):
         vertex[int(np.argmin(direction))] = 1.0
         return vertex
 
-    def contains_exactly(self, theta: FloatArray) -> bool:
+    def contains_exactly(self, parameters: FloatArray) -> bool:
         """Return whether theta is in the simplex, the sum to 2^-40: few floats sum to 1."""
-        off = abs(math.fsum(theta) - 1.0)
-        return bool((theta >= 0).all()) and off <= 1 - INSIDE
+        off = abs(math.fsum(parameters) - 1.0)
+        return bool((parameters >= 0).all()) and off <= 1 - INSIDE
 
-    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+    def nearest_inside(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point of the simplex, to rounding."""
-        if self.contains_exactly(theta):
-            return np.array(theta, dtype=np.float64)
-        return rescaled(onto_simplex(theta, 1.0), 1.0)
+        if self.contains_exactly(parameters):
+            return np.array(parameters, dtype=np.float64)
+        return rescaled(onto_simplex(parameters, 1.0), 1.0)
 
     def smallest(self, direction: FloatArray) -> float:
         """Return the smallest coordinate, less what the 2^-40 of the sum can change."""
@@ -123,31 +123,31 @@ class Box(ExactDomain):
         """Return the ends."""
         return f"Box(lower={self._lower.tolist()}, upper={self._upper.tolist()})"
 
-    def project(self, theta: FloatArray) -> FloatArray:
+    def project(self, parameters: FloatArray) -> FloatArray:
         """Return theta with each coordinate clipped."""
-        return np.asarray(np.clip(theta, self._lower, self._upper))
+        return np.asarray(np.clip(parameters, self._lower, self._upper))
 
-    def gauge(self, theta: FloatArray) -> float:
+    def gauge(self, parameters: FloatArray) -> float:
         """Return the least common factor; infinite for a box without 0."""
         if np.any(self._lower > 0) or np.any(self._upper < 0):
             return math.inf
-        ends = np.where(theta > 0, self._upper, self._lower)
-        moved = theta != 0
+        ends = np.where(parameters > 0, self._upper, self._lower)
+        moved = parameters != 0
         if np.any(ends[moved] == 0):
             return math.inf
-        return float(np.max(theta[moved] / ends[moved], initial=0.0))
+        return float(np.max(parameters[moved] / ends[moved], initial=0.0))
 
     def minimise_linear(self, direction: FloatArray) -> FloatArray:
         """Return a corner."""
         return np.where(direction > 0, self._lower, self._upper)
 
-    def contains_exactly(self, theta: FloatArray) -> bool:
+    def contains_exactly(self, parameters: FloatArray) -> bool:
         """Return whether every coordinate is in its interval."""
-        return bool((theta >= self._lower).all() and (theta <= self._upper).all())
+        return bool((parameters >= self._lower).all() and (parameters <= self._upper).all())
 
-    def nearest_inside(self, theta: FloatArray) -> FloatArray:
+    def nearest_inside(self, parameters: FloatArray) -> FloatArray:
         """Return the nearest point; clipping does not round."""
-        return self.project(theta)
+        return self.project(parameters)
 
     def smallest(self, direction: FloatArray) -> float:
         """Return the value at the best corner."""

@@ -102,7 +102,7 @@ class LinearLoss(ABC):
         slope = self.slopes(middle, labels)
         return slope, self.of_scores(middle, labels) - slope * middle
 
-    def value(self, X: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
+    def value(self, X: FloatArray, y: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return each row's loss.
 
         Parameters
@@ -111,31 +111,39 @@ class LinearLoss(ABC):
             Rows, the constant column included.
         y : ndarray of shape (n,)
             Labels: -1 or +1 for classification, numbers for regression.
-        theta : ndarray of shape (p,)
+        parameters : ndarray of shape (p,)
             Parameter.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.of_scores(X @ theta, y)
+        return self.of_scores(X @ parameters, y)
 
-    def gradient(self, X: FloatArray, y: FloatArray, theta: FloatArray) -> FloatArray:
+    def gradient(self, X: FloatArray, y: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return each row's gradient in theta, shape (n, p)."""
-        return np.asarray(self.slopes(X @ theta, y)[:, None] * X)
+        return np.asarray(self.slopes(X @ parameters, y)[:, None] * X)
 
     def sum_gradient(
-        self, X: FloatArray, y: FloatArray, theta: FloatArray, weights: FloatArray | None = None
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        parameters: FloatArray,
+        weights: FloatArray | None = None,
     ) -> FloatArray:
         """Return the gradient of the (weighted) sum of losses, shape (p,)."""
-        slopes = self.slopes(X @ theta, y)
+        slopes = self.slopes(X @ parameters, y)
         return np.asarray((slopes if weights is None else slopes * weights) @ X)
 
     def sum_value(
-        self, X: FloatArray, y: FloatArray, theta: FloatArray, weights: FloatArray | None = None
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        parameters: FloatArray,
+        weights: FloatArray | None = None,
     ) -> float:
         """Return the (weighted) sum of losses."""
-        values = self.value(X, y, theta)
+        values = self.value(X, y, parameters)
         return float(values.sum() if weights is None else values @ weights)
 
     def constants(self, bounds: RowBounds, *, score_bound: float = math.inf) -> LossConstants:

@@ -77,10 +77,10 @@ def settled(weights: FloatArray, bits: RandomBits) -> tuple[int, tuple[int, int]
     shares = weights / weights.max()
     if (shares == 1.0).all():
         return bits.below(len(shares)), (1, len(shares))
-    tickets = [int(share * 2.0**52) + 1 for share in shares]
-    ends = list(itertools.accumulate(tickets))
+    thresholds = [int(share * 2.0**52) + 1 for share in shares]
+    ends = list(itertools.accumulate(thresholds))
     place = bisect.bisect_right(ends, bits.below(ends[-1]))
-    return place, (tickets[place], ends[-1])
+    return place, (thresholds[place], ends[-1])
 
 
 class BlockSum:

@@ -43,7 +43,7 @@ _STRIDE = 32
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _ticket(whole, words, used):  # type: ignore[no-untyped-def]
+def _threshold(whole, words, used):  # type: ignore[no-untyped-def]
     """Return a uniform integer below ``whole``, and the words used so far (-1: ran out).
 
     ``words`` is a one-dimensional uint64 array; ``used`` of them are used up already.
@@ -102,13 +102,13 @@ def draw_states(
             if c == root:
                 n = plan.rest[c]
                 whole = ladder[n - 1]
-                ticket, used = _ticket(whole, words, used)
+                threshold, used = _threshold(whole, words, used)
                 if used < 0:
                     return -1
                 low, high = 0, n - 1
                 while low < high:
                     middle = (low + high) // 2
-                    if ticket < ladder[middle]:
+                    if threshold < ladder[middle]:
                         high = middle
                     else:
                         low = middle + 1
@@ -142,7 +142,7 @@ def draw_states(
                     z = z * tables[other + v * skip] if halved else z
                     whole += np.uint64(min(z * scale, _DRAW_SCALE))
                     whole += np.uint64(1)
-                ticket, used = _ticket(whole, words, used)
+                threshold, used = _threshold(whole, words, used)
                 if used < 0:
                     return -1
                 w = np.uint64(0)
@@ -151,10 +151,10 @@ def draw_states(
                     z = z * tables[other + v * skip] if halved else z
                     w = np.uint64(min(z * scale, _DRAW_SCALE))
                     w += np.uint64(1)
-                    if ticket < w:
+                    if threshold < w:
                         states[r, plan.variable[c]] = v
                         break
-                    ticket -= w
+                    threshold -= w
             weights[r, 2 * c] = w
             weights[r, 2 * c + 1] = whole
             product *= np.float64(w) / np.float64(whole)
@@ -204,7 +204,7 @@ def add_scores(
 def first_look(
     indices: NDArray[np.int32],
     log_chances: FloatArray,
-    tickets: NDArray[np.uint64],
+    thresholds: NDArray[np.uint64],
     rows: NDArray[np.int32],
     counts: IntArray,
     base: int,
@@ -243,10 +243,10 @@ def first_look(
         if not inside:
             continue
         room = log_height - log_chances[r]
-        ticket = np.float64(tickets[r]) * _UNIT
+        threshold = np.float64(thresholds[r]) * _UNIT
         limit = np.inf
-        if beta > 0.0 and tickets[r] > 0:
-            limit = (room - np.log(min(ticket, FAINT))) / beta
+        if beta > 0.0 and thresholds[r] > 0:
+            limit = (room - np.log(min(threshold, FAINT))) / beta
             limit = max(limit + 1.0 + 1e-6 * abs(limit), certified)
         loss = base
         done = True
@@ -267,5 +267,5 @@ def first_look(
             status[r] = BROKEN
             continue
         chances[r] = np.exp(log_chance)
-        if tickets[r] == 0 or ticket < chances[r] * (1.0 + DOUBT):
+        if thresholds[r] == 0 or threshold < chances[r] * (1.0 + DOUBT):
             status[r] = CANDIDATE

@@ -15,8 +15,8 @@ from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis, LogWeights, ZeroOneProblem
 from oracles.sampling.elimination import BROKEN, CANDIDATE, WORDS_TO_SPARE, BlockDraws, first_look
 from oracles.sampling.rejection.acceptance import accept
-from oracles.sampling.rejection.lower_bound import Envelope, Region
-from oracles.sampling.rejection.partition import MASS_BITS, Cell
+from oracles.sampling.rejection.lower_bound import LowerBound, Region
+from oracles.sampling.rejection.partition import MASS_BITS, PartitionCell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Candidate:
         The weights.
     chances : tuple of (int, int)
         Their exact probability under the cell's law is the product of ``p / q``.
-    ticket : int
+    threshold : int
         64 random bits, the first of the uniform number that the test compares with.
     chance : float
         The probability that the test accepts it, in doubles.
@@ -40,17 +40,17 @@ class Candidate:
     place: int
     hypothesis: Hypothesis
     chances: tuple[tuple[int, int], ...]
-    ticket: int
+    threshold: int
     chance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class DrawJob:
     """Draws to make from one cell.
 
     Parameters
     ----------
-    cell : Cell
+    cell : PartitionCell
         The cell.
     region : Region
         Its region.
@@ -58,24 +58,24 @@ class Job:
         The rounds of the batch that drew the cell, ascending: one draw each.
     words : list of ndarray, uint64
         Random words of each block's draws: more than one per choice, whatever is needed.
-    tickets : ndarray of shape (n,), uint64
+    thresholds : ndarray of shape (n,), uint64
         First random bits of each accept test, in units of ``2**-64``.
     """
 
-    cell: Cell
+    cell: PartitionCell
     region: Region
     places: IntArray
     words: list[NDArray[np.uint64]]
-    tickets: NDArray[np.uint64]
+    thresholds: NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class Screened:
     """What a first look left of a job's draws.
 
     Parameters
     ----------
-    job : Job
+    job : DrawJob
         The job.
     chance : float
         Sum of the draws' acceptance probabilities.
@@ -87,7 +87,7 @@ class Looked:
         Their states, one entry per block, ``k`` draws each.
     """
 
-    job: Job
+    job: DrawJob
     chance: float
     kept: IntArray
     chances: FloatArray
@@ -104,46 +104,52 @@ class CellDraws:
     ----------
     problem : ZeroOneProblem
         The points.
-    envelope : Envelope
+    lower_bound : LowerBound
         Its buffers are overwritten.
     beta : Fraction
         Inverse temperature, nats per row of loss.
     reference : int
         What masses are relative to, nats.
     log_weights : LogWeights or None
-        What the envelope weighs hypotheses by.
+        What the lower bound weighs hypotheses by.
     """
 
     def __init__(
         self,
         problem: ZeroOneProblem,
-        envelope: Envelope,
+        lower_bound: LowerBound,
         beta: Fraction,
         reference: int,
         log_weights: LogWeights | None = None,
     ) -> None:
-        self._problem, self._envelope = problem, envelope
+        self._problem, self._lower_bound = problem, lower_bound
         self._beta, self._reference, self._log_weights = beta, reference, log_weights
-        order = np.argsort(-np.abs(envelope.counts), kind="stable")
-        self._rows = np.ascontiguousarray(envelope.rows[order], dtype=np.int32)
-        self._counts = envelope.counts[order]
-        self._ready: Cell | None = None
+        order = np.argsort(-np.abs(lower_bound.counts), kind="stable")
+        self._rows = np.ascontiguousarray(lower_bound.rows[order], dtype=np.int32)
+        self._counts = lower_bound.counts[order]
+        self._ready: PartitionCell | None = None
         self._empty = False
 
-    def with_envelope(self, envelope: Envelope) -> CellDraws:
-        """Return the same for another envelope that is equal to this one's."""
-        return CellDraws(self._problem, envelope, self._beta, self._reference, self._log_weights)
+    def with_lower_bound(self, lower_bound: LowerBound) -> CellDraws:
+        """Return the same for another lower bound that is equal to this one's."""
+        return CellDraws(
+            self._problem, lower_bound, self._beta, self._reference, self._log_weights
+        )
 
-    def job(self, cell: Cell, region: Region, places: IntArray, bits: RandomBits) -> Job:
+    def job(
+        self, cell: PartitionCell, region: Region, places: IntArray, bits: RandomBits
+    ) -> DrawJob:
         """Return the task of drawing once for each of some places, with all its random words."""
         n, words = len(places), []
-        for block in self._envelope.sums:
+        for block in self._lower_bound.sums:
             # A choice takes a word, and with probability below 2**-11 another one.
             choices = n * len(block.plan.own)
             words.append(bits.words(choices + choices // 64 + WORDS_TO_SPARE))
-        return Job(cell=cell, region=region, places=places, words=words, tickets=bits.words(n))
+        return DrawJob(
+            cell=cell, region=region, places=places, words=words, thresholds=bits.words(n)
+        )
 
-    def look(self, job: Job) -> Looked:
+    def look(self, job: DrawJob) -> Screened:
         """Draw, and sort out what is far from being accepted.
 
         Jobs that follow each other on one cell share its sums; between batches of jobs,
@@ -154,10 +160,10 @@ class CellDraws:
         InconsistentSolution
             If an invariant was found violated.
         """
-        cell, envelope, n = job.cell, self._envelope, len(job.places)
+        cell, lower_bound, n = job.cell, self._lower_bound, len(job.places)
         if self._ready is not cell:
             self._prepare(cell, job.region)
-        draws = [block.new_draws(n) for block in envelope.sums]
+        draws = [block.new_draws(n) for block in lower_bound.sums]
         chances, status = np.zeros(n), np.zeros(n, dtype=np.int8)
         if not self._empty:  # no hypothesis meets the conditions of an empty cell
             self._draw(job, draws, chances, status)
@@ -167,7 +173,7 @@ class CellDraws:
                 "exceed 1."
             )
         kept = np.flatnonzero(status == CANDIDATE)
-        return Looked(
+        return Screened(
             job=job,
             chance=float(chances.sum()),
             kept=kept,
@@ -176,68 +182,68 @@ class CellDraws:
         )
 
     def forget(self) -> None:
-        """Forget which cell the envelope is ready for."""
+        """Forget which cell the lower bound is ready for."""
         self._ready = None
 
-    def _prepare(self, cell: Cell, region: Region) -> None:
-        log_sum = self._envelope.log_sum(cell.bound, region)
+    def _prepare(self, cell: PartitionCell, region: Region) -> None:
+        log_sum = self._lower_bound.log_sum(cell.bound, region)
         if not log_sum - self._reference <= cell.log_mass:
             raise InconsistentSolution("a cell's mass must bound the sum over the cell.")
         self._ready, self._empty = cell, log_sum == -math.inf
         if not self._empty:
-            for block in self._envelope.sums:
+            for block in self._lower_bound.sums:
                 block.prepare()
 
     def _draw(
-        self, job: Job, draws: list[BlockDraws], chances: FloatArray, status: NDArray[np.int8]
+        self, job: DrawJob, draws: list[BlockDraws], chances: FloatArray, status: NDArray[np.int8]
     ) -> None:
-        envelope, cell, n = self._envelope, job.cell, len(job.places)
-        indices = np.zeros((n, len(envelope.costs)), dtype=np.int32)
+        lower_bound, cell, n = self._lower_bound, job.cell, len(job.places)
+        indices = np.zeros((n, len(lower_bound.costs)), dtype=np.int32)
         log_chances = np.zeros(n)
         for block, drawn, words, start in zip(
-            envelope.sums, draws, job.words, envelope.starts, strict=False
+            lower_bound.sums, draws, job.words, lower_bound.starts, strict=False
         ):
             if block.draw(words, 0, drawn, start, indices, log_chances) < 0:
                 raise InconsistentSolution("the random words of a draw ran out.")
         first_look(
             indices,
             log_chances,
-            job.tickets,
+            job.thresholds,
             self._rows,
             self._counts,
-            envelope.base,
-            envelope.target,
+            lower_bound.base,
+            lower_bound.target,
             job.region.low,
             job.region.high,
             cell.bound.costs,
             cell.bound.constant,
-            envelope.beta,
+            lower_bound.beta,
             MASS_BITS * math.log(2.0) - self._reference - math.log(cell.mass),
             chances,
             status,
         )
 
-    def candidates(self, looked: Looked, limit: int, bits: RandomBits) -> Iterator[Candidate]:
+    def candidates(self, screened: Screened, limit: int, bits: RandomBits) -> Iterator[Candidate]:
         """Yield the candidates of rounds before the limit in order; others cost nothing."""
-        before = looked.job.places[looked.kept] < limit
-        for i, place in enumerate(looked.kept[before]):
+        before = screened.job.places[screened.kept] < limit
+        for i, place in enumerate(screened.kept[before]):
             weights: IntArray = np.zeros(self._problem.n_features, dtype=np.int64)
             pairs: list[tuple[int, int]] = []
             for block, drawn, columns in zip(
-                self._envelope.sums, looked.draws, self._envelope.columns, strict=True
+                self._lower_bound.sums, screened.draws, self._lower_bound.columns, strict=True
             ):
                 chosen = block.chosen(drawn, i, bits)
                 weights[columns] = chosen.weights
                 pairs += chosen.chances
             yield Candidate(
-                place=int(looked.job.places[place]),
+                place=int(screened.job.places[place]),
                 hypothesis=tuple(weights.tolist()),
                 chances=tuple(pairs),
-                ticket=int(looked.job.tickets[place]),
-                chance=float(looked.chances[i]),
+                threshold=int(screened.job.thresholds[place]),
+                chance=float(screened.chances[i]),
             )
 
-    def accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         """Decide exactly; a hypothesis beyond the norm budget is never accepted."""
         if not self._problem.grid.contains(candidate.hypothesis):
             return False
@@ -245,13 +251,13 @@ class CellDraws:
         exponent = self._beta * loss + self._reference
         if self._log_weights is not None:
             exponent += self._log_weights.penalty(self._problem.grid, candidate.hypothesis)
-        return accept(exponent, cell.mass, candidate.chances, candidate.ticket, bits)
+        return accept(exponent, cell.mass, candidate.chances, candidate.threshold, bits)
 
 
-def look_at_all(crew: Sequence[CellDraws], jobs: Iterator[Job]) -> Generator[Looked]:
+def look_at_all(workers: Sequence[CellDraws], jobs: Iterator[DrawJob]) -> Generator[Screened]:
     """Look at jobs on as many threads as there are members, and yield results in order.
 
     Random words are drawn in the same order whichever thread is the faster.
     """
-    for _, looked in results_in_order(crew, jobs, CellDraws.look):
-        yield looked
+    for _, screened in results_in_order(workers, jobs, CellDraws.look):
+        yield screened

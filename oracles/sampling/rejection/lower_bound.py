@@ -62,7 +62,7 @@ class Bound:
     costs: FloatArray
 
 
-class Envelope:
+class LowerBound:
     """The lower bound of one problem at one inverse temperature, with buffers for it.
 
     Parameters
@@ -309,37 +309,37 @@ SLACK = 1e-7
 """Least slack of a cell's log mass, nats."""
 
 
-def rounding_slack(envelope: Envelope) -> float:
+def rounding_slack(lower_bound: LowerBound) -> float:
     """Return by how much a log sum is raised: far more than its rounding errors.
 
     Sums of ``N`` non-negative doubles are good to ``N * 2**-53``; shares are good to about
     ``1e-14`` each, which moves ``beta * m(w)`` by at most the second term.
     """
-    entries = sum(block.n_entries for block in envelope.sums)
-    rows = float(np.abs(envelope.counts).sum()) * len(envelope.sums)
-    return SLACK + entries * 2.0**-50 + envelope.beta * rows * 1e-12
+    entries = sum(block.n_entries for block in lower_bound.sums)
+    rows = float(np.abs(lower_bound.counts).sum()) * len(lower_bound.sums)
+    return SLACK + entries * 2.0**-50 + lower_bound.beta * rows * 1e-12
 
 
-def step_work(envelope: Envelope) -> float:
+def step_work(lower_bound: LowerBound) -> float:
     """Estimate a tightening step in the region summed over last, in nanoseconds.
 
     Only the order of things depends on it. Counts of operations, so that a seed repeats a run.
     """
-    return sum(block.work for block in envelope.sums) + other_work(envelope)
+    return sum(block.work for block in lower_bound.sums) + other_work(lower_bound)
 
 
-def other_work(envelope: Envelope) -> float:
+def other_work(lower_bound: LowerBound) -> float:
     """Estimate what a step takes besides the sums, in nanoseconds."""
-    points, width = envelope.shape
+    points, width = lower_bound.shape
     return 18.0 * points * width + 50_000.0
 
 
-def visit_work(envelope: Envelope) -> float:
+def visit_work(lower_bound: LowerBound) -> float:
     """Estimate a visit to a cell in nanoseconds, after its sum."""
-    return 0.4 * sum(block.work for block in envelope.sums) + 100_000.0
+    return 0.4 * sum(block.work for block in lower_bound.sums) + 100_000.0
 
 
-def draw_work(envelope: Envelope) -> float:
+def draw_work(lower_bound: LowerBound) -> float:
     """Estimate a draw in nanoseconds."""
-    cliques = sum(len(block.plan.own) for block in envelope.sums)
-    return 2.0 * envelope.n_points + 100.0 * cliques + 1000.0
+    cliques = sum(len(block.plan.own) for block in lower_bound.sums)
+    return 2.0 * lower_bound.n_points + 100.0 * cliques + 1000.0

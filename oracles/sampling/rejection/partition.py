@@ -33,12 +33,12 @@ LEAST_LOG_MASS = -MASS_BITS * math.log(2.0)
 
 
 @dataclass(slots=True)
-class Cell:
+class PartitionCell:
     """One cell: how it differs from its parent, its mass, and what is known about it.
 
     Parameters
     ----------
-    parent : Cell or None
+    parent : PartitionCell or None
         The cell it was split from; None for the root.
     condition : tuple of int
         (row, least index, largest index) of one row's score; empty for the root.
@@ -65,7 +65,7 @@ class Cell:
         Sum of their acceptance probabilities.
     """
 
-    parent: Cell | None
+    parent: PartitionCell | None
     condition: tuple[int, int, int] | tuple[()]
     depth: int
     mass: int
@@ -81,7 +81,7 @@ class Cell:
     def region(self, whole: Region) -> Region:
         """Return the cell's region: every condition from the root down."""
         low, high = whole.low.copy(), whole.high.copy()
-        cell: Cell | None = self
+        cell: PartitionCell | None = self
         while cell is not None:
             if cell.condition:
                 row, first, last = cell.condition
@@ -99,7 +99,7 @@ class CellMasses:
     """
 
     def __init__(self) -> None:
-        self._cells: list[Cell] = []
+        self._cells: list[PartitionCell] = []
         self._total = 0
         self._ends: list[int] = []
         self._floors: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
@@ -108,7 +108,7 @@ class CellMasses:
         """Return the number of cells, empty ones included."""
         return len(self._cells)
 
-    def __getitem__(self, slot: int) -> Cell:
+    def __getitem__(self, slot: int) -> PartitionCell:
         """Return the cell in a slot."""
         return self._cells[slot]
 
@@ -117,14 +117,14 @@ class CellMasses:
         """The sum of all masses."""
         return self._total
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: PartitionCell) -> None:
         """Add a cell."""
         cell.slot = len(self._cells)
         self._cells.append(cell)
         self._total += cell.mass
         self._ends = []
 
-    def replace(self, cell: Cell, children: Sequence[Cell]) -> None:
+    def replace(self, cell: PartitionCell, children: Sequence[PartitionCell]) -> None:
         """Put children in the place of their parent."""
         first, *others = children
         self._cells[cell.slot] = first
@@ -134,7 +134,7 @@ class CellMasses:
         for child in others:
             self.add(child)
 
-    def shrink(self, cell: Cell, mass: int) -> None:
+    def shrink(self, cell: PartitionCell, mass: int) -> None:
         """Take over a smaller mass; a larger one is ignored."""
         if mass < cell.mass:
             self._total -= cell.mass - mass
@@ -149,8 +149,10 @@ class CellMasses:
             if self._ends[-1] != self._total:
                 raise InconsistentSolution("the masses of the cells must add up.")
         if count < _FEW:
-            tickets = [bits.below(self._total) for _ in range(count)]
-            return np.array([bisect.bisect_right(self._ends, t) for t in tickets], dtype=np.int64)
+            thresholds = [bits.below(self._total) for _ in range(count)]
+            return np.array(
+                [bisect.bisect_right(self._ends, t) for t in thresholds], dtype=np.int64
+            )
         if not len(self._floors):
             places = [(end << _WORD) // self._total for end in self._ends[:-1]]
             self._floors = np.array([min(p, _LARGEST) for p in places], dtype=np.uint64)
@@ -200,13 +202,13 @@ def best_split(lost: NDArray[np.float64], region: Region) -> int | None:
 
 
 def split_cell(
-    cell: Cell, row: int, region: Region, law: NDArray[np.float64], slack: float
-) -> list[Cell]:
+    cell: PartitionCell, row: int, region: Region, law: NDArray[np.float64], slack: float
+) -> list[PartitionCell]:
     """Return two children, the values of a row up to where half of the mass lies and the rest.
 
     Parameters
     ----------
-    cell : Cell
+    cell : PartitionCell
         The parent, whose bound the children inherit.
     row : int
         The row to split on, not fixed yet.
@@ -225,7 +227,7 @@ def split_cell(
         share = float(law[low : high + 1].sum()) / float(law.sum())
         log_mass = cell.log_mass + math.log(share) + slack if share > 0 else -math.inf
         log_mass = max(log_mass, LEAST_LOG_MASS)
-        child = Cell(
+        child = PartitionCell(
             parent=cell,
             condition=(row, low, high),
             depth=cell.depth + 1,

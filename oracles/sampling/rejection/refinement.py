@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles.arithmetic import FloatArray, results_in_order
-from oracles.sampling.rejection.lower_bound import Envelope, Region, step_work
+from oracles.sampling.rejection.lower_bound import LowerBound, Region, step_work
 from oracles.sampling.rejection.partition import (
-    Cell,
     CellMasses,
+    PartitionCell,
     best_split,
     integer_mass,
     split_cell,
@@ -60,15 +60,15 @@ class Refinement:
 
     Parameters
     ----------
-    envelope : Envelope
+    lower_bound : LowerBound
         The bound; its buffers are overwritten.
     slack : float
         What rounding may cost a log sum.
     n_threads : int
-        Threads, each with an envelope of its own once there is work for them. The course of the
+        Threads, each with a lower bound of its own once there is work for them. The course of the
         refinement depends on their number, and on nothing that varies from run to run.
     another : callable
-        Returns one more envelope, equal to the first.
+        Returns one more lower bound, equal to the first.
 
     Attributes
     ----------
@@ -86,23 +86,23 @@ class Refinement:
 
     def __init__(
         self,
-        envelope: Envelope,
+        lower_bound: LowerBound,
         slack: float,
         n_threads: int,
-        another: Callable[[], Envelope],
+        another: Callable[[], LowerBound],
     ) -> None:
         self.cells = CellMasses()
         self.work, self.steps = 0.0, 0
-        self.tightener = Tightener(envelope)
+        self.tightener = Tightener(lower_bound)
         self._tighteners = [self.tightener]
         self.most_threads, self._another = n_threads, another
         self._slack = slack
-        self.whole = envelope.whole()
-        self._queue: list[tuple[float, int, Cell]] = []
-        self._good: list[Cell] = []
+        self.whole = lower_bound.whole()
+        self._queue: list[tuple[float, int, PartitionCell]] = []
+        self._good: list[PartitionCell] = []
         self._serial = 0
         self.reference = 0
-        self._plant(envelope)
+        self._plant(lower_bound)
 
     @property
     def n_threads(self) -> int:
@@ -110,9 +110,9 @@ class Refinement:
         return len(self._tighteners)
 
     @property
-    def envelopes(self) -> list[Envelope]:
+    def envelopes(self) -> list[LowerBound]:
         """One for each thread at work; between runs, anybody may overwrite their buffers."""
-        return [tightener.envelope for tightener in self._tighteners]
+        return [tightener.lower_bound for tightener in self._tighteners]
 
     def run(self, limit: float, report: Callable[[], None]) -> None:
         """Refine the heaviest cells until the work reaches a limit, or all accept well."""
@@ -129,21 +129,21 @@ class Refinement:
                 self._enqueue(cell)
             self._good.clear()
 
-    def _plant(self, envelope: Envelope) -> None:
+    def _plant(self, lower_bound: LowerBound) -> None:
         """Tighten the whole, at smaller inverse temperatures first where the sum is deep."""
-        beta, start, step = envelope.beta, None, 2.0
-        if beta * float(np.abs(envelope.counts).sum()) > _DEEP:
+        beta, start, step = lower_bound.beta, None, 2.0
+        if beta * float(np.abs(lower_bound.counts).sum()) > _DEEP:
             for divisor in (16.0, 4.0, 2.0):
-                envelope.beta = beta / divisor
+                lower_bound.beta = beta / divisor
                 found = self.tightener.run(start, self.whole, step=step, n_steps=30)
                 self._count(found)
                 start, step = found.mixtures, found.step
-            envelope.beta = beta
+            lower_bound.beta = beta
         found = self.tightener.run(start, self.whole, step=step, n_steps=80)
         self._count(found)
         self.reference = math.floor(found.log_sum)
         log_mass = found.log_sum - self.reference + self._slack
-        root = Cell(
+        root = PartitionCell(
             parent=None,
             condition=(),
             depth=0,
@@ -157,11 +157,11 @@ class Refinement:
         self.cells.add(root)
         self._enqueue(root)
 
-    def _enqueue(self, cell: Cell) -> None:
+    def _enqueue(self, cell: PartitionCell) -> None:
         self._serial += 1
         heapq.heappush(self._queue, (-cell.log_mass, self._serial, cell))
 
-    def _jobs(self, limit: float) -> Iterator[Cell]:
+    def _jobs(self, limit: float) -> Iterator[PartitionCell]:
         """Take the cells with something to do, the heaviest first, until the work is done."""
         while self.work < limit and self._queue:
             cell = heapq.heappop(self._queue)[2]
@@ -172,22 +172,22 @@ class Refinement:
             else:
                 yield cell
 
-    def _look(self, tightener: Tightener, cell: Cell) -> Tightened | Split:
+    def _look(self, tightener: Tightener, cell: PartitionCell) -> Tightened | Split:
         """Compute what a cell needs next; changes nothing but the tightener's buffers."""
         region = cell.region(self.whole)
         assert cell.mixtures is not None
         if not cell.tightened:
             n_steps = max(10, 40 // cell.depth)
             return tightener.run(cell.mixtures, region, step=cell.step, n_steps=n_steps)
-        envelope = tightener.envelope
-        envelope.log_sum(cell.bound, region)
-        envelope.take_laws()
-        lost = envelope.shortfalls(tightener.shares(cell.mixtures, region))
+        lower_bound = tightener.lower_bound
+        lower_bound.log_sum(cell.bound, region)
+        lower_bound.take_laws()
+        lost = lower_bound.shortfalls(tightener.shares(cell.mixtures, region))
         row = best_split(lost, region)
-        law = envelope.law[0 if row is None else row].copy()
-        return Split(row=row, region=region, law=law, work=2 * step_work(envelope))
+        law = lower_bound.law[0 if row is None else row].copy()
+        return Split(row=row, region=region, law=law, work=2 * step_work(lower_bound))
 
-    def _advance(self, cell: Cell, found: Tightened | Split) -> None:
+    def _advance(self, cell: PartitionCell, found: Tightened | Split) -> None:
         self._count(found)
         if isinstance(found, Tightened):
             self._tighten(cell, found)
@@ -198,7 +198,7 @@ class Refinement:
         self.work += found.work
         self.steps += found.n_steps if isinstance(found, Tightened) else 0
 
-    def _tighten(self, cell: Cell, found: Tightened) -> None:
+    def _tighten(self, cell: PartitionCell, found: Tightened) -> None:
         """Take over a cell's own bound; the smaller of the old and the new mass holds."""
         cell.tightened = True
         if found.log_sum == -math.inf:
@@ -212,7 +212,7 @@ class Refinement:
             self.cells.shrink(cell, integer_mass(log_mass))
         self._enqueue(cell)
 
-    def _split(self, cell: Cell, found: Split) -> None:
+    def _split(self, cell: PartitionCell, found: Split) -> None:
         if found.row is None:  # every score is settled, the bound is the loss
             return
         children = split_cell(cell, found.row, found.region, found.law, self._slack)

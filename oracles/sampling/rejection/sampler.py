@@ -37,9 +37,20 @@ from oracles.sampling.elimination import choose_blocks
 from oracles.sampling.listed import checked_beta
 from oracles.sampling.options import SamplingDiagnostics, SamplingOptions
 from oracles.sampling.rejection.annealing import AnnealedSum
-from oracles.sampling.rejection.cell_draws import Candidate, CellDraws, Job, Looked, look_at_all
-from oracles.sampling.rejection.lower_bound import Envelope, draw_work, rounding_slack, visit_work
-from oracles.sampling.rejection.partition import MASS_BITS, Cell
+from oracles.sampling.rejection.cell_draws import (
+    Candidate,
+    CellDraws,
+    DrawJob,
+    Screened,
+    look_at_all,
+)
+from oracles.sampling.rejection.lower_bound import (
+    LowerBound,
+    draw_work,
+    rounding_slack,
+    visit_work,
+)
+from oracles.sampling.rejection.partition import MASS_BITS, PartitionCell
 from oracles.sampling.rejection.refinement import GOOD, Refinement
 from oracles.sampling.rejection.schedule import DrawSchedule
 
@@ -116,8 +127,8 @@ class PartitionSampler:
         penalties = None
         if weights is not None:
             penalties = [[float(v) for v in table] for table in weights.penalties]
-        new_envelope = partial(
-            Envelope,
+        new_lower_bound = partial(
+            LowerBound,
             problem,
             float(self._beta),
             blocks,
@@ -125,22 +136,22 @@ class PartitionSampler:
             penalties=penalties,
         )
         allowed: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        self._envelope = new_envelope()
+        self._lower_bound = new_lower_bound()
         self._refinement = Refinement(
-            self._envelope,
-            rounding_slack(self._envelope),
+            self._lower_bound,
+            rounding_slack(self._lower_bound),
             self._options.n_threads or min(2, allowed),
-            new_envelope,
+            new_lower_bound,
         )
         self._cells = self._refinement.cells
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
-        self._draw_work = draw_work(self._envelope)
+        self._draw_work = draw_work(self._lower_bound)
         self._drawn = self._recent = 0.0
         self._schedule = DrawSchedule(
             self._draw_work, partial(AnnealedSum, problem, float(self._beta), weights)
         )
         self._cell_draws = [
-            CellDraws(problem, self._envelope, self._beta, self._refinement.reference, weights)
+            CellDraws(problem, self._lower_bound, self._beta, self._refinement.reference, weights)
         ]
 
     @property
@@ -162,7 +173,7 @@ class PartitionSampler:
         return self._refinement.reference + units
 
     @property
-    def distance_bound(self) -> float:
+    def total_variation_bound(self) -> float:
         """Bound on the total-variation distance of a draw's law from the target.
 
         Every choice is exact except that configurations may underflow in a block sum, each of
@@ -218,10 +229,10 @@ class PartitionSampler:
         visited, starts, hits = np.unique(slots[order], return_index=True, return_counts=True)
         first, winner = count, None
         trials, accepted = self._trials, self._accepted
-        crew = self._crew(count)
-        size = _CHUNK if len(crew) == 1 else _LONG_CHUNK
+        workers = self._workers(count)
+        size = _CHUNK if len(workers) == 1 else _LONG_CHUNK
 
-        def jobs() -> Iterator[Job]:
+        def jobs() -> Iterator[DrawJob]:
             for j in np.argsort(-hits, kind="stable"):
                 places = order[starts[j] : starts[j] + hits[j]]
                 cell = self._cells[int(visited[j])]
@@ -231,45 +242,45 @@ class PartitionSampler:
                     part = places[start : start + size]
                     part = part[part < first]
                     if len(part):
-                        yield crew[0].job(cell, region, part, bits)
+                        yield workers[0].job(cell, region, part, bits)
 
-        with closing(look_at_all(crew, jobs())) as looks:
-            for looked in looks:
-                found = self._success(looked, first, bits)
+        with closing(look_at_all(workers, jobs())) as looks:
+            for screened in looks:
+                found = self._success(screened, first, bits)
                 if found is not None:
                     first, winner = found.place, found.hypothesis
-        self._drawn += len(visited) * visit_work(self._envelope)
+        self._drawn += len(visited) * visit_work(self._lower_bound)
         self._rounds += count if winner is None else first + 1
         share = (self._accepted - accepted) / (self._trials - trials)
         self._recent += 0.1 * (share - self._recent)
         return winner
 
-    def _crew(self, count: int) -> list[CellDraws]:
+    def _workers(self, count: int) -> list[CellDraws]:
         """Return who draws, one for each thread: a single one for a short batch."""
         envelopes = self._refinement.envelopes
         if count * self._draw_work < _LONG_BATCH:
             envelopes = envelopes[:1]
-        for envelope in envelopes[len(self._cell_draws) :]:
-            self._cell_draws.append(self._cell_draws[0].with_envelope(envelope))
-        crew = self._cell_draws[: len(envelopes)]
-        for draws in crew:
+        for lower_bound in envelopes[len(self._cell_draws) :]:
+            self._cell_draws.append(self._cell_draws[0].with_lower_bound(lower_bound))
+        workers = self._cell_draws[: len(envelopes)]
+        for draws in workers:
             draws.forget()
-        return crew
+        return workers
 
-    def _success(self, looked: Looked, limit: int, bits: RandomBits) -> Candidate | None:
+    def _success(self, screened: Screened, limit: int, bits: RandomBits) -> Candidate | None:
         """Return the first draw that the exact test accepts, of a round before the limit."""
-        cell, n = looked.job.cell, len(looked.job.places)
-        cell.accepted += looked.chance
+        cell, n = screened.job.cell, len(screened.job.places)
+        cell.accepted += screened.chance
         cell.trials += n
-        self._accepted += looked.chance
+        self._accepted += screened.chance
         self._trials += n
         self._drawn += n * self._draw_work
-        for candidate in self._cell_draws[0].candidates(looked, limit, bits):
+        for candidate in self._cell_draws[0].candidates(screened, limit, bits):
             if self._accepts(cell, candidate, bits):
                 return candidate
         return None
 
-    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def _accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         return self._cell_draws[0].accepts(cell, candidate, bits)
 
     def _refine(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.sampling.rejection.lower_bound import Bound, Envelope, Mixtures, Region, step_work
+from oracles.sampling.rejection.lower_bound import Bound, LowerBound, Mixtures, Region, step_work
 
 _STALE = 0.2
 
@@ -44,22 +44,22 @@ class Tightened:
 class Tightener:
     """Multiplicative steps on every point's mixture, as long as they pay.
 
-    Its working arrays have the envelope's ``shape``, float64: logs of mixtures in nats, their
+    Its working arrays have the lower bound's ``shape``, float64: logs of mixtures in nats, their
     shares, both for the best bound so far, and the shares one step before.
 
     Parameters
     ----------
-    envelope : Envelope
+    lower_bound : LowerBound
         What is tightened.
     """
 
-    def __init__(self, envelope: Envelope) -> None:
-        self.envelope = envelope
-        self._logs = np.zeros(envelope.shape)
-        self._shares = np.zeros(envelope.shape)
-        self._best_logs = np.zeros(envelope.shape)
-        self._best_shares = np.zeros(envelope.shape)
-        self._previous = np.zeros(envelope.shape)
+    def __init__(self, lower_bound: LowerBound) -> None:
+        self.lower_bound = lower_bound
+        self._logs = np.zeros(lower_bound.shape)
+        self._shares = np.zeros(lower_bound.shape)
+        self._best_logs = np.zeros(lower_bound.shape)
+        self._best_shares = np.zeros(lower_bound.shape)
+        self._previous = np.zeros(lower_bound.shape)
 
     def run(
         self, start: Mixtures | None, region: Region, *, step: float, n_steps: int
@@ -68,23 +68,23 @@ class Tightener:
 
         Log sums are convex in the shares; steps that do not lower them are taken back.
         """
-        envelope, logs = self.envelope, self._logs
+        lower_bound, logs = self.lower_bound, self._logs
         logs[:] = 0.0 if start is None else start
         self._previous[:, -1] = 2.0
         paces = np.ones(len(logs))
         best: Bound | None = None
         value, stale, work = math.inf, 0, 0.0
         for i in range(n_steps):
-            bound = envelope.bound(logs, region, self._shares)
-            log_sum = envelope.log_sum(bound, region)
-            work += step_work(envelope)
+            bound = lower_bound.bound(logs, region, self._shares)
+            log_sum = lower_bound.log_sum(bound, region)
+            work += step_work(lower_bound)
             if best is None or log_sum < value:
                 stale = stale + 1 if i and value - log_sum < _STALE else 0
                 best, value = bound, log_sum
                 self._keep()
                 if stale >= 2 or value == -math.inf:
                     break
-                envelope.take_laws()
+                lower_bound.take_laws()
                 step *= 1.2
             else:
                 self._restore()
@@ -93,7 +93,7 @@ class Tightener:
                 stale += 1
                 if stale >= 5:
                     break
-            envelope.tighten(logs, self._shares, self._previous, paces, region, step)
+            lower_bound.tighten(logs, self._shares, self._previous, paces, region, step)
         assert best is not None
         return Tightened(
             bound=best,
@@ -107,7 +107,7 @@ class Tightener:
     def shares(self, mixtures: Mixtures, region: Region) -> FloatArray:
         """Return the shares of stored mixtures in a region."""
         self._logs[:] = mixtures
-        self.envelope.bound(self._logs, region, self._shares)
+        self.lower_bound.bound(self._logs, region, self._shares)
         return self._shares
 
     def _keep(self) -> None:

@@ -1,4 +1,4 @@
-"""Compiled steps that tighten the lower bound; conventions as in ``envelope_kernels``.
+"""Compiled steps that tighten the lower bound; conventions as in ``lower_bound_kernels``.
 
 The log of the sum of ``exp(-beta * m(w))`` is convex in the shares. Minus its derivative in the
 share of a choice is ``beta * |count|`` times what the choice certifies on average, under the law

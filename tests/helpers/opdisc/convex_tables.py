@@ -46,8 +46,8 @@ def best(data, loss, ridge):
     return found.fun, found.x
 
 
-def mean_objective(data, loss, ridge, theta):
-    return data.sum_value(loss, theta) / len(data.y) + 0.5 * ridge * theta @ theta
+def mean_objective(data, loss, ridge, parameters):
+    return data.sum_value(loss, parameters) / len(data.y) + 0.5 * ridge * parameters @ parameters
 
 
 LARGE = dict(epsilon=1e7, delta=1e-6)

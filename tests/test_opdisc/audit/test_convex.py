@@ -73,12 +73,13 @@ def test_the_tables_are_neighbours_within_the_public_bounds(name):
 
 def test_the_control_changes_the_claimed_constant_and_nothing_else():
     loss = UnderstatedLoss(LogisticLoss(), 4.0)
-    X, y, theta = np.eye(2), np.array([1.0, -1.0]), np.array([0.3, -0.2])
+    X, y, parameters = np.eye(2), np.array([1.0, -1.0]), np.array([0.3, -0.2])
     for method in ("value", "gradient"):
         np.testing.assert_array_equal(
-            getattr(loss, method)(X, y, theta), getattr(LogisticLoss(), method)(X, y, theta)
+            getattr(loss, method)(X, y, parameters),
+            getattr(LogisticLoss(), method)(X, y, parameters),
         )
-    scores = X @ theta
+    scores = X @ parameters
     np.testing.assert_array_equal(loss.curvatures(scores, y), LogisticLoss().curvatures(scores, y))
     ours, true = (each.constants(RowBounds(l2=1.0)) for each in (loss, LogisticLoss()))
     assert 4 * ours.lipschitz_l2 == true.lipschitz_l2

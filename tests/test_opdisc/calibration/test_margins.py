@@ -15,7 +15,7 @@ from opdisc.calibration.margins import (
     continuous_margin,
     gaussian_failure,
     gaussian_stddev,
-    gibbs_weight,
+    inverse_temperature,
     l2_laplace_scale,
     lattice_margin,
     published_gaussian_stddev,
@@ -202,7 +202,7 @@ def test_separator_shift_costs_exactly_epsilon(size, sensitivity, spacing, epsil
 
 @given(sensitivities, epsilons)
 def test_gibbs_weight_times_sensitivity_is_exactly_epsilon(sensitivity, epsilon):
-    assert gibbs_weight(sensitivity, epsilon) * sensitivity == Fraction(epsilon)
+    assert inverse_temperature(sensitivity, epsilon) * sensitivity == Fraction(epsilon)
 
 
 # --- the sphere ----------------------------------------------------------------------------------

@@ -260,10 +260,10 @@ def test_measures_agree_with_scikit_learn(source):
 
 
 def task_of(source, plan, train, test):
-    from opdisc.comparison.methods.method import Task
+    from opdisc.comparison.methods.method import FitTask
     from opdisc.privacy.params import NeighboringRelation
 
-    return Task(
+    return FitTask(
         table=source.table.iloc[train],
         test=source.table.iloc[test],
         schema=source.schema,

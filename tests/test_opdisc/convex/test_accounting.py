@@ -33,7 +33,7 @@ def test_plans_re_evaluate_to_the_target(relation):
     # Slopes are smaller on the ball than anywhere: the sensitivity is the domain's.
     k = public.gradient_sensitivity
     assert k < relation.loss_sensitivity
-    full = plan_full_gradients(public, 25, "dp-gd")
+    full = plan_full_gradients(public, 25, "gradient_descent")
     assert gaussian_delta(full.scales[0] / (k * math.sqrt(25)), 0.7) <= 1e-6
     sgd = plan_noisy_sgd(public, BatchPlan(batch=20, steps=100))
     steps = (SampledSteps(steps=100, rate=0.05),)
@@ -99,7 +99,7 @@ def test_relations_and_bounds_are_checked():
     with pytest.raises(CalibrationError, match="at most all of them"):
         plan_noisy_sgd(facts(), BatchPlan(batch=401, steps=1))
     with pytest.raises(CalibrationError, match="steps must be an integer"):
-        plan_full_gradients(facts(), 0, "dp-gd")
+        plan_full_gradients(facts(), 0, "gradient_descent")
 
 
 @pytest.mark.statistical
@@ -126,7 +126,7 @@ def test_monte_carlo_audit_of_noisy_sgd():
         return [
             np.array(
                 [
-                    noisy_sgd(table, public, plan, ridge=0.1, entropy=entropy).theta[0]
+                    noisy_sgd(table, public, plan, ridge=0.1, entropy=entropy).parameters[0]
                     for _ in range(draws)
                 ]
             )

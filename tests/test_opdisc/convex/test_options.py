@@ -64,8 +64,8 @@ def rows(public, n=400, seed=0):
     return Rows(X=X, y=y)
 
 
-def mean_loss(data, public, theta):
-    return data.sum_value(public.loss, theta) / len(data.y)
+def mean_loss(data, public, parameters):
+    return data.sum_value(public.loss, parameters) / len(data.y)
 
 
 # --- mirror maps ---------------------------------------------------------------------------------
@@ -134,8 +134,8 @@ def test_accelerated_mirror_descent_without_noise_reaches_the_optimum(domain, ge
         found = accelerated_mirror_descent(
             data, public, steps=400, geometry=geometry, entropy=SeededEntropy(0)
         )
-        assert domain.contains(found.theta, tolerance=1e-6)
-        assert best - 1e-6 <= mean_loss(data, public, found.theta) <= best + 2e-3
+        assert domain.contains(found.parameters, tolerance=1e-6)
+        assert best - 1e-6 <= mean_loss(data, public, found.parameters) <= best + 2e-3
 
 
 def test_the_entropy_map_needs_fewer_steps_in_many_dimensions():
@@ -146,10 +146,10 @@ def test_the_entropy_map_needs_fewer_steps_in_many_dimensions():
     data = Rows(X=X, y=X[:, 7].copy())
     losses = {}
     for geometry in ("euclidean", "entropy"):
-        theta = accelerated_mirror_descent(
+        parameters = accelerated_mirror_descent(
             data, public, steps=25, geometry=geometry, entropy=SeededEntropy(0)
-        ).theta
-        losses[geometry] = mean_loss(data, public, theta)
+        ).parameters
+        losses[geometry] = mean_loss(data, public, parameters)
     assert losses["entropy"] < 0.5 * losses["euclidean"]
 
 
@@ -159,8 +159,8 @@ def test_single_use_mirror_descent_learns_in_every_geometry(domain):
     data = rows(public, n=4000)
     found = mirror_descent(data, public, entropy=SeededEntropy(1))
     start = mirror_map(domain, None).start()
-    assert mean_loss(data, public, found.theta) < mean_loss(data, public, start)
-    assert domain.contains(found.theta, tolerance=1e-6)
+    assert mean_loss(data, public, found.parameters) < mean_loss(data, public, start)
+    assert domain.contains(found.parameters, tolerance=1e-6)
 
 
 def test_a_geometry_that_does_not_fit_is_refused():

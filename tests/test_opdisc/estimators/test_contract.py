@@ -95,7 +95,7 @@ CASES = (
     Case(
         name="OPSampClassifier",
         checked={"feature_range": (-5, 5), "epsilon": 20.0, **FEW_DRAWS},
-        attributes=frozenset(COMMON | {"hypothesis_", "intercept_", "classes_"}),
+        attributes=frozenset(COMMON | {"parameters_", "intercept_", "classes_"}),
         numeric={"feature_range": (0, 1)},
         takes_schema=False,
         quick=FEW_DRAWS,
@@ -108,7 +108,7 @@ CASES = (
             "epsilon": 20.0,
             **FEW_DRAWS,
         },
-        attributes=frozenset(COMMON | {"hypothesis_", "intercept_"}),
+        attributes=frozenset(COMMON | {"parameters_", "intercept_"}),
         numeric={"feature_range": (0, 1), "target_range": (-1, 1)},
         takes_schema=False,
         quick=FEW_DRAWS,

@@ -103,10 +103,10 @@ def test_every_mechanism_learns_with_a_large_budget(cls, mechanism):
 @pytest.mark.parametrize(
     ("mechanism", "reported"),
     [
-        ("svrg++", "dp-svrg++"),
-        ("gradient_descent_random", "dp-gd"),
-        ("exponential_sampling", "exponential-sampling"),
-        ("grid_walk", "grid-walk"),
+        ("svrg++", "svrg++"),
+        ("gradient_descent_random", "gradient_descent"),
+        ("exponential_sampling", "exponential_sampling"),
+        ("grid_walk", "grid_walk"),
         ("localization", "localization"),
     ],
 )
@@ -202,10 +202,10 @@ def test_a_schema_gives_the_bound_and_no_row_exceeds_it():
     # Attained: constant 1, two thresholds 1/4 each, three categories 2/3, one column 1/4.
     assert features.bounds.l2 == pytest.approx(math.sqrt(1 + 0.5 + 2 / 3 + 0.25))
     assert np.linalg.norm(rows.X, axis=1).max() == pytest.approx(features.bounds.l2)
-    theta = np.linspace(-1, 1, 7)
-    weights, intercept = features.weights(theta)
+    parameters = np.linspace(-1, 1, 7)
+    weights, intercept = features.weights(parameters)
     scores = encoded[:, 1:] @ weights + intercept
-    expanded = np.sort(rows.expanded().X @ theta)
+    expanded = np.sort(rows.expanded().X @ parameters)
     np.testing.assert_allclose(np.sort(scores), expanded, atol=1e-12)
 
 

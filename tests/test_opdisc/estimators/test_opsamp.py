@@ -126,7 +126,7 @@ def test_rows_outside_the_range_count_as_clipped():
         OPSampClassifier(feature_range=(0, 1), random_state=3, most_draws=40).fit(rows, y)
         for rows in (wild, tame)
     ]
-    np.testing.assert_array_equal(models[0].hypothesis_, models[1].hypothesis_)
+    np.testing.assert_array_equal(models[0].parameters_, models[1].parameters_)
     np.testing.assert_array_equal(models[0].predict(wild), models[1].predict(tame))
     assert models[0].receipt_.guarantee == "VOID"
 
@@ -144,7 +144,7 @@ def test_a_refused_fit_leaves_nothing_behind():
     model = OPSampClassifier(feature_range=(0, 1), most_draws=40).fit(X, y)
     with pytest.raises(ValueError, match="both classes"):
         model.fit(X, np.zeros(100, dtype=int))
-    assert not hasattr(model, "hypothesis_")
+    assert not hasattr(model, "parameters_")
 
 
 def test_pipelines_frames_clones_and_cross_validation():
@@ -170,4 +170,4 @@ def test_the_census_task_runs_at_epsilon_1():
     model = OPSampClassifier(feature_range=(0, 1), epsilon=1.0).fit(X, y)
     print(f"{model.score(X, y):.4f} in {time.perf_counter() - started:.1f} s")
     assert model.receipt_.epsilon == 1.0
-    assert len(model.hypothesis_) == 8
+    assert len(model.parameters_) == 8

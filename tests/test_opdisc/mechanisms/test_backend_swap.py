@@ -9,8 +9,8 @@ import pytest
 
 from opdisc import RSPMClassifier
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
-from opdisc.mechanisms.opsamp.run import run_sampled
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
+from opdisc.mechanisms.opsamp.run import run_opsamp
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
@@ -111,7 +111,7 @@ def test_opsamp_releases_agree_within_the_certified_gap(loss, domain, oracles):
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.ones(60), rng.random(60)])
     labels = np.where(rows[:, 1] > 0.4, 1.0, -1.0)
-    mechanism = SampledMechanism(
+    mechanism = OPSampMechanism(
         loss=loss, domain=domain, bounds=RowBounds(l2=2**0.5, linf=1.0), most_draws=60
     )
     public = PublicInputs(
@@ -121,7 +121,7 @@ def test_opsamp_releases_agree_within_the_certified_gap(loss, domain, oracles):
         n_rows=60,
     )
     found = [
-        run_sampled(mechanism, rows, labels, public, entropy=SeededEntropy(2), oracle=name)
+        run_opsamp(mechanism, rows, labels, public, entropy=SeededEntropy(2), oracle=name)
         for name in names
     ]
     # Same tilts, same noise: only what the certified gap leaves open can differ.

@@ -12,7 +12,10 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.estimators.progress import WARNING, draw_progress
-from opdisc.mechanisms.permute_and_flip import LazyPermuteAndFlipMechanism, PermuteAndFlipMechanism
+from opdisc.mechanisms.permute_and_flip import (
+    AStarPermuteAndFlipMechanism,
+    PermuteAndFlipMechanism,
+)
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.planning.choice import MechanismSettings, build_mechanism
 from opdisc.planning.utility import predict_error
@@ -56,17 +59,17 @@ def test_by_name_it_is_lazy_exactly_where_the_grid_cannot_be_listed():
     )
     settings = MechanismSettings(max_rounds=7, time_limit=3.0)
     lazy = build_mechanism("permute_and_flip", GRID, settings=settings)[0]
-    assert lazy == LazyPermuteAndFlipMechanism(max_rounds=7, time_limit=3.0)
+    assert lazy == AStarPermuteAndFlipMechanism(max_rounds=7, time_limit=3.0)
     with pytest.raises(CalibrationError, match="drop the oracle"):
         build_mechanism("permute_and_flip", GRID, settings=MechanismSettings(minimise=True))
     with pytest.raises(CalibrationError, match=r"2\*\*62"):
-        LazyPermuteAndFlipMechanism().calibrate(public(WeightGrid.box(40, 1)))
+        AStarPermuteAndFlipMechanism().calibrate(public(WeightGrid.box(40, 1)))
 
 
 def test_the_noise_is_that_of_the_listed_mechanism_plus_four_lattice_steps():
     grid = WeightGrid.box(5, 1)
     listed = PermuteAndFlipMechanism().calibrate(public(grid))
-    lazy = LazyPermuteAndFlipMechanism().calibrate(public(grid))
+    lazy = AStarPermuteAndFlipMechanism().calibrate(public(grid))
     spacing = listed.spacing
     assert lazy.allowance == 2 * spacing
     assert lazy.scales[0] * 5.0 == pytest.approx(2 + 5 * spacing)
@@ -76,7 +79,7 @@ def test_the_noise_is_that_of_the_listed_mechanism_plus_four_lattice_steps():
 def test_releases_are_good_and_their_receipts_hold():
     private = problem()
     release = run_mechanism(
-        LazyPermuteAndFlipMechanism(), private, public(), entropy=SystemEntropy()
+        AStarPermuteAndFlipMechanism(), private, public(), entropy=SystemEntropy()
     )
     assert release.receipt.guarantee == "HOLDS" and release.receipt.delta_numerical == 0
     assert "drawn where the search goes" in release.receipt.noise_law
@@ -89,7 +92,7 @@ def test_releases_are_good_and_their_receipts_hold():
 def test_the_predicted_error_is_that_of_the_listed_mechanism_and_little_more():
     listed, lazy = (
         predict_error(build(), public(WeightGrid.box(5, 1)))
-        for build in (PermuteAndFlipMechanism, LazyPermuteAndFlipMechanism)
+        for build in (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism)
     )
     assert listed.mean < lazy.mean < 1.01 * listed.mean + 0.01
 
@@ -102,7 +105,7 @@ def test_the_predicted_error_is_that_of_the_listed_mechanism_and_little_more():
     ],
 )
 def test_a_limit_is_a_condition_of_every_release(limits, words):
-    mechanism = LazyPermuteAndFlipMechanism(**limits)
+    mechanism = AStarPermuteAndFlipMechanism(**limits)
     release = run_mechanism(mechanism, problem(), public(), entropy=SystemEntropy())
     assert release.receipt.guarantee == "CONDITIONAL"
     assert len(release.receipt.conditions) == 1 and words in release.receipt.conditions[0]
@@ -114,7 +117,7 @@ def test_a_limit_that_is_met_releases_nothing_and_the_budget_stays_spent(limits,
     grid = WeightGrid.box(16, 3)
     with pytest.raises(UncertifiedRelease, match="nothing is released"):
         run_mechanism(
-            LazyPermuteAndFlipMechanism(**limits),
+            AStarPermuteAndFlipMechanism(**limits),
             problem(grid),
             public(grid, 0.5),
             entropy=SystemEntropy(),
@@ -127,7 +130,7 @@ def test_the_classifier_and_the_command_line_run_it(tmp_path, monkeypatch, capsy
     rows = np.random.default_rng(1).integers(0, 2, (300, 15))
     model = PrivateScorecardClassifier(epsilon=20.0, mechanism="permute_and_flip")
     model.fit(rows, rows[:, 0])
-    assert model.receipt_.oracle == LazyPermuteAndFlipMechanism().sampler
+    assert model.receipt_.oracle == AStarPermuteAndFlipMechanism().sampler
     monkeypatch.chdir(tmp_path)
     names = [f"c{j}" for j in range(15)]
     lines = [",".join([*names, "y"])] + [",".join(map(str, [*row, row[0]])) for row in rows]
@@ -143,7 +146,7 @@ def test_the_classifier_and_the_command_line_run_it(tmp_path, monkeypatch, capsy
 
 def test_progress_says_that_it_is_not_private():
     lines = []
-    mechanism = LazyPermuteAndFlipMechanism(progress=draw_progress(lines.append))
+    mechanism = AStarPermuteAndFlipMechanism(progress=draw_progress(lines.append))
     watch = mechanism._watch
     watch._reported -= 2.0
     watch(1234, 56)

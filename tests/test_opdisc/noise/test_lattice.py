@@ -24,9 +24,9 @@ from opdisc.noise.lattice import (
     discrete_laplace,
     gaussian_vector,
     geometric,
-    geometric_distance,
+    geometric_total_variation,
     l2_laplace_vector,
-    sphere_distance,
+    sphere_total_variation,
 )
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 
@@ -245,8 +245,8 @@ def test_distance_bounds_the_thresholds_and_the_truncation(rate):
     )
     cut = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator * 2 ** len(found))
     assert cut <= 2.0**-THRESHOLD_BITS
-    assert float(rounding) + float(cut) <= geometric_distance(rate, 1)
-    assert geometric_distance(rate, 1000) >= 999 * geometric_distance(rate, 1)
+    assert float(rounding) + float(cut) <= geometric_total_variation(rate, 1)
+    assert geometric_total_variation(rate, 1000) >= 999 * geometric_total_variation(rate, 1)
 
 
 def test_the_truncated_law_is_as_far_away_as_its_tail():
@@ -266,7 +266,7 @@ def test_the_truncated_law_is_as_far_away_as_its_tail():
 def test_a_huge_rate_is_silence():
     for rate in (Fraction(10**9), Fraction(1e300)):
         assert not geometric(rate, 1000, SeededEntropy(1)).any()
-        assert geometric_distance(rate, 1000) < 1e-35
+        assert geometric_total_variation(rate, 1000) < 1e-35
 
 
 def test_a_tiny_rate_still_fits_and_has_its_law():
@@ -274,7 +274,7 @@ def test_a_tiny_rate_still_fits_and_has_its_law():
     values = geometric(rate, 20_000, SeededEntropy(2))
     assert values.min() >= 0
     assert stats.kstest(values * float(rate), "expon").pvalue > ALARM
-    assert geometric_distance(rate, 10**6) < 1e-30
+    assert geometric_total_variation(rate, 10**6) < 1e-30
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 2**54), Fraction(1, 10**30)])
@@ -282,7 +282,7 @@ def test_noise_that_does_not_fit_is_refused(rate):
     with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, it needs"):
         geometric(rate, 1, SeededEntropy(1))
     with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, it needs"):
-        geometric_distance(rate, 1)
+        geometric_total_variation(rate, 1)
 
 
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1)])
@@ -376,7 +376,9 @@ def test_sphere_distance_covers_every_event_of_the_coupling(dimension):
     small_uniforms = 2 * dimension * Fraction(1, 2**SPHERE_BITS)
     short_direction = Fraction(1, 2 ** (SPHERE_BITS + 1))
     long_radius = float(stats.gamma.sf(2 * (dimension + 128), dimension))
-    assert float(small_uniforms + short_direction) + long_radius <= sphere_distance(dimension)
+    assert float(small_uniforms + short_direction) + long_radius <= sphere_total_variation(
+        dimension
+    )
 
 
 # --- entropy -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from opdisc import PrivacyReceipt
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.receipt import ConvexReceipt
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.opsamp.receipt import SampledReceipt
+from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.mechanisms.selection.receipt import SelectionReceipt
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
@@ -42,7 +42,7 @@ COMMON = {
 CERTIFIED = {"sensitivity": 2, "allowance": 0.0, "spacing": 2.0**-10, "oracle": "enumeration"}
 SECTIONS = {
     GridReceipt: CERTIFIED | {"weights": ((-1, 0, 1),), "norm_budget": None, "choice": "why"},
-    SampledReceipt: CERTIFIED | {"loss": "hinge", "domain": "d", "draws": 3, "stability": 0.5},
+    OPSampReceipt: CERTIFIED | {"loss": "hinge", "domain": "d", "draws": 3, "stability": 0.5},
     ConvexReceipt: {
         "rows_per_unit": 3,
         "loss": "hinge",

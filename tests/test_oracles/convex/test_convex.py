@@ -112,21 +112,21 @@ def test_rounding_is_on_the_safe_side_of_exact_fractions(seed, loss):
     problem = random_problem(seed, loss, "box", n=12, d=3)
     problem = problem.with_tilt(problem.tilt / 3.0)
     rng = np.random.default_rng(seed)
-    theta = problem.domain.nearest_inside(rng.normal(size=3))
+    parameters = problem.domain.nearest_inside(rng.normal(size=3))
     multipliers = np.clip(rng.normal(size=12), *problem.loss.slope_range(problem.targets))
-    exact_value, exact_bound = _exactly(problem, theta, multipliers)
-    claim = RealClaim(point=theta, multipliers=multipliers, lower_bound=-math.inf)
+    exact_value, exact_bound = _exactly(problem, parameters, multipliers)
+    claim = RealClaim(point=parameters, multipliers=multipliers, lower_bound=-math.inf)
     certificate = certify(problem, claim, proves_partitions=False)
     assert Fraction(certificate.primal_bound) >= exact_value
     assert Fraction(lower_bound(problem, multipliers)) <= exact_bound
 
 
-def _exactly(problem, theta, multipliers):
+def _exactly(problem, parameters, multipliers):
     """Objective and duality bound of hinge or absolute loss on a box, in rationals."""
     x = [[Fraction(v) for v in row] for row in problem.features.tolist()]
     y, c, t, a, sigma = (
         [Fraction(v) for v in array.tolist()]
-        for array in (problem.targets, problem.weights, theta, multipliers, problem.tilt)
+        for array in (problem.targets, problem.weights, parameters, multipliers, problem.tilt)
     )
     scores = [sum(v * w for v, w in zip(row, t, strict=True)) for row in x]
     losses = (

@@ -18,7 +18,7 @@ from oracles.problem.grid import WeightGrid, squared_norms
 from oracles.problem.perturbation import Perturbation
 from oracles.problem.zero_one import ZeroOneProblem
 from oracles.sampling import a_star_kernels as lazy_kernels
-from oracles.sampling.a_star import check_lazy, minimise_lazily
+from oracles.sampling.a_star import check_a_star, minimise_by_a_star
 
 FALSE_ALARM = 1e-6
 RATE = Fraction(1, 4096)
@@ -63,7 +63,7 @@ def p_value(problem: ZeroOneProblem, n_draws: int, seed: int = 0, **shape: objec
     law = law_of(problem, float(RATE * STEPS))
     entropy, counts = SeededEntropy(seed), np.zeros(len(law))
     for _ in range(n_draws):
-        found = minimise_lazily(problem, RATE, STEPS, entropy=entropy, **shape)  # type: ignore[arg-type]
+        found = minimise_by_a_star(problem, RATE, STEPS, entropy=entropy, **shape)  # type: ignore[arg-type]
         counts[np.ravel_multi_index(problem.grid.indices(found), problem.grid.shape)] += 1
     order = np.argsort(-law, kind="stable")
     groups = np.floor(np.cumsum(n_draws * law[order]) / 10).astype(int)
@@ -142,7 +142,7 @@ def test_without_gains_the_answer_is_a_minimiser(data: st.DataObject) -> None:
     # At a decay of 2**10 per unit every gain is 0: what is left is the search and its bounds.
     grid = GRIDS[data.draw(st.sampled_from(sorted(GRIDS)))]
     problem = small_problem(grid, data.draw(st.integers(0, 10**6)), data.draw(st.integers(0, 9)))
-    found = minimise_lazily(
+    found = minimise_by_a_star(
         problem,
         Fraction(1024),
         1,
@@ -159,13 +159,13 @@ def test_without_gains_the_answer_is_a_minimiser(data: st.DataObject) -> None:
 def test_a_cap_or_a_watch_ends_the_search_with_nothing() -> None:
     problem = small_problem(WeightGrid.box(6, 3), 0)
     with pytest.raises(NoHypothesis, match="within 3 nodes"):
-        minimise_lazily(problem, RATE, STEPS, entropy=SeededEntropy(0), max_nodes=3)
+        minimise_by_a_star(problem, RATE, STEPS, entropy=SeededEntropy(0), max_nodes=3)
 
     def watch(nodes: int, open_nodes: int) -> None:
         raise NoHypothesis(f"stopped after {nodes} with {open_nodes} open")
 
     with pytest.raises(NoHypothesis, match="stopped after"):
-        minimise_lazily(
+        minimise_by_a_star(
             small_problem(WeightGrid.box(9, 5), 0, 60),
             RATE,
             STEPS,
@@ -177,10 +177,10 @@ def test_a_cap_or_a_watch_ends_the_search_with_nothing() -> None:
 def test_what_rounding_is_not_covered_for_is_refused() -> None:
     for bits, most, rate in ((63.0, 3, RATE), (9.0, 3000, RATE), (9.0, 3, Fraction(1, 2**40))):
         with pytest.raises(UnsupportedProblem, match="lazily drawn gains"):
-            check_lazy(bits, most, rate)
+            check_a_star(bits, most, rate)
     problem = small_problem(GRIDS["box"], 0)
     perturbed = problem.with_perturbation(
         Perturbation(blocks=((0,),), tables=(np.zeros(3, dtype=np.int64),), unit=0.5)
     )
     with pytest.raises(UnsupportedProblem, match="without a perturbation"):
-        minimise_lazily(perturbed, RATE, STEPS, entropy=SeededEntropy(0))
+        minimise_by_a_star(perturbed, RATE, STEPS, entropy=SeededEntropy(0))

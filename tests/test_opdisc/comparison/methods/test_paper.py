@@ -9,7 +9,7 @@ import pytest
 
 from opdisc.comparison.comparing import compare
 from opdisc.comparison.methods import paper
-from opdisc.comparison.methods.method import Task, registry
+from opdisc.comparison.methods.method import FitTask, registry
 from opdisc.comparison.plan import Plan, parse_method, runs_of
 from opdisc.comparison.source import Source
 from opdisc.data.datasets.loading import load_comparison_dataset
@@ -74,7 +74,7 @@ SCHEMA = Schema.from_dict(
 
 def test_the_reference_is_the_best_scorecard_of_the_ball():
     table = _small_table()
-    task = Task(
+    task = FitTask(
         table=table,
         test=table.iloc[:0],
         schema=SCHEMA,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.comparison.methods.method import ComparisonError, Task, registry
+from opdisc.comparison.methods.method import ComparisonError, FitTask, registry
 from opdisc.comparison.peers import (
     methods as peers,
     processes as peer_processes,
@@ -53,7 +53,7 @@ def _table(n=600, seed=0):
 
 def _task(**changes):
     table = _table()
-    return Task(
+    return FitTask(
         **{
             "table": table,
             "test": table.iloc[:0],

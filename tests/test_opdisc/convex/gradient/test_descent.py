@@ -36,12 +36,12 @@ from oracles.convex.losses.regression import ScoreLoss
 def test_full_gradient_methods_without_noise_reach_the_optimum(ridge):
     public = facts(**LARGE)
     data = rows(public)
-    value, theta = best(data, public.loss, ridge)
+    value, parameters = best(data, public.loss, ridge)
     found = gradient_descent(data, public, steps=300, ridge=ridge, entropy=SeededEntropy(0))
-    np.testing.assert_allclose(found.theta, theta, atol=2e-3)
+    np.testing.assert_allclose(found.parameters, parameters, atol=2e-3)
     if ridge == 0:
         fast = accelerated_mirror_descent(data, public, steps=100, entropy=SeededEntropy(0))
-        assert mean_objective(data, public.loss, 0.0, fast.theta) <= value + 1e-4
+        assert mean_objective(data, public.loss, 0.0, fast.parameters) <= value + 1e-4
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed"])
@@ -53,7 +53,7 @@ def test_sgd_without_noise_approaches_the_optimum(sampling, loss):
         value, _ = best(data, loss, ridge)
         plan = BatchPlan(batch=100, steps=600, sampling=sampling)
         found = noisy_sgd(data, public, plan, ridge=ridge, entropy=SeededEntropy(1))
-        assert mean_objective(data, loss, ridge, found.theta) <= value + slack
+        assert mean_objective(data, loss, ridge, found.parameters) <= value + slack
 
 
 @pytest.mark.parametrize("doubling", [False, True])
@@ -63,7 +63,7 @@ def test_svrg_without_noise_approaches_the_optimum(doubling):
     value, _ = best(data, public.loss, 0.05)
     plan = SVRGPlan(epochs=5, inner=40, batch=100, doubling=doubling)
     found = svrg(data, public, plan, ridge=0.05, entropy=SeededEntropy(1))
-    assert mean_objective(data, public.loss, 0.05, found.theta) <= value + 0.02
+    assert mean_objective(data, public.loss, 0.05, found.parameters) <= value + 0.02
     assert plan.inner_steps == ((40, 80, 160, 320, 640) if doubling else (40,) * 5)
 
 
@@ -72,7 +72,7 @@ def test_single_use_mirror_descent_learns():
     data = rows(public, n=4000)
     found = mirror_descent(data, public, entropy=SeededEntropy(2))
     value, _ = best(data, public.loss, 0.0)
-    assert mean_objective(data, public.loss, 0.0, found.theta) <= value + 0.03
+    assert mean_objective(data, public.loss, 0.0, found.parameters) <= value + 0.03
 
 
 class Recorder(LogisticLoss):
@@ -80,9 +80,9 @@ class Recorder(LogisticLoss):
 
     seen: ClassVar[list[np.ndarray]] = []
 
-    def sum_gradient(self, X, y, theta, counts=None):
+    def sum_gradient(self, X, y, parameters, counts=None):
         self.seen.append(X[:, 0].copy())
-        return super().sum_gradient(X, y, theta, counts)
+        return super().sum_gradient(X, y, parameters, counts)
 
 
 @pytest.mark.parametrize("batch", [None, 1, 7, 400])
@@ -108,10 +108,12 @@ def test_single_use_batches_cost_no_more_noise_and_lose_less():
 
     def loss(batch):
         draws = [
-            mirror_descent(data, public, batch=batch, entropy=SeededEntropy(seed)).theta
+            mirror_descent(data, public, batch=batch, entropy=SeededEntropy(seed)).parameters
             for seed in range(8)
         ]
-        return np.mean([mean_objective(data, public.loss, 0.0, theta) for theta in draws])
+        return np.mean(
+            [mean_objective(data, public.loss, 0.0, parameters) for parameters in draws]
+        )
 
     value, _ = best(data, public.loss, 0.0)
     assert loss(None) - value < 0.25 * (loss(1) - value)
@@ -126,9 +128,9 @@ def test_a_smooth_loss_that_is_not_convex_reaches_a_stationary_point():
     public = facts(loss=SigmoidLoss(), **LARGE)
     data = rows(public)
     found = gradient_descent(data, public, steps=2000, entropy=SeededEntropy(0))
-    slope = data.sum_gradient(public.loss, found.theta) / 400
-    moved = BALL.project(found.theta - slope)
-    np.testing.assert_allclose(moved, found.theta, atol=2e-3)
+    slope = data.sum_gradient(public.loss, found.parameters) / 400
+    moved = BALL.project(found.parameters - slope)
+    np.testing.assert_allclose(moved, found.parameters, atol=2e-3)
     with pytest.raises(CalibrationError, match="needs a convex loss, the sigmoid loss is not"):
         accelerated_mirror_descent(data, public, steps=3, entropy=SeededEntropy(0))
 
@@ -146,7 +148,7 @@ def test_noisy_sgd_takes_a_loss_without_curvature():
     public, y = facts(loss=ScoreLoss()), np.array([1.0, -1.0] * 200)
     rows = Rows(X=y[:, None] * np.array([[0.5, -0.5, 0.0]]), y=y)
     release = noisy_sgd(rows, public, BatchPlan(batch=40, steps=50), entropy=SeededEntropy(7))
-    assert np.linalg.norm(release.theta) <= BALL.radius + 1e-6
+    assert np.linalg.norm(release.parameters) <= BALL.radius + 1e-6
 
 
 @pytest.mark.slow
@@ -158,7 +160,8 @@ def test_excess_falls_at_the_rates_of_the_theorems():
         data = rows(public, n=n)
         value, _ = best(data, public.loss, 0.1)
         found = [
-            mean_objective(data, public.loss, 0.1, mechanism(data, public, entropy).theta) - value
+            mean_objective(data, public.loss, 0.1, mechanism(data, public, entropy).parameters)
+            - value
             for _ in range(30)
         ]
         return float(np.mean(found))
@@ -192,8 +195,8 @@ class Trace(L2Ball):
 
     points: ClassVar[list[np.ndarray]] = []
 
-    def project(self, theta):
-        self.points.append(super().project(theta))
+    def project(self, parameters):
+        self.points.append(super().project(parameters))
         return self.points[-1]
 
 
@@ -208,8 +211,10 @@ def test_the_random_iterate_falls_at_its_rate_with_planned_steps():
         for seed in range(4):
             Trace.points.clear()
             gradient_descent(data, public, steps=steps, entropy=SeededEntropy(seed))
-            for theta in Trace.points[-steps:]:
-                moved = theta - BALL.project(theta - data.sum_gradient(public.loss, theta) / n)
+            for parameters in Trace.points[-steps:]:
+                moved = parameters - BALL.project(
+                    parameters - data.sum_gradient(public.loss, parameters) / n
+                )
                 found.append(moved @ moved)
         return np.mean(found)
 
@@ -232,7 +237,7 @@ def test_accelerated_descent_falls_at_its_rate_with_planned_steps():
             found = [
                 accelerated_mirror_descent(
                     data, public, steps=steps, entropy=SeededEntropy(seed)
-                ).theta[0]
+                ).parameters[0]
                 for seed in range(30)
             ]
             worst.append(tilt * (0.49 + np.mean(found)))

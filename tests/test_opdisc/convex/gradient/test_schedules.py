@@ -49,7 +49,7 @@ def test_planned_steps_leave_less_error_than_the_noise(method, ridge, monkeypatc
             plan = plan_batches(public, ridge=ridge, sampling="fixed")
             found = noisy_sgd(data, public, plan, ridge=ridge, entropy=SeededEntropy(2))
         cost = noise**2 / (2 * ridge) if ridge > 0 else noise * BALL.diameter_l2
-        assert mean_objective(data, public.loss, ridge, found.theta) - value < cost / 2
+        assert mean_objective(data, public.loss, ridge, found.parameters) - value < cost / 2
 
 
 def test_plans_stay_within_their_limits():
@@ -131,7 +131,9 @@ def test_noise_shortens_accelerated_steps(monkeypatch):
             accelerated_mirror_descent(data, public, steps=steps, entropy=SeededEntropy(seed))
             for seed in range(12)
         ]
-        return np.mean([mean_objective(data, public.loss, 0.0, r.theta) - value for r in found])
+        return np.mean(
+            [mean_objective(data, public.loss, 0.0, r.parameters) - value for r in found]
+        )
 
     planned = plan_accelerated_steps(public)
     assert 10 < planned < 60

@@ -71,8 +71,8 @@ def rows(public, n=400, seed=0):
 
 def cvxpy_optimum(loss, data, domain, ridge):
     cvxpy = pytest.importorskip("oracles.convex.conic", exc_type=ImportError).cvxpy
-    theta = cvxpy.Variable(data.X.shape[1])
-    scores = data.X @ theta
+    parameters = cvxpy.Variable(data.X.shape[1])
+    scores = data.X @ parameters
     if isinstance(loss, LogisticLoss):
         total = cvxpy.sum(cvxpy.logistic(-cvxpy.multiply(data.y, scores)))
     elif isinstance(loss, SquaredLoss):
@@ -82,13 +82,13 @@ def cvxpy_optimum(loss, data, domain, ridge):
         huber = cvxpy.huber(cvxpy.pos(short), 2 * loss.width)
         total = cvxpy.sum(huber) / (4 * loss.width)
     if isinstance(domain, Simplex):
-        inside = [theta >= 0, cvxpy.sum(theta) == 1]
+        inside = [parameters >= 0, cvxpy.sum(parameters) == 1]
     else:
         order = 1 if isinstance(domain, L1Ball) else 2
-        inside = [cvxpy.norm(theta, order) <= domain.radius]
-    objective = cvxpy.Minimize(total + ridge / 2 * cvxpy.sum_squares(theta))
+        inside = [cvxpy.norm(parameters, order) <= domain.radius]
+    objective = cvxpy.Minimize(total + ridge / 2 * cvxpy.sum_squares(parameters))
     cvxpy.Problem(objective, inside).solve(solver="CLARABEL")
-    return theta.value
+    return parameters.value
 
 
 def exact_mechanisms(ridge):
@@ -115,7 +115,7 @@ def test_minimisers_are_those_of_scikit_learn(ridge, relation):
     expected = reference.fit(data.X, data.y).coef_[0]
     for mechanism in exact_mechanisms(ridge):
         release = mechanism(data, public)
-        np.testing.assert_allclose(release.theta, expected, atol=2e-5)
+        np.testing.assert_allclose(release.parameters, expected, atol=2e-5)
         assert release.receipt.guarantee == "VOID"
         assert release.receipt.conditions == (
             "epsilon is infinite: no noise was added, and nothing is promised",
@@ -139,7 +139,7 @@ def test_constrained_minimisers_are_those_of_cvxpy(loss, domain, ridge):
     expected = cvxpy_optimum(loss, data, domain, ridge or 0.0)
     mechanisms = exact_mechanisms(ridge)
     for mechanism in (mechanisms[0], mechanisms[-1]):
-        np.testing.assert_allclose(mechanism(data, public).theta, expected, atol=2e-4)
+        np.testing.assert_allclose(mechanism(data, public).parameters, expected, atol=2e-4)
 
 
 def test_the_mixture_is_that_of_cvxpy_and_the_entropic_one_satisfies_its_condition():
@@ -148,8 +148,8 @@ def test_the_mixture_is_that_of_cvxpy_and_the_entropic_one_satisfies_its_conditi
     data = rows(public)
     found = simplex_sampling(data, public, entropy=SystemEntropy())
     expected = cvxpy_optimum(SquaredLoss(), data, domain, 0.0)
-    np.testing.assert_allclose(found.theta, expected, atol=1e-4)
-    soft = simplex_sampling(data, public, entropy_weight=20.0, entropy=SystemEntropy()).theta
+    np.testing.assert_allclose(found.parameters, expected, atol=1e-4)
+    soft = simplex_sampling(data, public, entropy_weight=20.0, entropy=SystemEntropy()).parameters
     slope = data.sum_gradient(public.loss, soft)
     np.testing.assert_allclose(soft, special.softmax(-slope / 20.0), atol=1e-6)
     scaled = PrivateSimplexRegressor(epsilon=INFINITE, value_bound=1.0).fit(data.X, data.y)
@@ -192,9 +192,9 @@ def test_steps_without_noise_come_within_the_stated_excess(mechanism, excess, re
     domain = L2Ball(dimension=3, radius=2.0)
     public = facts(domain=domain, relation=relation)
     data = rows(public)
-    best = objective_perturbation(data, public, entropy=SystemEntropy()).theta
+    best = objective_perturbation(data, public, entropy=SystemEntropy()).parameters
     release = mechanism(data, public)
-    found, least = (data.sum_value(public.loss, t) / 400 for t in (release.theta, best))
+    found, least = (data.sum_value(public.loss, t) / 400 for t in (release.parameters, best))
     assert least - 1e-7 <= found <= least + excess
     assert set(release.receipt.noise_scales) == {0.0}
     assert release.receipt.guarantee == "VOID"
@@ -203,13 +203,13 @@ def test_steps_without_noise_come_within_the_stated_excess(mechanism, excess, re
 def test_single_use_and_random_iterates_run_without_noise():
     public = facts(domain=L2Ball(dimension=3, radius=2.0), n=4000)
     data = rows(public, n=4000)
-    best = objective_perturbation(data, public, entropy=SystemEntropy()).theta
+    best = objective_perturbation(data, public, entropy=SystemEntropy()).parameters
     least = data.sum_value(public.loss, best) / 4000
     # Half of the rows, once each: 1/sqrt(n) times the diameter and the Lipschitz constant.
-    single = mirror_descent(data, public, entropy=SystemEntropy()).theta
+    single = mirror_descent(data, public, entropy=SystemEntropy()).parameters
     assert data.sum_value(public.loss, single) / 4000 <= least + 4 * math.sqrt(3) / math.sqrt(4000)
     random = gradient_descent(data, public, steps=9, iterate="random", entropy=SystemEntropy())
-    assert data.sum_value(public.loss, random.theta) / 4000 < math.log(2)
+    assert data.sum_value(public.loss, random.parameters) / 4000 < math.log(2)
 
 
 def test_without_noise_the_online_learner_follows_the_leader():

@@ -61,8 +61,8 @@ def test_the_optimum_without_noise_is_that_of_scikit_learn():
     data = rows(public)
     reference = LogisticRegression(C=1 / 3.0, fit_intercept=False, tol=1e-10).fit(data.X, data.y)
     for mechanism in (objective_perturbation, output_perturbation):
-        theta = mechanism(data, public, ridge=3.0, entropy=SeededEntropy(0)).theta
-        np.testing.assert_allclose(theta, reference.coef_[0], atol=2e-3)
+        parameters = mechanism(data, public, ridge=3.0, entropy=SeededEntropy(0)).parameters
+        np.testing.assert_allclose(parameters, reference.coef_[0], atol=2e-3)
     exact = minimise(data, public.loss, ridge=3.0, accuracy=1e-9)
     np.testing.assert_allclose(exact, reference.coef_[0], atol=1e-5)
 
@@ -85,8 +85,8 @@ def test_the_constrained_optimum_on_the_l1_ball_agrees_with_a_general_solver():
     )
 
     def objective(v):
-        theta = v[:3] - v[3:]
-        return data.sum_value(public.loss, theta) + theta @ theta
+        parameters = v[:3] - v[3:]
+        return data.sum_value(public.loss, parameters) + parameters @ parameters
 
     expected = optimize.minimize(
         objective,
@@ -102,22 +102,22 @@ def test_the_huberised_hinge_agrees_with_cvxpy():
     cvxpy = pytest.importorskip("oracles.convex.conic", exc_type=ImportError).cvxpy
     public = facts(loss=HuberisedHingeLoss(0.5))
     data = rows(public, n=60)
-    theta = cvxpy.Variable(3)
-    short = 1.5 - cvxpy.multiply(data.y, data.X @ theta)
+    parameters = cvxpy.Variable(3)
+    short = 1.5 - cvxpy.multiply(data.y, data.X @ parameters)
     # The smoothed hinge is a Huber function of the positive part.
     loss = cvxpy.sum(cvxpy.huber(cvxpy.pos(short), 1.0)) / 2.0
-    objective = cvxpy.Minimize(loss + cvxpy.sum_squares(theta))
+    objective = cvxpy.Minimize(loss + cvxpy.sum_squares(parameters))
     cvxpy.Problem(objective).solve(solver="CLARABEL")
     found = minimise(data, public.loss, ridge=2.0, accuracy=1e-9)
-    np.testing.assert_allclose(found, theta.value, atol=1e-5)
+    np.testing.assert_allclose(found, parameters.value, atol=1e-5)
 
 
 def test_wide_problems_use_conjugate_gradients_and_reach_the_same_point():
     public = facts(p=450)
     data = rows(public, n=80)
-    theta = minimise(data, public.loss, ridge=1.0, accuracy=1e-7)
+    parameters = minimise(data, public.loss, ridge=1.0, accuracy=1e-7)
     reference = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000)
-    np.testing.assert_allclose(theta, reference.fit(data.X, data.y).coef_[0], atol=1e-4)
+    np.testing.assert_allclose(parameters, reference.fit(data.X, data.y).coef_[0], atol=1e-4)
 
 
 # --- calibration ---------------------------------------------------------------------------------
@@ -241,11 +241,11 @@ def test_amp_needs_the_factor_two():
     """Approximate minima on opposite sides of the exact ones are 2 tau / Lambda apart."""
     params = PrivacyParams(epsilon=0.5, delta=1e-6)
     tau, ridge = 0.3, 2.0
-    theta = 1.0
+    parameters = 1.0
     for side in (-1.0, 1.0):
         # F(t) = (ridge/2)(t - theta)^2 has gradient tau at this distance from its minimiser.
-        point = theta + side * tau / ridge
-        assert abs(ridge * (point - theta)) == pytest.approx(tau)
+        point = parameters + side * tau / ridge
+        assert abs(ridge * (point - parameters)) == pytest.approx(tau)
     published = tau / ridge * gaussian_multiplier(params)
     assert gaussian_delta(published / (2 * tau / ridge), 0.5) > 100e-6
     assert gaussian_delta(output_noise_scale(2 * tau / ridge, params) / 0.3, 0.5) <= 1e-6
@@ -282,12 +282,12 @@ def test_receipts_promise_what_the_entropy_allows():
     assert secure.receipt.guarantee == "CONDITIONAL" and seeded.receipt.guarantee == "VOID"
     assert any(text.startswith("floating point") for text in secure.receipt.conditions)
     assert secure.receipt.delta == 0.0  # pure noise was the better choice, and says so
-    assert "not proven" not in str(secure.receipt) and "objective-perturbation" in str(
+    assert "not proven" not in str(secure.receipt) and "objective_perturbation" in str(
         secure.receipt
     )
-    assert not np.array_equal(secure.theta, seeded.theta)
-    assert not secure.theta.flags.writeable
-    np.testing.assert_array_equal(secure.theta * 2**24, np.round(secure.theta * 2**24))
+    assert not np.array_equal(secure.parameters, seeded.parameters)
+    assert not secure.parameters.flags.writeable
+    np.testing.assert_array_equal(secure.parameters * 2**24, np.round(secure.parameters * 2**24))
 
 
 def test_receipts_do_not_depend_on_the_rows():
@@ -347,15 +347,15 @@ def test_rows_are_clipped_each_by_itself():
 
 def _true_delta_of_one_coordinate(sigma, ridge, epsilon, tables):
     """Exact delta of the exact minimiser in one dimension, by quadrature over its density."""
-    theta = np.linspace(-60, 60, 300_001)
+    parameters = np.linspace(-60, 60, 300_001)
     densities = []
     for labels in tables:
-        slopes = sum(-y * special.expit(-y * theta) for y in labels)
-        bend = len(labels) * special.expit(theta) * special.expit(-theta)
-        noise = -(slopes + ridge * theta)
+        slopes = sum(-y * special.expit(-y * parameters) for y in labels)
+        bend = len(labels) * special.expit(parameters) * special.expit(-parameters)
+        noise = -(slopes + ridge * parameters)
         densities.append(stats.norm.pdf(noise, scale=sigma) * (bend + ridge))
     p, q = densities
-    step = theta[1] - theta[0]
+    step = parameters[1] - parameters[0]
     assert p.sum() * step == pytest.approx(1.0, abs=1e-6)
     return max(
         float(np.maximum(a - math.exp(epsilon) * b, 0).sum() * step) for a, b in ((p, q), (q, p))
@@ -393,7 +393,7 @@ def test_monte_carlo_audit_of_pure_output_perturbation():
     released = [
         np.array(
             [
-                output_perturbation(table, public, ridge=ridge, entropy=entropy).theta[0]
+                output_perturbation(table, public, ridge=ridge, entropy=entropy).parameters[0]
                 for _ in range(draws)
             ]
         )

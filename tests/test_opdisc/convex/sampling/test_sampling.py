@@ -11,7 +11,7 @@ from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import (
     ConvexSum,
     exponential_sampling,
-    gibbs_rate,
+    inverse_temperature,
     plan_exponential_sampling,
     sample_density,
 )
@@ -101,7 +101,7 @@ def test_the_rate_is_exactly_what_two_tables_allow(relation):
     """One dimension, one row of slope +-1: the worst log ratio of densities, by quadrature."""
     domain = Box([-1.0], [1.0])
     public = facts(ScoreLoss(), domain, relation=relation, epsilon=0.7)
-    rate = gibbs_rate(public, 0.7, domain.diameter_l2)
+    rate = inverse_temperature(public, 0.7, domain.diameter_l2)
     grid = np.linspace(-1, 1, 20_001)
     step = grid[1] - grid[0]
 
@@ -132,7 +132,7 @@ def test_large_budgets_find_the_optimum_and_receipts_are_pure():
         options={"ftol": 1e-12},
     ).x
     found = exponential_sampling(data, public, entropy=SystemEntropy())
-    np.testing.assert_allclose(found.theta, best, atol=0.05)
+    np.testing.assert_allclose(found.parameters, best, atol=0.05)
     assert (found.receipt.delta, found.receipt.guarantee) == (0.0, "CONDITIONAL")
     less = facts(LogisticLoss(), domain, epsilon=3e3)
     local = localization(data, less, ridge=1.0, entropy=SystemEntropy())
@@ -142,7 +142,7 @@ def test_large_budgets_find_the_optimum_and_receipts_are_pure():
         constraints={"type": "ineq", "fun": lambda t: 4 - t @ t},
         options={"ftol": 1e-12},
     ).x
-    np.testing.assert_allclose(local.theta, ridged, atol=0.05)
+    np.testing.assert_allclose(local.parameters, ridged, atol=0.05)
 
 
 @pytest.mark.statistical
@@ -192,11 +192,11 @@ def test_the_grid_walk_reaches_the_exponential_mechanism_on_its_grid():
     public = facts(AbsoluteLoss(), domain, epsilon=3.0)
     data, entropy = rows(20, 1), SeededEntropy(8)
     found = [
-        grid_walk_sampling(data, public, steps=200, spacing=0.25, entropy=entropy).theta[0]
+        grid_walk_sampling(data, public, steps=200, spacing=0.25, entropy=entropy).parameters[0]
         for _ in range(400)
     ]
     cells = np.clip(np.round(np.array(found) / 0.25), -4, 4).astype(int) + 4
-    rate = gibbs_rate(public, 3.0, domain.diameter_l2)
+    rate = inverse_temperature(public, 3.0, domain.diameter_l2)
     total = ConvexSum.of(data, public)
     law = np.exp([-rate * total.value(np.array([0.25 * k])) for k in range(-4, 5)])
     expected = law / law.sum() * 400
@@ -211,7 +211,7 @@ def test_the_grid_walk_says_what_it_rests_on_and_refuses_bad_grids():
     release = grid_walk_sampling(data, public, steps=50, spacing=0.1, entropy=SystemEntropy())
     assert release.receipt.guarantee == "CONDITIONAL"
     assert any("stationary law on every table" in text for text in release.receipt.conditions)
-    assert np.linalg.norm(release.theta) <= 1 + 1e-6
+    assert np.linalg.norm(release.parameters) <= 1 + 1e-6
     for arguments, message in (
         ({"steps": 0, "spacing": 0.1}, "steps must be an integer >= 1"),
         ({"steps": 5, "spacing": 9.0}, "spacing must be > 0 and at most half"),
@@ -237,8 +237,10 @@ def test_the_entropic_minimiser_agrees_with_a_general_solver():
     found = entropic_minimiser(data, loss, weight)
 
     def objective(logits):
-        theta = special.softmax(logits)
-        return data.sum_value(loss, theta) + weight * special.xlogy(theta, theta).sum()
+        parameters = special.softmax(logits)
+        return (
+            data.sum_value(loss, parameters) + weight * special.xlogy(parameters, parameters).sum()
+        )
 
     expected = special.softmax(
         optimize.minimize(objective, np.zeros(4), options={"gtol": 1e-10}).x
@@ -282,7 +284,9 @@ def test_simplex_budgets_and_refusals():
     assert count * one <= 2.0 or count * one**2 / 8 <= zcdp_budget(public.params)
     assert sample_count(PrivacyParams(epsilon=1.0, delta=0.0), 0.3) == 3
     release = simplex_sampling(rows(2000, 5), public, entropy=SystemEntropy())
-    assert release.theta.sum() == pytest.approx(1.0, abs=1e-6) and release.theta.min() >= 0
+    assert (
+        release.parameters.sum() == pytest.approx(1.0, abs=1e-6) and release.parameters.min() >= 0
+    )
     assert any("entropic minimiser is exact" in text for text in release.receipt.conditions)
     with pytest.raises(CalibrationError, match="budget must pay for one vertex"):
         plan_simplex_sampling(public, entropy_weight=1e-3)

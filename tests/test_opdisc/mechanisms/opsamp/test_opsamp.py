@@ -16,11 +16,11 @@ from opdisc.mechanisms.opsamp.calibration import (
     published_stability,
     tilt_lattice,
 )
-from opdisc.mechanisms.opsamp.mechanism import SampledMechanism
+from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, solve_chunk
 from opdisc.mechanisms.opsamp.parameter_space import lifted_space, search_space
-from opdisc.mechanisms.opsamp.receipt import SampledReceipt
-from opdisc.mechanisms.opsamp.run import _noisy, draw_tilts, run_sampled, tilted_problem
+from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
+from opdisc.mechanisms.opsamp.run import _noisy, draw_tilts, run_opsamp, tilted_problem
 from opdisc.noise.lattice import discrete_laplace
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
@@ -51,7 +51,7 @@ def public_of(epsilon=1.0, delta=1e-5, relation=REPLACE, n=200, **changes):
 def mechanism_of(domain, loss=None, **changes):
     bounds = RowBounds(l2=math.sqrt(domain.dimension), linf=1.0)
     settings = {"most_draws": 400} | changes
-    return SampledMechanism(loss=loss or HingeLoss(), domain=domain, bounds=bounds, **settings)
+    return OPSampMechanism(loss=loss or HingeLoss(), domain=domain, bounds=bounds, **settings)
 
 
 def table_of(seed, n=200, d=2):
@@ -307,28 +307,26 @@ DOMAINS = [
 @pytest.mark.parametrize("loss", [HingeLoss(), LogisticLoss(), AbsoluteLoss(), SquaredLoss()])
 def test_releases_lie_in_the_domain(domain, loss):
     mechanism = mechanism_of(domain, loss, most_draws=60)
-    release = run_sampled(
+    release = run_opsamp(
         mechanism, *table_of(0, 60), public_of(epsilon=5.0, n=60), entropy=SystemEntropy()
     )
-    assert domain.contains(release.hypothesis)
+    assert domain.contains(release.parameters)
     assert release.receipt.guarantee == "CONDITIONAL"
-    assert not release.hypothesis.flags.writeable
+    assert not release.parameters.flags.writeable
 
 
 def test_plenty_of_budget_finds_the_minimum():
     domain = Box.cube(2, 1.0)
     rows, labels = table_of(1, 200)
     mechanism = mechanism_of(domain, tilt_rate=5.0, most_draws=10**6, inflation=1000.0)
-    release = run_sampled(
-        mechanism, rows, labels, public_of(epsilon=1e6), entropy=SeededEntropy(0)
-    )
+    release = run_opsamp(mechanism, rows, labels, public_of(epsilon=1e6), entropy=SeededEntropy(0))
     problem = tilted_problem(mechanism, rows, labels)
     least = min(
         problem.loss_at(np.array([a, b]))
         for a in np.linspace(-1, 1, 81)
         for b in np.linspace(-1, 1, 81)
     )
-    assert problem.loss_at(release.hypothesis) <= least + 3.0
+    assert problem.loss_at(release.parameters) <= least + 3.0
 
 
 def test_the_ramp_loss_runs_with_a_proven_gap():
@@ -336,7 +334,7 @@ def test_the_ramp_loss_runs_with_a_proven_gap():
         Box.cube(1, 1.0), RampLoss(), allowance_share=1.0, most_draws=100, tilt_rate=0.05
     )
     rows, labels = table_of(2, 40, 1)
-    release = run_sampled(mechanism, rows, labels, public_of(n=40), entropy=SystemEntropy())
+    release = run_opsamp(mechanism, rows, labels, public_of(n=40), entropy=SystemEntropy())
     assert release.receipt.oracle == "global"
     assert "reaches the certified gap" in release.receipt.conditions[0]
     with pytest.raises(CalibrationError, match="convex losses only"):
@@ -347,9 +345,9 @@ def test_workers_change_nothing_and_progress_is_told():
     mechanism, table = mechanism_of(L1Ball(dimension=2, radius=2.0)), table_of(3)
     told = []
     releases = [
-        run_sampled(
+        run_opsamp(
             mechanism, *table, public_of(), entropy=SeededEntropy(7), options=DrawOptions(**how)
-        ).hypothesis
+        ).parameters
         for how in (
             {},
             {"backend": "loky", "n_jobs": 2, "progress": lambda *seen: told.append(seen)},
@@ -367,26 +365,26 @@ def test_workers_change_nothing_and_progress_is_told():
 def test_dask_workers_change_nothing():
     distributed = pytest.importorskip("distributed")
     mechanism, table = mechanism_of(Box.cube(2, 1.0)), table_of(3)
-    here = run_sampled(mechanism, *table, public_of(), entropy=SeededEntropy(7))
+    here = run_opsamp(mechanism, *table, public_of(), entropy=SeededEntropy(7))
     with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None):
-        there = run_sampled(
+        there = run_opsamp(
             mechanism,
             *table,
             public_of(),
             entropy=SeededEntropy(7),
             options=DrawOptions(backend="dask", n_jobs=1),
         )
-    np.testing.assert_array_equal(here.hypothesis, there.hypothesis)
+    np.testing.assert_array_equal(here.parameters, there.parameters)
 
 
 @pytest.mark.slow
 def test_ray_workers_change_nothing():
     ray = pytest.importorskip("ray")
     mechanism, table = mechanism_of(Box.cube(2, 1.0)), table_of(3)
-    here = run_sampled(mechanism, *table, public_of(), entropy=SeededEntropy(7))
+    here = run_opsamp(mechanism, *table, public_of(), entropy=SeededEntropy(7))
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:
-        there = run_sampled(
+        there = run_opsamp(
             mechanism,
             *table,
             public_of(),
@@ -395,7 +393,7 @@ def test_ray_workers_change_nothing():
         )
     finally:
         ray.shutdown()
-    np.testing.assert_array_equal(here.hypothesis, there.hypothesis)
+    np.testing.assert_array_equal(here.parameters, there.parameters)
 
 
 # --- failing closed ------------------------------------------------------------------------------
@@ -439,7 +437,7 @@ class RaisingOracle(SloppyOracle):
 def test_without_certificates_nothing_is_released_and_the_budget_is_spent(oracle, tmp_path):
     ledger = Ledger(tmp_path / "ledger.jsonl")
     with pytest.raises(UncertifiedRelease, match="nothing is released") as refusal:
-        run_sampled(
+        run_opsamp(
             mechanism_of(Box.cube(2, 1.0)),
             *table_of(4),
             public_of(),
@@ -464,7 +462,7 @@ def test_one_bad_minimisation_stops_no_other():
 def test_unsupported_problems_are_refused_before_anything_is_spent(tmp_path):
     ledger = Ledger(tmp_path / "ledger.jsonl")
     with pytest.raises(UnsupportedProblem, match="hinge and absolute"):
-        run_sampled(
+        run_opsamp(
             mechanism_of(Box.cube(2, 1.0), LogisticLoss()),
             *table_of(4),
             public_of(),
@@ -489,8 +487,8 @@ def test_rows_outside_the_bounds_are_refused_without_a_value():
 def test_receipts_say_what_was_promised_and_survive_json():
     mechanism = mechanism_of(L1Ball(dimension=2, radius=2.0))
     run = {"X": table_of(5)[0], "y": table_of(5)[1], "public": public_of()}
-    receipt = run_sampled(mechanism, **run, entropy=SystemEntropy()).receipt
-    assert SampledReceipt.from_dict(receipt.to_dict()) == receipt
+    receipt = run_opsamp(mechanism, **run, entropy=SystemEntropy()).receipt
+    assert OPSampReceipt.from_dict(receipt.to_dict()) == receipt
     text = str(receipt)
     for part in (
         "CONDITIONAL",
@@ -501,13 +499,13 @@ def test_receipts_say_what_was_promised_and_survive_json():
         "200 (public under replace-one)",
     ):
         assert part in text
-    assert run_sampled(mechanism, **run, entropy=SeededEntropy(0)).receipt.guarantee == "VOID"
+    assert run_opsamp(mechanism, **run, entropy=SeededEntropy(0)).receipt.guarantee == "VOID"
 
 
 def test_receipts_do_not_depend_on_the_table():
     mechanism = mechanism_of(Box.cube(2, 1.0))
     receipts = [
-        run_sampled(mechanism, *table_of(seed), public_of(), entropy=SystemEntropy()).receipt
+        run_opsamp(mechanism, *table_of(seed), public_of(), entropy=SystemEntropy()).receipt
         for seed in (1, 2)
     ]
     assert receipts[0] == receipts[1]
@@ -519,7 +517,7 @@ def test_a_third_party_search_is_a_condition():
 
     mechanism = mechanism_of(Box.cube(1, 1.0), allowance_share=1.0, tilt_rate=0.1)
     rows, labels = table_of(2, 20, 1)
-    receipt = run_sampled(
+    receipt = run_opsamp(
         mechanism, rows, labels, public_of(n=20), entropy=SystemEntropy(), oracle=Mine()
     ).receipt
     assert any("third-party oracle 'mine'" in condition for condition in receipt.conditions)
@@ -564,7 +562,7 @@ def test_realised_error_stays_below_the_simulated_quantile(domain):
     least = min(problem.loss_at(w) for w in grid if domain.contains(w))
     errors = [
         problem.loss_at(
-            run_sampled(mechanism, rows, labels, public, entropy=SystemEntropy()).hypothesis
+            run_opsamp(mechanism, rows, labels, public, entropy=SystemEntropy()).parameters
         )
         - least
         for _ in range(40)

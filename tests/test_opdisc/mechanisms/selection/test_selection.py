@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from opdisc import NeighboringRelation, PrivacyParams
 from opdisc.comparison.methods import clipped_descent, tuning
-from opdisc.comparison.methods.method import Task, registry
+from opdisc.comparison.methods.method import FitTask, registry
 from opdisc.data.datasets.loading import load_comparison_dataset
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_budget, trial_law
@@ -51,7 +51,7 @@ def test_mean_and_generating_function_are_those_of_the_definition(shape):
     assert law.mean == pytest.approx(chances @ counts, rel=1e-6)
     for x in (0.0, 0.3, 0.9, 1.0):
         assert law.generating(x) == pytest.approx(chances @ x**counts, abs=1e-9)
-    assert law.distance < 2.0**-100
+    assert law.total_variation < 2.0**-100
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -316,7 +316,7 @@ def test_the_scores_noise_has_the_scale_that_the_receipt_states():
 
 def _task(**changes):
     table, schema = load_comparison_dataset("breast-cancer")
-    return Task(
+    return FitTask(
         **{
             "table": table,
             "test": table.iloc[:0],
@@ -334,10 +334,10 @@ def _task(**changes):
     )
 
 
-def _naive_sum(X, y, counts, theta, clip):
+def _naive_sum(X, y, counts, parameters, clip):
     total = np.zeros(X.shape[1])
     for row, label, count in zip(X, y, counts, strict=True):
-        gradient = -label / (1 + math.exp(label * (row @ theta))) * row
+        gradient = -label / (1 + math.exp(label * (row @ parameters))) * row
         norm = np.linalg.norm(gradient)
         total += count * gradient * min(1.0, clip / norm) if norm > 0 else 0.0
     return total
@@ -346,15 +346,21 @@ def _naive_sum(X, y, counts, theta, clip):
 def test_clipped_gradients_are_those_of_a_loop_and_are_bounded():
     task = clipped_descent.descent_task(_task())
     rng = np.random.default_rng(0)
-    theta = rng.normal(size=task.rows.X.shape[1])
+    parameters = rng.normal(size=task.rows.X.shape[1])
     lengths = np.linalg.norm(task.rows.X, axis=1)
     everything = slice(None)
     for clip in (0.05, 10.0):
-        found = clipped_descent._clipped_sum(task.rows, lengths, everything, theta, clip)
+        found = clipped_descent._clipped_sum(task.rows, lengths, everything, parameters, clip)
         counts = task.rows.counts
-        assert found == pytest.approx(_naive_sum(task.rows.X, task.rows.y, counts, theta, clip))
+        assert found == pytest.approx(
+            _naive_sum(task.rows.X, task.rows.y, counts, parameters, clip)
+        )
     one = clipped_descent._clipped_sum(
-        task.rows.expanded(), np.repeat(lengths, counts.astype(int)), np.array([3]), theta, 0.05
+        task.rows.expanded(),
+        np.repeat(lengths, counts.astype(int)),
+        np.array([3]),
+        parameters,
+        0.05,
     )
     assert np.linalg.norm(one) <= 0.05 * (1 + 1e-12)
 

@@ -53,19 +53,23 @@ def _rows(loss, n=400, p=3, radius=1.5):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_values_and_gradients_against_one_row_at_a_time(loss):
-    X, y, theta = _rows(loss)
-    expected = [NAIVE[loss.name](float(x @ theta), label) for x, label in zip(X, y, strict=True)]
-    np.testing.assert_allclose(loss.value(X, y, theta), expected, rtol=1e-12, atol=1e-14)
+    X, y, parameters = _rows(loss)
+    expected = [
+        NAIVE[loss.name](float(x @ parameters), label) for x, label in zip(X, y, strict=True)
+    ]
+    np.testing.assert_allclose(loss.value(X, y, parameters), expected, rtol=1e-12, atol=1e-14)
     weights = np.arange(len(y), dtype=float)
-    assert loss.sum_value(X, y, theta, weights) == pytest.approx(np.dot(expected, weights))
-    gradients, step = loss.gradient(X, y, theta), 1e-6
+    assert loss.sum_value(X, y, parameters, weights) == pytest.approx(np.dot(expected, weights))
+    gradients, step = loss.gradient(X, y, parameters), 1e-6
     for j in range(X.shape[1]):
         moved = step * np.eye(X.shape[1])[j]
-        slopes = (loss.value(X, y, theta + moved) - loss.value(X, y, theta - moved)) / (2 * step)
+        slopes = (loss.value(X, y, parameters + moved) - loss.value(X, y, parameters - moved)) / (
+            2 * step
+        )
         # A random score is within 1e-6 of a kink with probability below 1e-3 here.
         np.testing.assert_allclose(gradients[:, j], slopes, atol=1e-5)
     np.testing.assert_allclose(
-        loss.sum_gradient(X, y, theta, weights), weights @ gradients, atol=1e-9
+        loss.sum_gradient(X, y, parameters, weights), weights @ gradients, atol=1e-9
     )
 
 

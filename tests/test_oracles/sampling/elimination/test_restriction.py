@@ -15,7 +15,7 @@ from oracles.problem.structure import ColumnGroup, complete_structure
 from oracles.problem.zero_one import ZeroOneProblem
 from oracles.sampling.elimination import plan as block_plan
 from oracles.sampling.elimination.blocks import ColumnBlock, choose_blocks
-from oracles.sampling.rejection.lower_bound import Envelope, Region
+from oracles.sampling.rejection.lower_bound import LowerBound, Region
 
 GROUPS = [
     ColumnGroup(columns=(1, 2, 3), kind="exclusive"),
@@ -39,14 +39,14 @@ def one_hot_problem(seed: int) -> ZeroOneProblem:
     )
 
 
-def envelope_of(problem: ZeroOneProblem) -> Envelope:
+def lower_bound_of(problem: ZeroOneProblem) -> LowerBound:
     groups = complete_structure(GROUPS, problem.n_features)
-    return Envelope(problem, 0.3, choose_blocks(groups, problem.grid, 2))
+    return LowerBound(problem, 0.3, choose_blocks(groups, problem.grid, 2))
 
 
-def some_region(envelope: Envelope, indices: IntArray, rng: np.random.Generator) -> Region:
+def some_region(lower_bound: LowerBound, indices: IntArray, rng: np.random.Generator) -> Region:
     """A region with a few conditions, mostly around one of the hypotheses."""
-    whole = envelope.whole()
+    whole = lower_bound.whole()
     low, high = whole.low.copy(), whole.high.copy()
     for row in rng.integers(0, len(low), int(rng.integers(1, 5))):
         place = int(rng.choice(indices[:, row]))
@@ -60,47 +60,49 @@ def cut_whenever_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_plan, "_CUT_SIZE", 1.0)
 
 
-def check_regions(problem: ZeroOneProblem, envelope: Envelope, seed: int) -> None:
+def check_regions(problem: ZeroOneProblem, lower_bound: LowerBound, seed: int) -> None:
     """Compare sums and laws of some regions with enumeration."""
     losses, rng = all_losses(problem), np.random.default_rng(seed)
     indices = np.array(
         [
-            instances.score_indices(envelope, [weights[columns] for columns in envelope.columns])
+            instances.score_indices(
+                lower_bound, [weights[columns] for columns in lower_bound.columns]
+            )
             for weights in grid_assignments(problem.grid.values)
         ]
     )
     rows = np.arange(indices.shape[1])
     for _ in range(6):
-        region = some_region(envelope, indices, rng)
-        bound = envelope.bound(np.zeros(envelope.shape), region, np.zeros(envelope.shape))
-        log_sum = envelope.log_sum(bound, region)
+        region = some_region(lower_bound, indices, rng)
+        bound = lower_bound.bound(np.zeros(lower_bound.shape), region, np.zeros(lower_bound.shape))
+        log_sum = lower_bound.log_sum(bound, region)
         inside = ((indices >= region.low) & (indices <= region.high)).all(axis=1)
         certified = bound.constant + bound.costs[rows, indices[inside]].sum(axis=1)
         assert (certified <= losses[inside] + 1e-9).all()
         if not inside.any():
             assert log_sum == -math.inf
             continue
-        expected = float(np.logaddexp.reduce(-envelope.beta * certified))
+        expected = float(np.logaddexp.reduce(-lower_bound.beta * certified))
         assert log_sum == pytest.approx(expected, abs=1e-9)
-        envelope.take_laws()
-        law = np.zeros_like(envelope.law)
-        chances = np.exp(-envelope.beta * certified - log_sum)
+        lower_bound.take_laws()
+        law = np.zeros_like(lower_bound.law)
+        chances = np.exp(-lower_bound.beta * certified - log_sum)
         for found, chance in zip(indices[inside], chances, strict=True):
             law[rows, found] += chance
-        np.testing.assert_allclose(envelope.law, law, atol=1e-10)
+        np.testing.assert_allclose(lower_bound.law, law, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sums_and_laws_of_regions_match_enumeration(seed: int) -> None:
     problem = one_hot_problem(seed)
-    check_regions(problem, envelope_of(problem), seed)
+    check_regions(problem, lower_bound_of(problem), seed)
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.usefixtures("cut_whenever_possible")
 def test_sums_and_laws_of_cut_tables_match_enumeration(seed: int) -> None:
     problem = one_hot_problem(seed)
-    check_regions(problem, envelope_of(problem), seed)
+    check_regions(problem, lower_bound_of(problem), seed)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -129,12 +131,12 @@ def test_sums_and_laws_of_bundles_match_enumeration(seed: int, sizes: tuple[int,
         ),
         ColumnBlock(groups=(ColumnGroup(columns=(6,)),)),
     ]
-    envelope = Envelope(problem, 0.3, blocks)
-    assert envelope.sums[0].plan.bundled.sum() >= 2
-    check_regions(problem, envelope, seed)
+    lower_bound = LowerBound(problem, 0.3, blocks)
+    assert lower_bound.sums[0].plan.bundled.sum() >= 2
+    check_regions(problem, lower_bound, seed)
 
 
 @pytest.mark.usefixtures("cut_whenever_possible")
 def test_the_cut_tables_above_are_cut() -> None:
-    cuts = [block.plan.half for s in range(6) for block in envelope_of(one_hot_problem(s)).sums]
+    cuts = [block.plan.half for s in range(6) for block in lower_bound_of(one_hot_problem(s)).sums]
     assert (np.concatenate(cuts) >= 0).any()

@@ -26,7 +26,7 @@ from oracles.sampling.draw import sample_hypotheses
 from oracles.sampling.listed import draw_listed, sample_by_enumeration
 from oracles.sampling.options import SamplingOptions
 from oracles.sampling.rejection.cell_draws import Candidate
-from oracles.sampling.rejection.partition import Cell
+from oracles.sampling.rejection.partition import PartitionCell
 from oracles.sampling.rejection.sampler import PartitionSampler
 from oracles.sampling.sparse import sample_sparse
 
@@ -193,7 +193,7 @@ def test_the_weighted_law_is_exact_where_sums_are_logarithms(
     weights = random_weights(problem.grid, 3)
     options = SamplingOptions(n_blocks=n_blocks)
     sampler = PartitionSampler(problem, beta, structure, options, weights)
-    for block in sampler._envelope.sums:
+    for block in sampler._lower_bound.sums:
         monkeypatch.setattr(block, "_least_log", math.inf)
     law = target(problem, beta, weights)
     assert p_value(sampler.draw, problem.grid, law, 1500) > FALSE_ALARM
@@ -275,7 +275,7 @@ def test_forgetting_one_block_is_caught() -> None:
     problem, structure, beta = problems.named_problem("scattered")
     weights = LogWeights(tables=(tuple(map(Fraction, (0.0, -0.5, -1.0, -0.5, 0.0))),) * 5)
     sampler = PartitionSampler(problem, beta, structure, None, weights)
-    forgotten = sampler._envelope.columns[0]
+    forgotten = sampler._lower_bound.columns[0]
     tables = tuple(
         (Fraction(0),) * 5 if j in forgotten else table for j, table in enumerate(weights.tables)
     )
@@ -288,7 +288,7 @@ def test_forgetting_one_block_is_caught() -> None:
 class SumsOnly(PartitionSampler):
     """Mistake: the sums and draws know the log-weights, the accept test does not."""
 
-    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def _accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         self._cell_draws[0]._log_weights = None
         return super()._accepts(cell, candidate, bits)
 

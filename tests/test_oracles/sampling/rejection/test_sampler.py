@@ -37,8 +37,8 @@ from oracles.sampling.rejection import (
 )
 from oracles.sampling.rejection.annealing import AnnealedSum
 from oracles.sampling.rejection.cell_draws import Candidate
-from oracles.sampling.rejection.lower_bound import Envelope, Region
-from oracles.sampling.rejection.partition import MASS_BITS, Cell, integer_mass, split_cell
+from oracles.sampling.rejection.lower_bound import LowerBound, Region
+from oracles.sampling.rejection.partition import MASS_BITS, PartitionCell, integer_mass, split_cell
 from oracles.sampling.rejection.refinement import Refinement, Split
 from oracles.sampling.rejection.sampler import PartitionSampler
 from oracles.sampling.rejection.tightening import Tightened, Tightener
@@ -228,7 +228,7 @@ def test_the_law_is_exact_where_sums_are_logarithms(
     """Chi-square against enumeration; false alarm at most 1e-6 per case."""
     problem, structure, beta = named_problem(name)
     sampler = PartitionSampler(problem, beta, structure)
-    for block in sampler._envelope.sums:
+    for block in sampler._lower_bound.sums:
         monkeypatch.setattr(block, "_least_log", math.inf)
     assert p_value(sampler, problem, beta, 1500) > FALSE_ALARM
 
@@ -311,14 +311,14 @@ def test_estimates_right_or_wrong_change_no_law(
 class ShallowRefinement(Refinement):
     """Splits little, and remembers whose fresh bound was no better than the parent's."""
 
-    worse: tuple[Cell, ...] = ()
+    worse: tuple[PartitionCell, ...] = ()
     most_splits = 1
 
-    def _split(self, cell: Cell, found: Split) -> None:
+    def _split(self, cell: PartitionCell, found: Split) -> None:
         if cell.depth < self.most_splits:
             super()._split(cell, found)
 
-    def _tighten(self, cell: Cell, found: Tightened) -> None:
+    def _tighten(self, cell: PartitionCell, found: Tightened) -> None:
         before = cell.log_mass
         super()._tighten(cell, found)
         if cell.log_mass == before:
@@ -339,14 +339,14 @@ class Shallow(PartitionSampler):
 class RefinesOnPendingDraw(Shallow):
     """Mistake: refines on an unlikely draw before its accept test, and draws again."""
 
-    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def _accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         return candidate.chance > 0.5 and super()._accepts(cell, candidate, bits)
 
 
 class AbandonsSlowCells(Shallow):
     """Mistake: gives a round up if its cell accepts less than the others."""
 
-    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def _accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         slow = cell.accepted * self._trials < 0.9 * self._accepted * cell.trials
         return not (slow and cell.trials > 20) and super()._accepts(cell, candidate, bits)
 
@@ -356,7 +356,7 @@ class AbandonsWorseBounds(Shallow):
 
     most_splits = 3
 
-    def _accepts(self, cell: Cell, candidate: Candidate, bits: RandomBits) -> bool:
+    def _accepts(self, cell: PartitionCell, candidate: Candidate, bits: RandomBits) -> bool:
         assert isinstance(self._refinement, ShallowRefinement)
         worse = any(cell is other for other in self._refinement.worse)
         return not worse and super()._accepts(cell, candidate, bits)
@@ -417,14 +417,14 @@ def test_truncated_marginals_break_an_invariant(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_bound_above_the_loss_breaks_an_invariant(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Envelope.bound
+    original = LowerBound.bound
 
     def inflated(self, logs, region, shares):  # type: ignore[no-untyped-def]
         bound = original(self, logs, region, shares)
         bound.costs[:] *= 1.5
         return bound
 
-    monkeypatch.setattr(Envelope, "bound", inflated)
+    monkeypatch.setattr(LowerBound, "bound", inflated)
     problem, structure, beta = named_problem("one huge context")
     entropy = SeededEntropy(0)
     with pytest.raises(InconsistentSolution):
@@ -437,22 +437,24 @@ def test_draws_from_outside_a_cell_are_never_accepted(monkeypatch: pytest.Monkey
     """No choice has probability 0; here draws leave their cell half of the time."""
     problem, structure, _ = named_problem("scattered")
     sampler = PartitionSampler(problem, 0.001, structure)
-    envelope, whole, root = sampler._envelope, sampler._refinement.whole, sampler._cells[0]
-    original, bits = envelope.log_sum, RandomBits(SeededEntropy(1))
-    monkeypatch.setattr(envelope, "log_sum", lambda bound, _: original(bound, whole))
+    lower_bound, whole, root = sampler._lower_bound, sampler._refinement.whole, sampler._cells[0]
+    original, bits = lower_bound.log_sum, RandomBits(SeededEntropy(1))
+    monkeypatch.setattr(lower_bound, "log_sum", lambda bound, _: original(bound, whole))
     low = whole.low.copy()
-    row = int(np.argmax(envelope.sums[0].contexts.sum(axis=1)))
-    low[row] = -envelope.spans[0][0]  # a score of at least 0
+    row = int(np.argmax(lower_bound.sums[0].contexts.sum(axis=1)))
+    low[row] = -lower_bound.spans[0][0]  # a score of at least 0
     counts = []
     for region in (whole, Region(low=low, high=whole.high)):
         inside, outside = 0, 0
         (draws,) = sampler._cell_draws
         draws.forget()
-        looked = draws.look(draws.job(root, region, np.arange(400), bits))
-        for candidate in draws.candidates(looked, 200, bits):
+        screened = draws.look(draws.job(root, region, np.arange(400), bits))
+        for candidate in draws.candidates(screened, 200, bits):
             assert candidate.place < 200
             weights = np.array(candidate.hypothesis)
-            indices = instances.score_indices(envelope, [weights[c] for c in envelope.columns])
+            indices = instances.score_indices(
+                lower_bound, [weights[c] for c in lower_bound.columns]
+            )
             inside += bool(indices[row] >= low[row])
             outside += bool(indices[row] < low[row])
         counts.append((inside, outside))
@@ -477,21 +479,21 @@ def test_bounds_never_exceed_losses_and_sums_match_enumeration(seed: int, n_bloc
     blocks = choose_blocks(
         complete_structure(structure, problem.n_features), problem.grid, n_blocks
     )
-    envelope = Envelope(problem, beta, blocks)
-    if not envelope.n_points:
+    lower_bound = LowerBound(problem, beta, blocks)
+    if not lower_bound.n_points:
         return
     rng = np.random.default_rng(seed)
-    region = envelope.whole()
-    shares = np.zeros(envelope.shape)
-    logs = rng.normal(size=envelope.shape)
+    region = lower_bound.whole()
+    shares = np.zeros(lower_bound.shape)
+    logs = rng.normal(size=lower_bound.shape)
     if n_blocks == 2:  # the second block's logs are 0 by convention
-        logs[:, envelope.width : 2 * envelope.width] = 0
-    bound = envelope.bound(logs, region, shares)
-    log_sum = envelope.log_sum(bound, region)
+        logs[:, lower_bound.width : 2 * lower_bound.width] = 0
+    bound = lower_bound.bound(logs, region, shares)
+    log_sum = lower_bound.log_sum(bound, region)
     certified = []
     for weights in grid_assignments(problem.grid.values):
-        parts = [weights[columns] for columns in envelope.columns]
-        certified.append(envelope.certified(bound, instances.score_indices(envelope, parts)))
+        parts = [weights[columns] for columns in lower_bound.columns]
+        certified.append(lower_bound.certified(bound, instances.score_indices(lower_bound, parts)))
     assert (np.array(certified) <= all_losses(problem) + 1e-9).all()
     expected = np.logaddexp.reduce(-beta * np.array(certified))
     assert log_sum == pytest.approx(expected, abs=1e-9)
@@ -503,21 +505,23 @@ def test_marginals_match_enumeration(seed: int, least_log: float) -> None:
     """With sums in doubles, and redone in logarithms."""
     problem, structure, beta = random_problem(seed)
     blocks = choose_blocks(complete_structure(structure, problem.n_features), problem.grid, 2)
-    envelope = Envelope(problem, beta, blocks, least_log=least_log)
-    if not envelope.n_points:
+    lower_bound = LowerBound(problem, beta, blocks, least_log=least_log)
+    if not lower_bound.n_points:
         return
-    region = envelope.whole()
-    bound = envelope.bound(np.zeros(envelope.shape), region, np.zeros(envelope.shape))
-    log_sum = envelope.log_sum(bound, region)
-    envelope.take_laws()
-    expected = np.zeros_like(envelope.law)
+    region = lower_bound.whole()
+    bound = lower_bound.bound(np.zeros(lower_bound.shape), region, np.zeros(lower_bound.shape))
+    log_sum = lower_bound.log_sum(bound, region)
+    lower_bound.take_laws()
+    expected = np.zeros_like(lower_bound.law)
     rows = np.arange(len(expected))
     for weights in grid_assignments(problem.grid.values):
         indices = instances.score_indices(
-            envelope, [weights[columns] for columns in envelope.columns]
+            lower_bound, [weights[columns] for columns in lower_bound.columns]
         )
-        expected[rows, indices] += math.exp(-beta * envelope.certified(bound, indices) - log_sum)
-    np.testing.assert_allclose(envelope.law, expected, atol=1e-10)
+        expected[rows, indices] += math.exp(
+            -beta * lower_bound.certified(bound, indices) - log_sum
+        )
+    np.testing.assert_allclose(lower_bound.law, expected, atol=1e-10)
 
 
 def test_nested_columns_may_form_a_chain() -> None:
@@ -551,7 +555,7 @@ def test_tickets_are_words_modulo_the_whole(
     whole: int, words: list[int], expected: tuple[int, int]
 ) -> None:
     """As many words lead to one ticket as to any other."""
-    drawn = draw_kernels._ticket(np.uint64(whole), np.array(words, dtype=np.uint64), 0)
+    drawn = draw_kernels._threshold(np.uint64(whole), np.array(words, dtype=np.uint64), 0)
     assert drawn == expected
 
 
@@ -567,7 +571,7 @@ def test_an_empty_table_is_sampled_uniformly() -> None:
     )
     drawn = sample_hypotheses(problem, 1, entropy=SeededEntropy(0))
     assert problem.grid.contains(drawn.hypothesis)
-    assert 0 < drawn.distance_bound < 1e-29
+    assert 0 < drawn.total_variation_bound < 1e-29
 
 
 def test_masses_are_rounded_up() -> None:
@@ -587,7 +591,7 @@ def test_blocks_depend_on_public_facts_only() -> None:
         grid=problem.grid,
     )
     first, second = (PartitionSampler(p, beta, structure) for p in (problem, other))
-    assert first._envelope.columns == second._envelope.columns
+    assert first._lower_bound.columns == second._lower_bound.columns
 
 
 def test_refusals() -> None:
