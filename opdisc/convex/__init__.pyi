@@ -18,7 +18,7 @@ from .public import ConvexPublic as ConvexPublic, convex_params as convex_params
 from .receipt import ConvexReceipt as ConvexReceipt
 from .rows import Rows as Rows
 from .sampling.exponential import exponential_sampling as exponential_sampling
-from .sampling.ftrl import private_ftrl as private_ftrl
+from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as private_ftrl
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
 from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget

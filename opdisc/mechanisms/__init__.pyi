@@ -3,6 +3,7 @@ from .base import (
     NoiseSpec as NoiseSpec,
     PerturbingMechanism as PerturbingMechanism,
     Release as Release,
+    SamplingMechanism as SamplingMechanism,
 )
 from .exponential import (
     BaseMeasure as BaseMeasure,

@@ -1,7 +1,10 @@
+from .box_search import GlobalOracle as GlobalOracle
+from .conic import CvxpyOracle as CvxpyOracle
 from .constants import LossConstants as LossConstants, RowBounds as RowBounds
 from .domains.balls import L1Ball as L1Ball, L2Ball as L2Ball
 from .domains.domain import Domain as Domain
 from .domains.polytopes import Box as Box, Simplex as Simplex
+from .linear_program import LinearOracle as LinearOracle
 from .losses.classification import (
     HuberisedHingeLoss as HuberisedHingeLoss,
     LogisticLoss as LogisticLoss,
@@ -14,6 +17,7 @@ from .losses.regression import (
     SquaredLoss as SquaredLoss,
 )
 from .problem import TiltedProblem as TiltedProblem
+from .smooth import SmoothOracle as SmoothOracle
 from .solve import (
     RealOptions as RealOptions,
     RealOracle as RealOracle,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.metadata
 import importlib.util
 import shutil
 import sys

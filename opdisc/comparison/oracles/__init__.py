@@ -1,1 +1,5 @@
 """Comparison of oracles: tasks, timed runs, the table of results."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

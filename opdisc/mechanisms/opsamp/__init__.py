@@ -1,1 +1,5 @@
 """OPSamp: the average of minimisers under random tilts, for losses of real parameters."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
 """Compiled loops of the exact search: bounds, branching, children, completion."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -108,7 +108,7 @@ def test_control_c_ends_compiled_code_that_does_not_return():
     # Key stretching stands for a solver: minutes of compiled code that never asks for signals.
     program = """
         import contextlib, hashlib
-        from opdisc.console import prompt_interruption
+        from opdisc.cli.console import prompt_interruption
         with prompt_interruption():
             with contextlib.suppress(KeyboardInterrupt):  # it may arrive before the long call
                 print("ready", flush=True)

@@ -7,11 +7,10 @@ ROOT = Path(__file__).resolve().parents[3]
 SUMMARY = (ROOT / "docs" / "theory.md").read_text("utf-8").split("## convex-sources")[1]
 PAGE = (ROOT / "docs" / "convex.md").read_text(encoding="utf-8")
 SOURCES = [
-    *(ROOT / "opdisc" / "convex").glob("*.py"),
-    *(
-        ROOT / "opdisc" / name
-        for name in ("gaussian.py", "linear_models.py", "simplex_regressor.py")
-    ),
+    *(ROOT / "opdisc" / "convex").rglob("*.py"),
+    ROOT / "opdisc" / "calibration" / "gaussian.py",
+    ROOT / "opdisc" / "estimators" / "linear.py",
+    ROOT / "opdisc" / "estimators" / "simplex.py",
 ]
 
 
@@ -34,8 +33,8 @@ def test_every_citation_has_a_heading_and_every_link_a_target():
 
 
 def test_every_test_and_function_named_on_the_page_exists():
-    paths = [*(ROOT / "tests").rglob("test_convex_*.py")]
-    paths += (ROOT / "tests").rglob("test_linear_models.py")
+    rooms = ("convex", "audit", "noise", "calibration", "estimators")
+    paths = [p for room in rooms for p in (ROOT / "tests" / "test_opdisc" / room).rglob("*.py")]
     tests = "".join(path.read_text("utf-8") for path in paths)
     named = re.findall(r"`(test_\w+)`", PAGE + SUMMARY)
     assert len(named) >= 30

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from opdisc.data import tables
+from opdisc.data import files
 from opdisc.data.files import atomic_write_text
 from opdisc.data.tables import read_table, write_table
 from opdisc.errors import TableError
@@ -97,7 +97,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tables.os, "fsync", fail)
+    monkeypatch.setattr(files.os, "fsync", fail)
     with pytest.raises(TableError, match="No space left"):
         atomic_write_text(path, "new")
     assert path.read_text() == "old"
@@ -108,7 +108,7 @@ def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables.os, "replace", interrupt)
+    monkeypatch.setattr(files.os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         atomic_write_text(tmp_path / "model.json", "new")
     assert os.listdir(tmp_path) == []
@@ -138,5 +138,5 @@ def test_replacing_a_file_keeps_its_mode(tmp_path):
 
 def test_a_table_of_private_rows_is_nobody_elses(tmp_path):
     table = pd.DataFrame({"a": ["x"]})
-    write_table(table, tmp_path / "t.csv", mode=tables.PRIVATE_MODE)
+    write_table(table, tmp_path / "t.csv", mode=files.PRIVATE_MODE)
     assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == 0o600

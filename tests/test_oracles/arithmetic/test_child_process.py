@@ -19,7 +19,7 @@ from oracles.arithmetic.child_process import (
 
 WORKER = """
 import os, signal, subprocess, sys, time
-from oracles.child_process import ParentConnection
+from oracles.arithmetic import ParentConnection
 parent = ParentConnection()
 print("chatter among the answers", flush=True)
 while True:
@@ -45,7 +45,7 @@ while True:
 
 PARENT = """
 import sys, time
-from oracles.child_process import ChildProcess, module_environment
+from oracles.arithmetic import ChildProcess, module_environment
 child = ChildProcess([sys.executable, "-c", sys.argv[1]], environment=module_environment())
 print(child.pid, child.ask("fork"), flush=True)
 child.ask("sleep")

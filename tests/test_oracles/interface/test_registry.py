@@ -9,7 +9,7 @@ from helpers.oracles import instances
 import oracles
 from oracles import OracleUnavailable, WeightGrid, ZeroOneProblem, get_oracle
 from oracles.enumeration.listing import EnumerationOracle
-from oracles.interface import registry
+from oracles.interface import registry, solving
 from oracles.interface.registry import ORACLES, OracleEntry, Registry
 
 LISTED = ", ".join(oracles.available_oracles())
@@ -77,7 +77,7 @@ def test_auto_depends_on_the_grid_only():
         grid = WeightGrid.box(d, 1)
         m = len(points)
         problem = ZeroOneProblem(points=points, positives=[1] * m, negatives=[0] * m, grid=grid)
-        return registry.choose_oracle(problem)
+        return solving.choose_oracle(problem)
 
     assert chosen(3, [[1, 1, 1]]) == chosen(3, [[0, 0, 0]] * 50) == "enumeration"
     assert chosen(30, [[1] * 30]) != "enumeration"
@@ -94,7 +94,7 @@ def test_auto_needs_a_lattice_for_integer_oracles(monkeypatch):
             grid=grid,
             perturbation=oracles.Perturbation.separable(table, unit=unit),
         )
-        return registry.choose_oracle(problem)
+        return solving.choose_oracle(problem)
 
     def installed(*names):
         some = {name: OracleEntry(target="nowhere:Nothing") for name in names}

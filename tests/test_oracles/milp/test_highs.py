@@ -175,7 +175,7 @@ def test_the_start_is_the_answer_where_the_limit_comes_first():
 
 def test_a_rejected_start_is_an_error(monkeypatch):
     monkeypatch.setattr(highspy.Highs, "setSolution", lambda *_: highspy.HighsStatus.kError)
-    monkeypatch.setattr("oracles.milp.warm_start.find_incumbent", lambda *_, **__: (0, 0, 1))
+    monkeypatch.setattr("oracles.milp.highs.find_incumbent", lambda *_, **__: (0, 0, 1))
     problem, _ = instances.exclusive_or()
     with pytest.raises(InvalidOption, match="the hypothesis to start from"):
         HighsOracle().solve(problem, SolveOptions())
@@ -184,6 +184,6 @@ def test_a_rejected_start_is_an_error(monkeypatch):
 def test_a_bad_start_does_not_spoil_the_answer(monkeypatch):
     problem, optimum = instances.exclusive_or()
     for start in ((1, 1, 1), (-1, -1, 0)):
-        monkeypatch.setattr("oracles.milp.warm_start.find_incumbent", lambda *_, s=start, **__: s)
+        monkeypatch.setattr("oracles.milp.highs.find_incumbent", lambda *_, s=start, **__: s)
         certificate = oracles.solve(problem, "highs").certificate
         assert certificate.primal_bound == optimum and certificate.proves_optimal

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.data.datasets import loading as datasets, schemas as shipped_schemas
+from opdisc.data.datasets import loading as datasets, schemas
 from opdisc.data.datasets.loading import (
     balanced_adult,
     find_dataset,
@@ -40,7 +40,7 @@ def no_tables(tmp_path, monkeypatch):
 
 
 def test_every_shipped_schema_loads_with_its_documented_size():
-    assert {n: load_schema(n).n_columns for n in datasets.shipped_schemas()} == SIZES
+    assert {n: load_schema(n).n_columns for n in schemas.shipped_schemas()} == SIZES
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -114,8 +114,8 @@ def test_an_installed_package_finds_its_own_schemas(tmp_path, monkeypatch):
     strangers = tmp_path / "site-packages" / "data"
     strangers.mkdir()
     (strangers / "stranger.toml").write_text("")
-    monkeypatch.setattr(shipped_schemas, "_PACKAGE", package)
-    assert datasets.shipped_schemas() == ("x",)
+    monkeypatch.setattr(schemas, "_PACKAGE", package)
+    assert schemas.shipped_schemas() == ("x",)
     assert schema_path("x") == package / "data" / "datasets" / "shipped" / "x.toml"
 
 

@@ -15,11 +15,11 @@ import subprocess
 import sys
 import textwrap
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers.opdisc.ledger_receipts import receipt
+from msgspec.structs import replace
 
 from opdisc.cli import console
 from opdisc.cli.app import cli
@@ -31,6 +31,9 @@ from opdisc.privacy.ledger.ledger import Ledger
 OLDER = Path(__file__).parents[3] / "data" / "version_0_1_dev" / "ledgers"
 
 pytestmark = pytest.mark.filterwarnings("ignore:ledger .* did not exist")
+
+TESTS = Path(__file__).resolve().parents[3]
+"""Where the helpers are found."""
 
 
 @pytest.fixture
@@ -290,7 +293,7 @@ def test_reading_needs_no_write_permission(path, monkeypatch, run):
 def python(program, **settings):
     return subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
-        cwd=os.path.dirname(__file__),
+        cwd=TESTS,
         stdout=subprocess.PIPE,
         text=True,
         **settings,
@@ -300,7 +303,7 @@ def python(program, **settings):
 CHARGES = """
     import sys
     sys.path[:0] = {path!r}
-    from opdisc.accounting import Ledger
+    from opdisc.privacy.ledger import Ledger
     from helpers.opdisc.ledger_receipts import receipt
     print("ready", flush=True)
     for number in range({count}):
@@ -344,7 +347,7 @@ def charge_and_die(path, kept):
     program = f"""
         import os, signal, sys
         sys.path[:0] = {sys.path!r}
-        from opdisc.accounting import Ledger
+        from opdisc.privacy.ledger import Ledger
         from helpers.opdisc.ledger_receipts import receipt
         real = os.write
         def killed(descriptor, data):
@@ -522,7 +525,7 @@ def test_a_ledger_that_lost_the_charge_during_a_fit_is_told(folder, run, monkeyp
         Path("ledger").write_bytes(older)
         real(*arguments)
 
-    monkeypatch.setattr("opdisc.cli.console.print_bought", restored_meanwhile)
+    monkeypatch.setattr("opdisc.cli.app.print_bought", restored_meanwhile)
     status, out, err = run(*FIT, "--ledger", "ledger")
     assert status == 1 and "Predict ill" in out and "was replaced and lacks one" in err
 

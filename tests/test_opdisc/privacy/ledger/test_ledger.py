@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 from helpers.opdisc.ledger_receipts import receipt
@@ -14,6 +15,9 @@ from hypothesis import given, strategies as st
 
 from opdisc.errors import LedgerError
 from opdisc.privacy.ledger.ledger import Ledger
+
+TESTS = Path(__file__).resolve().parents[3]
+"""Where the helpers are found."""
 
 
 @pytest.fixture
@@ -193,8 +197,9 @@ def test_two_processes_never_exceed_the_cap_together(path):
         import sys
         sys.path[:0] = {sys.path!r}
         import time
-        from opdisc.accounting import Ledger, LedgerError
-        from opdisc.ledger_file import LedgerFile
+        from opdisc.errors import LedgerError
+        from opdisc.privacy.ledger import Ledger
+        from opdisc.privacy.ledger.file import LedgerFile
         from helpers.opdisc.ledger_receipts import receipt
         append = LedgerFile._write_synced
         def slowly(*arguments):  # between the comparison with the cap and the record
@@ -215,7 +220,7 @@ def test_two_processes_never_exceed_the_cap_together(path):
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(program)],
-            cwd=os.path.dirname(__file__),
+            cwd=TESTS,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,0 +1,1 @@
+from .run import run_sweep as run_sweep

@@ -1,0 +1,1 @@
+from .processes import PeerProcess as PeerProcess

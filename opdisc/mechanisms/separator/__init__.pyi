@@ -1,0 +1,1 @@
+from .mechanism import SeparatorMechanism as SeparatorMechanism, SeparatorSpec as SeparatorSpec

@@ -1,0 +1,1 @@
+from .ledger import Expense as Expense, Ledger as Ledger, LedgerCreated as LedgerCreated
