@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import pytest
 from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks
 
-from opdisc.audit import suite as audit_suite
 from opdisc.audit.event import (
     AuditResult,
     audit_mechanism,
@@ -132,7 +131,7 @@ def test_the_command_exits_1_when_a_claim_is_refuted(monkeypatch, capsys):
 
     # With a twentieth of the noise the outputs on the two tables hardly ever agree.
     broken = AuditCase(build=lambda d: Loud(blocks=((0,),), name="broken"), pair=two_hypotheses())
-    monkeypatch.setattr(audit_suite, "audit_cases", lambda: {"broken": broken})
+    monkeypatch.setattr("opdisc.audit.audit_cases", lambda: {"broken": broken})
     assert run_command_line(cli, ["audit", "--draws", "200"]) == 1
     captured = capsys.readouterr()
     assert "REFUTED" in captured.out

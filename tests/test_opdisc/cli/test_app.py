@@ -18,7 +18,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
-from opdisc.data import tables
+from opdisc.data import files
 from opdisc.data.datasets.registry import DATASETS
 from opdisc.data.tables import read_table
 from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
@@ -347,7 +347,7 @@ def test_a_disk_that_is_full_from_the_start_is_found_before_spending(folder, run
         raise OSError(28, "No space left on device")
 
     before = snapshot(folder)
-    monkeypatch.setattr(tables.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     status, out, err = run(*FIT)
     assert status == 1 and "No space left" in err
     assert_one_sentence(out, err)
@@ -355,7 +355,7 @@ def test_a_disk_that_is_full_from_the_start_is_found_before_spending(folder, run
 
 
 def test_a_disk_that_fills_up_after_spending_still_shows_what_was_bought(folder, run, monkeypatch):
-    written, real = [], tables._write_synced
+    written, real = [], files._write_synced
 
     def fills_up(path, *rest):
         written.append(path)
@@ -363,7 +363,7 @@ def test_a_disk_that_fills_up_after_spending_still_shows_what_was_bought(folder,
             raise OSError(28, "No space left on device")
         real(path, *rest)
 
-    monkeypatch.setattr(tables, "_write_synced", fills_up)
+    monkeypatch.setattr(files, "_write_synced", fills_up)
     status, out, err = run(*FIT, "--json")
     assert status == 1 and "No space left" in err
     assert json.loads(out)["format"] == "opdisc-model"
@@ -377,7 +377,7 @@ def test_a_ledger_that_cannot_be_written_stops_the_release(folder, run, monkeypa
         raise OSError(28, "No space left on device")
 
     arguments = FIT[: FIT.index("--out")]
-    monkeypatch.setattr(tables.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     status, out, err = run(*arguments)
     assert status == 1 and "spending must reach the disk" in err
     assert_one_sentence(out, err)

@@ -36,7 +36,9 @@ class NoNoise:
 @pytest.mark.parametrize("method", ["noisy_sgd", "svrg"])
 def test_planned_steps_leave_less_error_than_the_noise(method, ridge, monkeypatch):
     """The schedule's own error, without noise, is under half of what the noise costs."""
-    module = sys.modules[f"opdisc.convex.{'stochastic' if method == 'noisy_sgd' else 'svrg'}"]
+    module = sys.modules[
+        f"opdisc.convex.gradient.{'stochastic' if method == 'noisy_sgd' else 'variance_reduced'}"
+    ]
     for n, epsilon in ((1000, 1.0), (4000, 1.0), (4000, 0.25)):
         public = facts(n=n, epsilon=epsilon)
         data, noise = rows(public, n=n), gradient_error(public)
