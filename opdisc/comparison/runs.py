@@ -1,6 +1,6 @@
 """One run: split, fit, evaluate, and the row that says what happened.
 
-The versions that took part in a comparison.
+A comparison also records the versions that took part.
 """
 
 from __future__ import annotations

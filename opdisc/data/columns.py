@@ -1,6 +1,6 @@
-"""Which encoded columns come from one feature.
+"""Encoded columns: which come from one feature, and which exclude each other.
 
-Yes/no columns of which at most one is true, declared in public and enforced row by row.
+Yes/no columns of which at most one is true are declared in public and enforced row by row.
 """
 
 from __future__ import annotations

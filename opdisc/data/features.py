@@ -1,6 +1,6 @@
-"""Declared categories of a feature: names and the cell values that belong to them.
+"""Declared features: how one raw column becomes 0/1 columns, from public facts alone.
 
-Declared features: how one raw column becomes 0/1 columns, from public facts alone.
+A category has a name and the cell values that belong to it.
 """
 
 from __future__ import annotations

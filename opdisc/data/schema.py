@@ -1,6 +1,4 @@
-"""What a schema says about the encoded columns, in the words of the searches.
-
-A schema: every public fact that turns a raw table into integer rows.
+"""A schema: every public fact that turns a raw table into integer rows.
 
 Classes, categories, thresholds and ranges are written by someone, never read from private rows.
 Two tables with the same schema are encoded by the same map, one row at a time.

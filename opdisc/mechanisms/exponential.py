@@ -1,6 +1,7 @@
-"""Public base measures of the exponential mechanism: what it draws from when the loss is mute.
+"""The exponential mechanism, and its public base measures.
 
-Selection from the whole grid at once: permute-and-flip and the exponential mechanism.
+It draws a hypothesis with probability proportional to ``mu(w) exp(-beta L(w))``. The base measure
+``mu`` is what it draws from when the loss says nothing.
 """
 
 from __future__ import annotations

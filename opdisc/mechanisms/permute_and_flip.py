@@ -1,4 +1,7 @@
-"""Permute-and-flip where the grid cannot be listed: noise drawn only where the search goes."""
+"""Permute-and-flip: one noise value a hypothesis, the best one wins.
+
+Grids that can be listed are one block of noise. On others noise is drawn only where the search
+goes (A* sampling)."""
 
 from __future__ import annotations
 

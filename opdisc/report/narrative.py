@@ -1,6 +1,6 @@
-"""What failed and what is missing, in sentences.
+"""The summary in plain language: which method, which epsilon, how sure, what cost and promise.
 
-The summary in plain language: which method, which epsilon, how sure, what cost and promise.
+What failed and what is missing is said too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The page: everything the template shows, as text and markup.
 
-Writing the report: every file whole or not at all, the page last.
+Every file of a report is written whole or not at all, the page last.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 HiGHS stops at a relative gap of 1e-4 by default; here both gaps and all tolerances are tightened,
 and what the remaining absolute gap may hide is taken off the bound before it is claimed.
 
-What goes on while HiGHS runs: progress, and interruptions that get out safely.
+A watcher passes on progress while HiGHS runs, and lets interruptions get out safely.
 """
 
 from __future__ import annotations

@@ -9,18 +9,14 @@ message, the *min-marginal* of value ``x`` of member ``i`` is
 Member ``i`` gets a share ``m_i(x)`` of it as its new table, the message being ``m_i - lam_i``.
 What is left to the factor, ``phi(s) + sum_j lam_j(x_j) - sum_j m_j(x_j)``, stays non-negative, so
 ``base + sum_j min_a theta[j, a]`` is a lower bound after every step
-(:mod:`oracles.branch_and_bound.arrays`
-says why). A group of points has
+(:mod:`oracles.branch_and_bound.arrays` says why). A group of points has
 
     phi(s) = constant + sum over cells of max(cost, 0) if score + s >= 1, else max(-cost, 0)
 
 and all ``M_i`` come from one pass over the members forwards and one backwards, in time
 proportional to members times values times width of the sum.
 
-Compiled dual ascent, second part: blocks of the perturbation and the squared norm.
-
-Min-marginals and shares as in :mod:`oracles.branch_and_bound.kernels.bounds`, for two more
-factors::
+Blocks of the perturbation and the squared norm are two more factors::
 
     phi(w) = block_cost[place of w's assignment of the block]
     phi(w) = norm_cost[|w|^2],  INFINITE for norms that are not allowed

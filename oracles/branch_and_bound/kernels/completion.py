@@ -12,13 +12,11 @@ and a branch is left when either lower bound on this reaches ``prune = upper - g
 - tables: ``table_cost + sum over C of table_change``, the node's bound plus what the changes add;
 - points: ``fixed_cost + sum over C of cost_change + least_cost + row * sure``, with the least that
   later changes add, and the rows that are wrong now and stay wrong whatever the remaining budget
-  can still change (:mod:`oracles.branch_and_bound.kernels.completion`).
+  can still change: the tables of reach below.
 
 ``row`` is the cost of one wrong row; all costs are in internal units.
 
-Compiled tables of reach: how far a budget can still move each undecided cell's score.
-
-Changes ``x`` of the coordinates ``q`` that may change cost ``cost_change[q, x]`` and add
+The tables of reach say how far a budget can still move each undecided cell's score. Changes ``x`` of the coordinates ``q`` that may change cost ``cost_change[q, x]`` and add
 ``value_change[q, x]`` to a weight. No change costs 0 and adds 0. With ``least_q = min(0, cheapest
 change)`` and costs counted in whole levels of ``unit`` above ``least_q``, rounded down,
 

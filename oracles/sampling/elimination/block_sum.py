@@ -1,7 +1,4 @@
-"""Draws from one block's law, with their exact probabilities.
-
-Exact sums, marginals and draws over the weights of one block, by variable elimination.
-"""
+"""Exact sums, marginals and draws over the weights of one block, by variable elimination."""
 
 from __future__ import annotations
 

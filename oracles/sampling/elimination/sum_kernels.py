@@ -22,9 +22,7 @@ tables,), ``messages`` (entries of all messages,), ``peaks`` (cliques,): the mes
 All tables hold non-negative doubles. Contexts' factors are at most 1, so an entry that underflows
 stands for configurations of relative weight below ``2**-1022``.
 
-The compiled sum over a block's cliques in logarithms, for sums too deep for doubles.
-
-Variable elimination as in :mod:`oracles.sampling.elimination.sum_kernels`, with ``t = ln table``::
+Sums too deep for doubles are taken in logarithms, with ``t = ln table``::
 
     t_c(v, i) = sum of its factors' logs + sum of the messages it gets
     message_c(i) = p + ln(sum over v of exp(t_c(v, i) - p)),  p = max over v of t_c(v, i)

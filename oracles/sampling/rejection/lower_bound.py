@@ -10,7 +10,7 @@ So every mixture over ``h``, one per point, bounds the loss from below by a cons
 function of each block's scores: ``m(w) <= L(w)``, and the sum of ``exp(-beta * m(w))`` is a
 product of block sums.
 
-Numbers about a lower bound: how exact its sums are, and what they cost.
+Two functions say how exact the sums are, and what they cost.
 """
 
 from __future__ import annotations
