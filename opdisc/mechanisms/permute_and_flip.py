@@ -1,7 +1,8 @@
 """Permute-and-flip: one noise value a hypothesis, the best one wins.
 
 Grids that can be listed are one block of noise. On others noise is drawn only where the search
-goes (A* sampling)."""
+goes (A* sampling).
+"""
 
 from __future__ import annotations
 
