@@ -16,7 +16,8 @@ and a branch is left when either lower bound on this reaches ``prune = upper - g
 
 ``row`` is the cost of one wrong row; all costs are in internal units.
 
-The tables of reach say how far a budget can still move each undecided cell's score. Changes ``x`` of the coordinates ``q`` that may change cost ``cost_change[q, x]`` and add
+The tables of reach say how far a budget can still move each undecided cell's score. Changes ``x``
+of the coordinates ``q`` that may change cost ``cost_change[q, x]`` and add
 ``value_change[q, x]`` to a weight. No change costs 0 and adds 0. With ``least_q = min(0, cheapest
 change)`` and costs counted in whole levels of ``unit`` above ``least_q``, rounded down,
 
