@@ -123,11 +123,15 @@ def first_uses(text: str) -> list[Use]:
     }
     longer = [span for each in spans.values() for span in each]
     for entry, own in spans.items():
-        alone = (s for s in own if not any(a <= s[0] and s[1] <= b and (a, b) != s for a, b in longer))
+        alone = (span for span in own if not any(_within(span, other) for other in longer))
         if (first := next(alone, None)) is not None:
             start, end = first
             found.append(Use(entry, start, text[start:end], owner.get(start) == anchor(entry)))
     return found
+
+
+def _within(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 def _prose(text: str) -> tuple[str, dict[int, str]]:
