@@ -7,7 +7,7 @@ from pathlib import Path
 
 WORDS: dict[str, str | None] = {
     "Privacy unit": r"privacy units?|units? of privacy",
-    "Neighbouring tables": r"neighbouring(?: \w+)? tables?|neighbours D\b",
+    "Neighbouring tables": r"neighbouring(?: \w+)? tables?|neighbours(?= D\b)",
     "Neighbouring relation": r"neighbouring relations?|replace-one|add-or-remove-one",
     "Public fact": r"public (?:facts?|inputs?)",
     "Schema": r"schemas?",

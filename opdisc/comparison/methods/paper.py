@@ -1,9 +1,9 @@
 """The experiment of Neel, Roth, Vietri, Wu (2019) on the census table, as far as we can repeat it.
 
 The paper (section 5) balances the table and averages 15 runs at a fixed delta; the text at hand
-does not say on which rows it scores. Here ``delta = 1/n^2``, and every part is run on all rows and,
-beside it, with rows held out; docs/paper.md says what is known of the paper, what was changed and
-what came out.
+does not say on which rows it scores. Here ``delta = 1/n^2``, and every part is run on all rows
+and, beside it, with rows held out; docs/paper.md says what is known of the paper, what was changed
+and what came out.
 """
 
 from __future__ import annotations
