@@ -1,4 +1,4 @@
-"""The methods of Bassily et al. (Table 1) and Wang et al. (Tables 1 to 3) on the same data.
+"""The methods of Bassily et al. and of Wang et al. on the same data.
 
 Three settings, one synthetic table each: strongly convex (logistic loss and a ridge), convex
 (logistic loss on a ball), not convex (sigmoid loss on a ball). For each method the mean excess of

@@ -55,6 +55,10 @@ def gaussian_log(n: float, eps: float) -> float:
     return math.log(n) * gaussian(n, eps)
 
 
+def gaussian_log2(n: float, eps: float) -> float:
+    return math.log(n) * gaussian_log(n, eps)
+
+
 def b14(n: float, eps: float) -> float:
     return P * _logs(n) ** 2 / (n * eps) ** 2
 
@@ -102,7 +106,7 @@ STRONG = {
     "noisy SGD": Regime(b14, repeats=16),
     "noisy SGD, B14's noise (void)": Regime(b14, repeats=24, **SMALL),
     "DP-SVRG": Regime(gaussian_log, repeats=32, other=gaussian),
-    "DP-GD, last iterate (PL)": Regime(gaussian_log, repeats=32),
+    "DP-GD, last iterate (PL)": Regime(gaussian_log2, repeats=32, other=gaussian_log),
 }
 CONVEX = {
     "exponential sampling": Regime(

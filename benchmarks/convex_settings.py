@@ -1,4 +1,4 @@
-"""The methods of Bassily et al. (Table 1) and Wang et al. (Tables 1 to 3), by setting.
+"""The methods of Bassily et al. and of Wang et al., by setting, with their rates.
 
 Three settings: strongly convex (logistic loss and a ridge), convex (logistic loss on a ball), not
 convex (sigmoid loss on a ball). Rates are the papers', up to constants and logarithms; "-" where
@@ -127,7 +127,7 @@ def strongly_convex() -> Setting:
                 "localization",
                 lambda r, q: localization(r, q, ridge=ridge(r), entropy=ENTROPY).parameters,
                 "p^2 / (n eps)^2",
-                "B14 Table 1",
+                "B14 Thm 4.3",
                 pure=True,
             ),
             Method(
@@ -138,7 +138,7 @@ def strongly_convex() -> Setting:
                     ).parameters
                 ),
                 "p ln(1/d) / (n eps)^2",
-                "K12; W17 Table 1",
+                "K12",
             ),
             Method(
                 "approximate minima",
@@ -150,7 +150,7 @@ def strongly_convex() -> Setting:
                 "noisy SGD",
                 lambda r, q: _sgd(r, q, NU),
                 "p ln^2(n/d) / (n eps)^2",
-                "B14 Table 1; W17 Table 1",
+                "B14 Thm 2.4",
             ),
             Method(
                 "noisy SGD, B14's noise (void)",
@@ -160,19 +160,19 @@ def strongly_convex() -> Setting:
                     ).parameters
                 ),
                 "p ln^2(n/d) / (n eps)^2 at T = n^2",
-                "B14 Table 1",
+                "B14 Thm 2.4",
             ),
             Method(
                 "DP-SVRG",
                 lambda r, q: _svrg(r, q, NU),
                 "p ln(n) ln(1/d) / (n eps)^2",
-                "W17 Table 1",
+                "W17 (5)",
             ),
             Method(
                 "DP-GD, last iterate (PL)",
                 _descent,
-                "p ln(n) ln(1/d) / (n eps)^2",
-                "W17 Table 3",
+                "p ln^2(n) ln(1/d) / (n eps)^2",
+                "W17 (13); ours: ln(n)",
             ),
         ),
     )
@@ -189,7 +189,7 @@ def convex() -> Setting:
                 "exponential sampling",
                 lambda r, q: exponential_sampling(r, q, entropy=ENTROPY).parameters,
                 "p / (n eps)",
-                "B14 Table 1",
+                "B14 Thm 3.2",
                 pure=True,
             ),
             Method(
@@ -207,13 +207,13 @@ def convex() -> Setting:
                     objective_perturbation(r, q, noise="gaussian", entropy=ENTROPY).parameters
                 ),
                 "sqrt(p ln(1/d)) / (n eps)",
-                "K12; W17 Table 2",
+                "K12",
             ),
             Method(
                 "noisy SGD",
                 _sgd,
                 "sqrt(p) ln^1.5(n/d) / (n eps)",
-                "B14 Table 1; W17 Table 2",
+                "B14 Thm 2.4",
             ),
             Method(
                 "noisy SGD, B14's noise (void)",
@@ -223,19 +223,19 @@ def convex() -> Setting:
                     ).parameters
                 ),
                 "sqrt(p) ln^1.5(n/d) / (n eps) at T = n^2",
-                "B14 Table 1",
+                "B14 Thm 2.4",
             ),
             Method(
                 "DP-SVRG++",
                 _svrg,
                 "sqrt(p ln(1/d)) / (n eps)",
-                "W17 Table 2",
+                "W17 (7)",
             ),
             Method(
                 "DP-AccMD",
                 _accelerated,
                 "sqrt(p ln(1/d)) / (n eps)",
-                "W17 Table 2",
+                "W17 Thm 5.4",
             ),
             Method(
                 "DP-GD",
@@ -247,7 +247,7 @@ def convex() -> Setting:
                 "single-use mirror descent",
                 lambda r, q: mirror_descent(r, q, batch=1, entropy=ENTROPY).parameters,
                 "1/sqrt(n) + sqrt(p ln(1/d)) / (sqrt(n) eps)",
-                "A20",
+                "A20 Thm 4, our noise",
             ),
             Method(
                 "single-use batches",
@@ -281,7 +281,7 @@ def not_convex() -> Setting:
                 "DP-GD, random iterate",
                 _random_iterate,
                 "sqrt(p ln(1/d)) / (n eps)",
-                "W17 Table 3",
+                "W17 (14)",
             ),
             Method(
                 "DP-GD, last iterate",

@@ -1,9 +1,10 @@
 """Closed-form error bounds for the algorithms of Neel, Roth, Vietri, Wu 2019, as published.
 
-The text of that paper's Theorems 1 and 6 (accuracy of OPDisc) and 7 and 11 (OPSamp) was not at
-hand when this was written. These functions take the *algorithms and noise scales* as published
-and state the bound that follows, each with its own short proof in docs/utility.md; they may
-differ from the printed theorems in constants and logarithms. None is used by a release.
+The paper states the accuracy of OPDisc in Theorem 1, the accuracy and the privacy of OPSamp in
+Theorems 7 and 11; the formulas are lost in the text at hand. These functions take the
+*algorithms and noise scales* as published and state the bound that follows, each with its own
+short proof in docs/utility.md; they may differ from the printed theorems in constants and
+logarithms. None is used by a release.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def opdisc_error_bound(
 ) -> float:
     """Return OPDisc's excess loss at the published noise, with probability 1 - beta, rows.
 
-    In the place of Theorems 1 and 6.
+    Beside Theorem 1 (accuracy of OPDisc).
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def opsamp_published_scale(
 ) -> float:
     """Return the Laplace scale of OPSamp's release from the published stability constant.
 
-    In the place of Theorem 7 (privacy of OPSamp).
+    Beside Theorem 11 (privacy of OPSamp) and Lemmas 8 and 10.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def opsamp_error_bound(
 ) -> float:
     """Return OPSamp's expected excess loss for convex losses at the published scale, rows.
 
-    In the place of Theorem 11 (accuracy of OPSamp).
+    Beside Theorem 7 (accuracy of OPSamp, there with high probability).
 
     Parameters
     ----------

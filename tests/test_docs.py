@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.glossary import WORDS, anchor, entries, first_uses, links
 
 import opdisc
 import oracles
@@ -32,10 +33,6 @@ def _own_registry(monkeypatch, tmp_path):
 def _headings(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     return re.findall(r"^#+ +(.*?)\s*$", text, flags=re.MULTILINE)
-
-
-def _anchor(heading):
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 # --- references to the theory --------------------------------------------------------------------
@@ -81,18 +78,18 @@ def test_the_theorem_of_every_receipt_names_an_entry():
 
 def test_links_lead_to_headings_and_files():
     for page in PAGES:
-        anchors = {_anchor(heading) for heading in _headings(page)}
+        anchors = {anchor(heading) for heading in _headings(page)}
         for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
             if "://" in target or target.startswith("mailto:"):
                 continue
-            file, _, anchor = target.partition("#")
+            file, _, place = target.partition("#")
             if file:
                 linked = page.parent / file
                 assert linked.exists(), f"{page.name} links to {file}"
-                if linked.suffix == ".md" and anchor:
-                    assert anchor in {_anchor(heading) for heading in _headings(linked)}
+                if linked.suffix == ".md" and place:
+                    assert place in {anchor(heading) for heading in _headings(linked)}
             else:
-                assert anchor in anchors, f"{page.name} links to #{anchor}"
+                assert place in anchors, f"{page.name} links to #{place}"
 
 
 def test_every_receipt_field_is_explained():
@@ -100,6 +97,50 @@ def test_every_receipt_field_is_explained():
     table = "\n".join(line for line in text.splitlines() if line.startswith("| `"))
     explained = set(re.findall(r"`(\w+)`", "\n".join(r.split("|")[1] for r in table.splitlines())))
     assert explained == set(GridReceipt.__struct_fields__)
+
+
+# --- the glossary --------------------------------------------------------------------------------
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+LINKING = [page for page in PAGES if page != GLOSSARY]
+
+
+def test_every_entry_of_the_glossary_has_a_pattern_and_a_link():
+    assert set(WORDS) == set(entries(GLOSSARY))
+    linked = {place for page in LINKING for place in links(page.read_text(encoding="utf-8"))}
+    assert {anchor(entry) for entry in WORDS} - linked == set()
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.name)
+def test_a_page_links_each_word_of_the_glossary_once_where_it_first_uses_it(page):
+    text = page.read_text(encoding="utf-8")
+    places = links(text)
+    assert sorted(places) == sorted(set(places))
+    missed = [
+        f"{page.name}, line {text.count(chr(10), 0, use.start) + 1}: {use.text} -> "
+        f"glossary.md#{anchor(use.entry)}"
+        for use in first_uses(text)
+        if not use.linked
+    ]
+    assert missed == []
+
+
+def test_first_uses_are_those_in_prose():
+    page = (
+        "# A receipt\n\n`receipt` and [a receipt](elsewhere.md)\n\n    receipt\n\n"
+        "| receipt |\n|---|\n| none |\n\nThe [duality gap](glossary.md#duality-gap), "
+        "the gap, the\nneighbouring tables; receipts.\n"
+    )
+    uses = {use.entry: (use.text, use.linked) for use in first_uses(page)}
+    assert uses == {
+        "Duality gap": ("duality gap", True),
+        "Gap": ("gap", False),
+        "Neighbouring tables": ("neighbouring tables", False),
+        "Receipt": ("receipts", False),
+    }
+    gap = next(use for use in first_uses(page) if use.entry == "Gap")
+    assert page[gap.start :].startswith("gap, the")
+    assert links(page) == ["duality-gap"]
 
 
 # --- code blocks ---------------------------------------------------------------------------------

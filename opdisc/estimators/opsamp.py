@@ -282,7 +282,7 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
 
     References
     ----------
-    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2; docs/opsamp.md.
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2, Theorem 11; docs/opsamp.md.
 
     Examples
     --------

@@ -189,7 +189,7 @@ class SphereMechanism:
 
     References
     ----------
-    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 1 (OPDisc).
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 1, Theorems 1 and 2 (OPDisc).
     """
 
     options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS | {"noise"}

@@ -86,7 +86,8 @@ def formulate(
 
     References
     ----------
-    .. [1] Neel, Roth, Vietri, Wu (2019), arXiv:1909.01783, appendix D.2 (the per-row encoding).
+    .. [1] Neel, Roth, Vietri, Wu (2019), arXiv:1909.01783, section 5 and appendix D (the per-row
+       encoding; D.2 is named for the sphere's last coordinate).
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """The experiment of Neel, Roth, Vietri, Wu (2019) on the census table, as far as we can repeat it.
 
-The paper balances the table, trains and scores on the same rows, and averages 15 runs at
-``delta = 1/n^2``. Here every part is run that way and, beside it, with rows held out;
-docs/paper.md says what is known of the paper, what was changed and what came out.
+The paper (section 5) balances the table and averages 15 runs at a fixed delta; the text at hand
+does not say on which rows it scores. Here ``delta = 1/n^2``, and every part is run on all rows
+and, beside it, with rows held out; docs/paper.md says what is known of the paper, what was changed
+and what came out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ REPEATS = 15
 EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 GRID_BOUND = 2
-"""Largest weight in the paper's grid at d = 8: integers with ``|w|^2 <= 8``."""
+"""Largest weight in OPDisc's grid at d = 8: integers with ``|w|^2 <= 8``."""
 
 PAPER_METHODS = (
     f"opdisc-published@{GRID_BOUND}",
@@ -47,7 +48,7 @@ class PaperPart:
     dataset : str
         As ``opdisc compare --dataset`` takes it; the census schemas mean the balanced table.
     test_fraction : float
-        0 trains and scores on every row, as the paper does.
+        0 trains and scores on every row.
     """
 
     name: str

@@ -64,7 +64,7 @@ def gradient_descent(
     iterate: Iterate = "last",
     ledger: Ledger | None = None,
 ) -> ConvexRelease:
-    """Full-gradient descent with Gaussian noise (W17 Algorithm 4): DP-GD.
+    """Full-gradient descent with Gaussian noise (W17 Algorithm 4, Theorem 6.1): DP-GD.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def plan_accelerated_steps(public: ConvexPublic, *, geometry: Geometry | None = 
     Notes
     -----
     ``2 sqrt(L' W / a)`` with a the length of the noise on a gradient released once, W the map's
-    width: L' W^2 / T^2 is then a W / 4 (W17's order, sqrt(n eps)). 10 to 1,000 steps.
+    width: L' W^2 / T^2 is then a W / 4 (W17 Theorem 5.4: sqrt(n eps)). 10 to 1,000 steps.
     """
     public.require_curvature("DP-AccMD")
     mirror = mirror_map(public.require_domain("DP-AccMD"), geometry)
@@ -226,8 +226,9 @@ def plan_descent_steps(
     Notes
     -----
     *Last iterate, ridge > 0*: ``2 (beta + ridge) / ridge ln n`` steps divide the distance by more
-    than n (W17's order). *Random iterate*: ``sqrt(beta L D) / (4 a)`` steps, a the length of the
-    noise on a gradient released once, balance beta L D / T with a^2 T (W17's order, n eps).
+    than n (W17 Theorem 6.2's order). *Random iterate*: ``sqrt(beta L D) / (4 a)`` steps, a the
+    length of the noise on a gradient released once, balance beta L D / T with a^2 T (W17 Theorem
+    6.3's order, n eps).
     *Last iterate, no ridge*: 60 steps; no rate is stated. All 10 to 1,000.
     """
     public.require_curvature("DP-GD", ridge)

@@ -209,19 +209,21 @@ def _single_rows(
 
 
 def published_a20(epsilon_step: float, delta: float, n: int) -> tuple[float, float]:
-    """Return (sigma over L, epsilon promised) of A20 as printed, for delta' = delta.
+    """Return (sigma over L, epsilon promised) of A20's Theorem 6, for delta' = delta.
 
     ``sigma = 8 L sqrt(ln(1/delta)) / (sqrt(n) e)`` for ``e <= 1/(2 sqrt n)`` promises
-    ``4 e (sqrt(ln(1/delta')) + 2)`` at ``2 delta + delta' + 2 exp(-n/16)``.
+    ``4 e (sqrt(ln(1/delta')) + 2)`` at ``2 delta + delta' + 2 exp(-n/16)``; Theorem 6 prints
+    ``delta`` for ``2 delta``, which is what Theorem 5 gives at 2n draws. One step of row
+    gradients alone is ``sqrt(n) e``-DP; ``e`` is the argument ``epsilon_step``.
     """
     if not 0 < epsilon_step <= 1 / (2 * math.sqrt(n)):
-        raise CalibrationError("A20 is stated for a step's epsilon of at most 1/(2 sqrt(n)).")
+        raise CalibrationError("A20 is stated for e of at most 1/(2 sqrt(n)); use analytic noise.")
     sigma = 8 * math.sqrt(math.log(1 / delta)) / (math.sqrt(n) * epsilon_step)
     return sigma, 4 * epsilon_step * (math.sqrt(math.log(1 / delta)) + 2)
 
 
 def published_a20_step(params: PrivacyParams, n: int) -> PrivacyParams:
-    """Return the step's (e, delta) for which A20's printed promise is ``params``; delta' = delta.
+    """Return the (e, delta) for which A20's promise is ``params``; delta' = delta.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def published_b14_stddev(public: ConvexPublic) -> float:
     """Return B14's noise for Algorithm 1 with T = n^2 and single rows, in the sum scale.
 
     ``sigma^2 = 32 L^2 n^2 ln(n/delta) ln(1/delta) / epsilon^2``, for
-    ``epsilon <= 2 sqrt(ln(1/delta))`` (B14 Theorem 2.1). Unused by default.
+    ``epsilon <= 2 sqrt(ln(1/delta))`` (Theorem 2.1 is its privacy). Unused by default.
     """
     n, params = public.step_rows, public.params
     if params.epsilon > 2 * math.sqrt(math.log(1 / params.delta)):

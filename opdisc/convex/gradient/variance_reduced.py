@@ -177,8 +177,8 @@ def _svrg(
 def step_size(public: ConvexPublic, rate: float) -> float:
     """Return ``1 / (beta max(1, 12 (1 - q) / (q n)))``.
 
-    W17's ``1 / (12 beta)`` is for single rows; batches of b rows divide the variance by b, and
-    allow longer steps up to ``1 / beta`` (Konecny, Liu, Richtarik, Takac 2016).
+    W17's ``1 / (12 beta)`` (Theorem 4.2) is for single rows; batches of b rows divide the
+    variance by b, and allow longer steps up to ``1 / beta`` (Konecny, Liu, Richtarik, Takac 2016).
     """
     variance = (1 - rate) / (rate * public.step_rows)
     return 1 / (public.constants.smoothness_l2 * max(1.0, 12 * variance))

@@ -213,8 +213,9 @@ def published_k12(
 def published_j14(params: PrivacyParams, *, lipschitz: float) -> float:
     """Return the standard deviation of J14's Objective-Gauss. Refuted under replace-one.
 
-    ``sigma^2 = 4 L^2 (ln(1/delta) + epsilon) / epsilon^2``. docs/convex.md, entry
-    "published-objective-gauss", has two tables at which the true delta is 2.3 times the claim.
+    ``sigma^2 = 4 L^2 (ln(1/delta) + epsilon) / epsilon^2`` (J14, equation (4), Theorem 2).
+    docs/convex.md, entry "published-objective-gauss", has two tables at which the true delta is
+    2.3 times the claim.
     """
     require_delta(params, "Gaussian objective perturbation")
     inside = 4 * (math.log(1 / params.delta) + params.epsilon)

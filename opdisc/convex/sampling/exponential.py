@@ -94,7 +94,7 @@ def exponential_sampling(
     Notes
     -----
     **Guarantee.** Pure epsilon-DP, both relations; delta is not used. The expected excess of the
-    sum is at most ``p k L D / epsilon`` (B14 Theorem 3.2: ``2 p L D / epsilon``). The sampler is
+    sum is at most ``p k L D / epsilon`` (B14 Theorem 3.2; docs/convex.md). The sampler is
     rejection under a piecewise constant upper bound made of tangents, without a cap on its rounds.
     """
     if public.is_noiseless:

@@ -1,4 +1,4 @@
-"""Sampling vertices of the simplex at an entropic minimiser (J14)."""
+"""Sampling vertices of the simplex at an entropic minimiser (J14, equation (9))."""
 
 from __future__ import annotations
 
@@ -55,15 +55,29 @@ def vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
     """Return e_s, the pure loss of one sampled vertex under replace-one.
 
     ``4 L R / lambda + 4 n L R^3 G / lambda^2`` for each row of a unit: L bounds phi', G bounds
-    phi'', R = |x|_inf. J14's proof has half of it (docs/convex.md, entry "simplex-sampling").
+    phi'', R = |x|_inf (docs/convex.md, entry "simplex-sampling").
     """
+    return sum(_vertex_terms(public, entropy_weight)) * (1 + 1e-12)
+
+
+def published_vertex_epsilon(public: ConvexPublic, entropy_weight: float) -> float:
+    """Return what a vertex costs by J14's Theorem 3: ``4 L R / lambda + 2 n L R^3 G / lambda^2``.
+
+    Neither proven nor refuted here: the second term is half of ours.
+    """
+    first, second = _vertex_terms(public, entropy_weight)
+    return first + second / 2
+
+
+def _vertex_terms(public: ConvexPublic, entropy_weight: float) -> tuple[float, float]:
+    """Return the two terms of :func:`vertex_epsilon`."""
     largest = public.bounds.largest_coordinate
     domain = public.require_domain("simplex sampling")
     slope = public.loss.slope_bound(public.bounds, domain.score_bound(public.bounds))
     bend, n = public.loss.curvature_bound(), public.exact_rows
     first = 4 * slope * largest / entropy_weight
     second = 4 * n * slope * largest**3 * bend / entropy_weight**2
-    return (first + second) * public.rows_per_unit * (1 + 1e-12)
+    return first * public.rows_per_unit, second * public.rows_per_unit
 
 
 def sample_count(params: PrivacyParams, one: float) -> int:
@@ -75,6 +89,17 @@ def sample_count(params: PrivacyParams, one: float) -> int:
     if params.delta == 0:
         return pure
     return max(pure, math.floor(8 * zcdp_budget(params) / one**2))
+
+
+def published_sample_count(params: PrivacyParams, one: float) -> int:
+    """Return the larger of the two counts of J14's Theorem 3: pure, and (epsilon, delta).
+
+    The second is ``epsilon^2 / (64 one^2 ln(1/delta))``.
+    """
+    pure = math.floor(params.epsilon / one)
+    if params.delta == 0:
+        return pure
+    return max(pure, math.floor((params.epsilon / (8 * one)) ** 2 / math.log(1 / params.delta)))
 
 
 SimplexNoise = Literal["corrected", "published"]
@@ -90,13 +115,16 @@ def plan_simplex_sampling(
     _require_simplex(public)
     weight = default_entropy_weight(public) if entropy_weight is None else entropy_weight
     _require_weight(weight)
-    one, theorem = vertex_epsilon(public, weight), "sampled vertices of an entropic minimiser"
-    status = CalibrationStatus.PROVEN
-    if noise == "published":
-        one, theorem, status = one / 2, "J14 as published", CalibrationStatus.REFUTED
-    elif noise != "corrected":
+    if noise == "corrected":
+        theorem, status = "sampled vertices of an entropic minimiser", CalibrationStatus.PROVEN
+        one = vertex_epsilon(public, weight)
+        count = sample_count(public.params, one)
+    elif noise == "published":
+        theorem, status = "J14 Theorem 3 as published", CalibrationStatus.PUBLISHED
+        one = published_vertex_epsilon(public, weight)
+        count = published_sample_count(public.params, one)
+    else:
         raise CalibrationError(f"noise must be corrected or published, got {noise!r}.")
-    count = sample_count(public.params, one)
     if count < 1:
         raise CalibrationError(
             f"the budget must pay for one vertex, which costs epsilon {one:.6g}; use a larger "
@@ -171,7 +199,7 @@ def simplex_sampling(
         lambda of ``sum_i l_i + lambda sum_j theta_j ln theta_j``; None takes the least predicted
         error.
     noise : str
-        "corrected", or J14's "published" count of vertices (half the loss of each; refuted, VOID).
+        "corrected", or the "published" count of vertices of J14's Theorem 3 (VOID).
     ledger : Ledger or None
         Where the budget is recorded first.
 

@@ -144,7 +144,7 @@ def published_stability(
 
     References
     ----------
-    .. [1] Suggala, Netrapalli (2019), doubled as in Neel, Roth, Vietri, Wu (2019), Algorithm 2.
+    .. [1] Suggala, Netrapalli (2019), doubled as in Neel, Roth, Vietri, Wu (2019), Lemma 8.
     """
     return 250 * rate * lipschitz * dimension**2 * width + allowance / (10 * lipschitz)
 

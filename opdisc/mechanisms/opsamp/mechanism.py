@@ -86,7 +86,8 @@ class OPSampMechanism:
 
     References
     ----------
-    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2. Suggala, Netrapalli (2019).
+    .. [1] Neel, Roth, Vietri, Wu (2019), Algorithm 2, Theorems 7 and 11. Suggala, Netrapalli
+       (2019).
     """
 
     loss: LinearLoss

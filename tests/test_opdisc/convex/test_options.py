@@ -29,7 +29,11 @@ from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import exponential_sampling
 from opdisc.convex.sampling.ftrl import plan_ftrl, private_ftrl
 from opdisc.convex.sampling.localized import localization, plan_localization
-from opdisc.convex.sampling.simplex import plan_simplex_sampling, simplex_sampling
+from opdisc.convex.sampling.simplex import (
+    plan_simplex_sampling,
+    published_sample_count,
+    simplex_sampling,
+)
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -226,7 +230,7 @@ def test_a20_constants_are_solved_for_the_target_and_promise_nothing():
         plan_mirror_descent(public, noise="a20")
 
 
-def test_amp_and_simplex_constants_by_name_are_half_and_void():
+def test_amp_and_simplex_constants_by_name_are_smaller_and_void():
     public = facts(BALL)
     kinds = {
         released: plan_objective_perturbation(
@@ -245,12 +249,22 @@ def test_amp_and_simplex_constants_by_name_are_half_and_void():
     corner = facts(Simplex(dimension=3), epsilon=4.0, n=2000, loss=SquaredLoss())
     ours = plan_simplex_sampling(corner, entropy_weight=100.0)
     theirs = plan_simplex_sampling(corner, entropy_weight=100.0, noise="published")
-    assert theirs.setting("epsilon of one") == pytest.approx(ours.setting("epsilon of one") / 2)
-    assert theirs.setting("vertices") >= 2 * ours.setting("vertices")
+    # J14's Theorem 3: the first term of ours and half of the second.
+    linear = (
+        4
+        * corner.loss.slope_bound(corner.bounds, corner.domain.score_bound(corner.bounds))
+        * corner.bounds.largest_coordinate
+        / 100
+    )
+    both = ours.setting("epsilon of one") + linear
+    assert theirs.setting("epsilon of one") == pytest.approx(both / 2)
+    assert published_sample_count(PrivacyParams(epsilon=4.0, delta=0.0), 0.3) == 13
+    assert published_sample_count(PrivacyParams(epsilon=8.0, delta=math.exp(-1)), 0.01) == 10_000
     released = simplex_sampling(
         rows(corner, n=2000), corner, noise="published", entropy=SystemEntropy()
     )
     assert released.receipt.guarantee == "VOID"
+    assert released.receipt.calibration == "published"
 
 
 def test_localization_takes_the_published_radius_with_the_same_guarantee():
