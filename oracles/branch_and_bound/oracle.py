@@ -1,16 +1,18 @@
-"""The native exact search: depth-first branch and bound over the grid, integers only.
+"""The native exact search: branch and bound over the grid, integers only.
 
 ``reduction`` merges points, ``local_search`` finds a hypothesis, ``search_kernels`` proves it the
 best: each node is bounded by letting the undecided points (grouped), the blocks and the norm share
-out what they cannot avoid among the coordinates' tables (``bound_kernels``).
+out what they cannot avoid among the coordinates' tables (``bound_kernels``). Where that stalls,
+``block_bound`` goes on.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TypeAlias
+from typing import Literal
 
 from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.block_bound import BlockBoundUse, Race
 from oracles.branch_and_bound.local_search import Columns, Walk, columns_of, new_walk, walk_on
 from oracles.branch_and_bound.parallel import SearchTeam
 from oracles.branch_and_bound.reduction import (
@@ -26,8 +28,6 @@ from oracles.branch_and_bound.warm_up import compile_search
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.problem import Hypothesis, ZeroOneProblem
 
-_Search: TypeAlias = ExactSearch | SearchTeam
-
 _SLICE_SECONDS = 0.1
 
 _KICK_WORK = 20_000_000
@@ -38,12 +38,15 @@ _FIRST_KICKS, _FIRST_NODES = 30, 4
 class BranchAndBoundOracle:
     """Exact minimisation by branch and bound in integers.
 
-    Complete: without a time limit it always ends with a proof. Depth first, so memory stays small.
+    Complete: without a time limit it always ends with a proof.
 
     Parameters
     ----------
     node_limit : int or None
-        Nodes after which the search stops with what it has; None: no limit.
+        Nodes after which the search stops with what it has; None: no limit. With a limit the
+        block bound is not used.
+    block_bound : {"auto", "always", "never"}
+        Bound for many plain columns: used where the other one stalls, at once, or not at all.
     """
 
     name = "branch-and-bound"
@@ -53,8 +56,13 @@ class BranchAndBoundOracle:
         "steps and norms up to 4,000,000; round the tables to a lattice or choose another oracle"
     )
 
-    def __init__(self, node_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        node_limit: int | None = None,
+        block_bound: Literal["auto", "always", "never"] = "auto",
+    ) -> None:
         self._node_limit = node_limit
+        self._use = BlockBoundUse(block_bound if node_limit is None else "never")
 
     @property
     def is_complete(self) -> bool:
@@ -75,7 +83,7 @@ class BranchAndBoundOracle:
         The first call on a machine compiles the search first; a time limit starts after that.
         """
         compile_search()
-        run = _Run(problem, options, self._node_limit)
+        run = _Run(problem, options, self._node_limit, self._use)
         return run.solve()
 
 
@@ -89,11 +97,17 @@ class _Run:
     """One call of :meth:`BranchAndBoundOracle.solve`."""
 
     def __init__(
-        self, problem: ZeroOneProblem, options: SolveOptions, node_limit: int | None
+        self,
+        problem: ZeroOneProblem,
+        options: SolveOptions,
+        node_limit: int | None,
+        use: BlockBoundUse,
     ) -> None:
         self.problem = problem
         self.options = options
         self.node_limit = node_limit
+        self.use = use
+        self.last_look = 0.0
         self.started = time.perf_counter()
         self.reduction = reduce_problem(problem)
         self.scale = self.reduction.model.scale
@@ -119,9 +133,9 @@ class _Run:
                 limit = self._limit(search)
         return self._claim(search, exhausted, limit)
 
-    def _first_attempt(self) -> tuple[_Search, bool]:
+    def _first_attempt(self) -> tuple[Race, bool]:
         """Return the search, and whether a short walk and a few nodes were all it took."""
-        if self.node_limit is None:
+        if self.node_limit is None and self.use is not BlockBoundUse.ALWAYS:
             self._local_search(_FIRST_KICKS)
             search = self._new_search()
             if search.run(_FIRST_NODES):
@@ -133,12 +147,26 @@ class _Run:
             self._local_search()
         return self._new_search(), False
 
-    def _new_search(self) -> _Search:
+    def _new_search(self) -> Race:
         """Return the search at its root; a node limit is kept exactly, so by one thread."""
         n_members = self.options.threads if self.node_limit is None else 1
         gap = self._gap_steps()
-        members = [new_search(self.reduction, self.walk, gap) for _ in range(n_members)]
-        return SearchTeam(members) if n_members > 1 else members[0]
+
+        def new_member() -> ExactSearch:
+            return new_search(self.reduction, self.walk, gap)
+
+        members = [new_member() for _ in range(n_members)]
+        search = SearchTeam(members) if n_members > 1 else members[0]
+        self.race = Race(search, new_member, self.use, self._pause)
+        return self.race
+
+    def _pause(self) -> bool:
+        """Report now and then from inside a long step; return whether time is up."""
+        now = time.perf_counter()
+        if now - self.last_look > _SLICE_SECONDS:
+            self.last_look = now
+            self._report(self.race)
+        return self._out_of_time()
 
     def _gap_steps(self) -> int:
         # Floats here only make the requested gap smaller, never larger.
@@ -148,7 +176,7 @@ class _Run:
         limit = self.options.time_limit
         return limit is not None and time.perf_counter() - self.started > limit
 
-    def _limit(self, search: _Search) -> Limit | None:
+    def _limit(self, search: Race) -> Limit | None:
         if self._out_of_time():
             return Limit.TIME
         if self.node_limit is not None and search.nodes >= self.node_limit:
@@ -170,22 +198,28 @@ class _Run:
             if self._out_of_time() or self.walk.numbers[3] > stale:
                 break
 
-    def _report(self, search: _Search) -> None:
+    def _report(self, search: Race) -> None:
         if self.options.progress is not None:
             unit = self.problem.unit / self.scale
             self.options.progress(
                 search.upper * unit,
-                -(-search.lower_bound() // self.scale) * self.problem.unit,
+                self._lower_bound(search) * self.problem.unit,
                 time.perf_counter() - self.started,
             )
 
-    def _claim(self, search: _Search, exhausted: bool, limit: Limit | None) -> Claim:
+    def _lower_bound(self, search: Race) -> int:
+        """Return the bound proved so far, objective steps."""
+        # The optimum is a whole number of steps, so the bound may be rounded up. Parts that were
+        # pruned may hold a hypothesis better by the gap, which no open node's bound tells.
+        upper = search.upper // self.scale - self._gap_steps()
+        return min(-(-search.lower_bound() // self.scale), upper)
+
+    def _claim(self, search: Race, exhausted: bool, limit: Limit | None) -> Claim:
         upper = search.upper // self.scale
         if exhausted:
             bound = upper - self._gap_steps()
         else:
-            # The optimum is a whole number of steps, so the bound may be rounded up.
-            bound = min(-(-search.lower_bound() // self.scale), upper)
+            bound = self._lower_bound(search)
         closed = upper - bound <= self._gap_steps()
         return Claim(
             hypothesis=_hypothesis(self.problem, search.best),

@@ -41,6 +41,11 @@ class SearchTeam:
             member.state[places.DEPTH] = -1
 
     @property
+    def members(self) -> Sequence[ExactSearch]:
+        """The searches of the team."""
+        return self._members
+
+    @property
     def nodes(self) -> int:
         """Nodes so far, of all members."""
         return sum(member.nodes for member in self._members)

@@ -23,7 +23,7 @@ from oracles.branch_and_bound.reduction import Reduction
 
 _COMPLETION_WORK = 10_000_000
 
-_FIRST_CREDIT = 4 * _COMPLETION_WORK
+FIRST_CREDIT = 4 * _COMPLETION_WORK
 
 _OVERHEAD = 100
 
@@ -183,7 +183,7 @@ def new_search(reduction: Reduction, walk: Walk, gap_steps: int) -> ExactSearch:
     work = _new_completion(reduction)
     if work is not None:
         state[places.HYPOTHESIS_WORK] = n + _OVERHEAD
-        state[places.CREDIT] = _FIRST_CREDIT
+        state[places.CREDIT] = FIRST_CREDIT
     return ExactSearch(reduction, frames, arena, scratch, state, work)
 
 

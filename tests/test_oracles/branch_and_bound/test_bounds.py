@@ -74,7 +74,7 @@ def test_a_poor_start_does_not_change_the_answer(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["plain", "separable"])
 def test_completing_the_root_finds_the_optimum(monkeypatch, kind):
-    monkeypatch.setattr("oracles.branch_and_bound.search._FIRST_CREDIT", 2**50)
+    monkeypatch.setattr("oracles.branch_and_bound.search.FIRST_CREDIT", 2**50)
     monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
     monkeypatch.setattr("oracles.branch_and_bound.search._COMPLETION_WORK", 2000)
     for seed in range(150):

@@ -1,0 +1,228 @@
+"""Compiled pricing of a block's states, and the direction in which shares raise the bound.
+
+With ``share`` of the block's cells, ``penalty`` of its contexts' thresholds and ``refund`` of its
+patterns' scores (both zero without links), a state ``s`` with pattern scores ``y`` costs
+
+    F(s) = noise(s) - sum over patterns p of refund[p, y_p]
+         + sum over contexts c  min over thresholds l of
+               penalty[c, l] + sum over cells q of c  share[q] [offset_q + y_pattern(q) >= l].
+
+Everything priced is an integer. The gradient uses floats: it proposes shares, and proves nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oracles.arithmetic import IntArray, compiled, compiled_in_place
+from oracles.branch_and_bound.block_bound.arrays import (
+    CHUNK,
+    BlockArrays,
+    FloatArray,
+    MediumArray,
+    PricingScratch,
+)
+
+
+@compiled
+def fill_scores(block: BlockArrays, first: int, scratch: PricingScratch) -> None:
+    """``scores[p, s] = sum over entries e of p of coef_e * weights[coord_e, first + s]``."""
+    for p in range(len(block.pattern_at) - 1):
+        row = scratch.scores[p]
+        for s in range(CHUNK):
+            row[s] = 0
+        for e in range(block.pattern_at[p], block.pattern_at[p + 1]):
+            coef = np.int16(block.pattern_coef[e])
+            weights = block.weights[block.pattern_coord[e], first : first + CHUNK]
+            for s in range(CHUNK):
+                row[s] = np.int16(row[s] + coef * weights[s])
+        low, high = row[0], row[0]
+        for s in range(CHUNK):
+            low = min(low, row[s])
+            high = max(high, row[s])
+        scratch.lowest[p] = low
+        scratch.highest[p] = high
+
+
+@compiled
+def add_where(sums: Any, scores: Any, threshold: int, share: Any) -> None:
+    """``sums[s] += share [scores[s] >= threshold]``."""
+    # Sums of one kind in plain loops over whole arrays become vector instructions.
+    least = np.int16(threshold)
+    nothing = np.int32(0)
+    for s in range(CHUNK):
+        sums[s] = np.int32(sums[s] + (share if scores[s] >= least else nothing))
+
+
+@compiled
+def level_range(block: BlockArrays, share: MediumArray, c: int) -> tuple[int, int]:
+    """Return the thresholds of an unlinked context that matter: one if all shares agree."""
+    first = block.first_level[c]
+    last = first + block.n_levels[c] - 1
+    gains, losses = False, False
+    for q in range(block.context_at[c], block.context_at[c + 1]):
+        gains = gains or share[q] < 0
+        losses = losses or share[q] > 0
+    if not gains:
+        first = last
+    elif not losses:
+        last = first
+    return first, last
+
+
+@compiled
+def price_context(
+    block: BlockArrays,
+    c: int,
+    first: int,
+    last: int,
+    share: MediumArray,
+    penalty: MediumArray,
+    scratch: PricingScratch,
+) -> None:
+    """``best[s] = min over l of penalty[c, l] + sum over q of share[q] [offset + y >= l]``."""
+    sums, best = scratch.sums, scratch.best
+    linked = penalty.shape[1] > 0
+    for level in range(first, last + 1):
+        constant = np.int32(0)
+        if linked:
+            constant = penalty[c, level - block.first_level[c]]
+        for s in range(CHUNK):
+            sums[s] = 0
+        for q in range(block.context_at[c], block.context_at[c + 1]):
+            p = block.pattern[q]
+            threshold = level - block.offset[q]
+            if share[q] == 0 or threshold > scratch.highest[p]:
+                continue
+            if threshold <= scratch.lowest[p]:
+                constant = np.int32(constant + share[q])
+            else:
+                add_where(sums, scratch.scores[p], threshold, share[q])
+        if level == first:
+            for s in range(CHUNK):
+                best[s] = np.int32(sums[s] + constant)
+        else:
+            for s in range(CHUNK):
+                best[s] = min(best[s], np.int32(sums[s] + constant))
+
+
+@compiled_in_place
+def price(
+    block: BlockArrays,
+    first: int,
+    last: int,
+    share: MediumArray,
+    penalty: MediumArray,
+    refund: MediumArray,
+    refund_least: IntArray,
+    scratch: PricingScratch,
+    table: MediumArray,
+) -> None:
+    """``table[s] = F(s)`` for the states from ``first`` to ``last``, both multiples of the chunk."""
+    linked = penalty.shape[1] > 0
+    for start in range(first, last, CHUNK):
+        fill_scores(block, start, scratch)
+        out = table[start : start + CHUNK]
+        noise = block.noise[start : start + CHUNK]
+        for s in range(CHUNK):
+            out[s] = noise[s]
+        for c in range(len(block.first_level)):
+            low, high = block.first_level[c], block.first_level[c] + block.n_levels[c] - 1
+            if not linked:
+                low, high = level_range(block, share, c)
+            price_context(block, c, low, high, share, penalty, scratch)
+            for s in range(CHUNK):
+                out[s] = np.int32(out[s] + scratch.best[s])
+        if linked:
+            for p in range(len(refund_least)):
+                row, given = scratch.scores[p], refund[p]
+                least = refund_least[p]
+                for s in range(CHUNK):
+                    out[s] = np.int32(out[s] - given[row[s] - least])
+
+
+@compiled_in_place
+def add_gradient(
+    block: BlockArrays,
+    share: MediumArray,
+    penalty: MediumArray,
+    chosen: IntArray,
+    portion: FloatArray,
+    scores: IntArray,
+    buckets: IntArray,
+    gradient: FloatArray,
+    level_mass: FloatArray,
+    score_mass: FloatArray,
+    refund_least: IntArray,
+) -> None:
+    """``gradient[q] = sum over chosen s of portion[s] [q predicted + at the best threshold]``.
+
+    With links also ``level_mass[c, l]``, the portion of states whose best threshold is ``l``, and
+    ``score_mass[p, y]``, the portion with score ``y``.
+    """
+    linked = penalty.shape[1] > 0
+    for k in range(len(chosen)):
+        s, part = chosen[k], portion[k]
+        for p in range(len(block.pattern_at) - 1):
+            score = 0
+            for e in range(block.pattern_at[p], block.pattern_at[p + 1]):
+                score += block.pattern_coef[e] * block.weights[block.pattern_coord[e], s]
+            scores[p] = score
+            if linked:
+                score_mass[p, score - refund_least[p]] += part
+        for c in range(len(block.first_level)):
+            n, first = block.n_levels[c], block.first_level[c]
+            for level in range(n):
+                buckets[level] = 0
+            for q in range(block.context_at[c], block.context_at[c + 1]):
+                v = block.offset[q] + scores[block.pattern[q]] - first
+                if v >= 0:
+                    buckets[min(v, n - 1)] += share[q]
+            running, best, least = 0, n - 1, 0
+            for level in range(n - 1, -1, -1):
+                running += buckets[level]
+                cost = running + (penalty[c, level] if linked else 0)
+                if level == n - 1 or cost < least:
+                    least, best = cost, level
+            for q in range(block.context_at[c], block.context_at[c + 1]):
+                v = block.offset[q] + scores[block.pattern[q]] - first
+                if v >= best:
+                    gradient[q] += part
+            if linked:
+                level_mass[c, best] += part
+
+
+@compiled_in_place
+def step_shares(
+    block: BlockArrays,
+    gradient: FloatArray,
+    rest: IntArray,
+    mean: FloatArray,
+    square: FloatArray,
+    step: float,
+    early: tuple[float, float],
+    share: FloatArray,
+) -> None:
+    """Adam: ``share[q] += step * mean / sqrt(square)`` of ``gradient[q] - [rest of q < 0]``."""
+    for q in range(len(share)):
+        g = gradient[q]
+        if rest[block.point[q]] < 0:
+            g -= 1.0
+        mean[q] = 0.9 * mean[q] + 0.1 * g
+        square[q] = 0.99 * square[q] + 0.01 * g * g
+        share[q] += step * (mean[q] / early[0]) / (np.sqrt(square[q] / early[1]) + 1e-3)
+
+
+@compiled_in_place
+def least_by_value(
+    positions: Any, table: MediumArray, n_states: int, increase: IntArray, least: int
+) -> None:
+    """``increase[i, a] = min over states s with position a at coordinate i of F(s) - least``."""
+    for i in range(positions.shape[0]):
+        row, into = positions[i], increase[i]
+        for s in range(n_states):
+            value = np.int64(table[s]) - least
+            if value < into[row[s]]:
+                into[row[s]] = value

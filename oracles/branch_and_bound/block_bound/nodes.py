@@ -1,0 +1,275 @@
+"""Making and bounding the nodes of the tree: narrower domains, warm shares, merged blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.arrays import INFINITE, BoolArray
+from oracles.branch_and_bound.block_bound.cells import Cells, cells_of, narrowed, spread
+from oracles.branch_and_bound.block_bound.choice import (
+    ClosePairs,
+    Conflicts,
+    disjoint_blocks,
+    exclusive_groups,
+)
+from oracles.branch_and_bound.block_bound.kernels import least_by_value
+from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation, relax, share_unit
+from oracles.branch_and_bound.block_bound.states import (
+    States,
+    all_states,
+    joined,
+    joined_size,
+    within,
+)
+from oracles.branch_and_bound.reduction import Reduction
+
+_TYPICAL_SQUARE = 0.03
+
+LARGEST_UNIT = 3**11
+"""Units of columns with more joint values are split."""
+
+
+def whole_domain(reduction: Reduction) -> BoolArray:
+    """Return the box: every position that holds a value."""
+    model = reduction.model
+    return np.arange(model.values.shape[1])[None, :] < model.n_values[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class RootBlocks:
+    """What the blocks of the whole box are chosen from.
+
+    Parameters
+    ----------
+    cells : Cells
+        The undecided points.
+    units : list of tuple of int
+        Free columns, those of a one-hot group or of a block of the perturbation together.
+    """
+
+    reduction: Reduction
+    domain: BoolArray
+    cells: Cells
+    units: list[tuple[int, ...]]
+
+    def disjoint(self, cap: int) -> Relaxation:
+        """Return the relaxation with disjoint blocks of at most so many states."""
+        conflicts = Conflicts(self.cells, self.reduction.model)
+        blocks = disjoint_blocks(conflicts, self.units, self.domain, cap)
+        return _start(self.reduction, self.domain, self.cells, blocks)
+
+    def overlapping(self, cap: int, n_blocks: int) -> Relaxation:
+        """Return the relaxation with overlapping blocks of at most so many states."""
+        pairs = ClosePairs(self.cells.points.astype(np.int64), self.cells.costs)
+        sizes = self.domain.sum(axis=1)
+        columns = [j for unit in self.units for j in unit]
+        blocks = []
+        for _ in range(n_blocks):
+            block = pairs.grow(frozenset(), 1.0, columns, sizes, cap)
+            if block and block not in blocks:
+                blocks.append(block)
+        blocks += [frozenset([j]) for j in columns if not any(j in block for block in blocks)]
+        made = [tuple(sorted(block)) for block in blocks]
+        return _start(self.reduction, self.domain, self.cells, made)
+
+    def without(self) -> Relaxation:
+        """Return the relaxation without blocks."""
+        return _start(self.reduction, self.domain, self.cells, [])
+
+
+def root_blocks(reduction: Reduction, domain: BoolArray) -> RootBlocks:
+    """Find the units that blocks of the whole box are made of."""
+    cells, _ = narrowed(cells_of(reduction), reduction.model, domain)
+    units: list[tuple[int, ...]] = []
+    if len(cells.points):
+        units = exclusive_groups(cells.points.astype(np.int64), np.abs(cells.costs))
+    return RootBlocks(reduction, domain, cells, _whole_perturbations(reduction, units, domain))
+
+
+def _whole_perturbations(
+    reduction: Reduction, units: list[tuple[int, ...]], domain: BoolArray
+) -> list[tuple[int, ...]]:
+    """Keep blocks of the perturbation whole where they fit; split units that are too large."""
+    model = reduction.model
+    free = {int(j) for j in np.flatnonzero(domain.sum(axis=1) > 1)}
+    result: list[tuple[int, ...]] = []
+    for b in range(len(model.block_at)):
+        span = range(int(model.block_start[b]), int(model.block_start[b + 1]))
+        coords = tuple(j for q in span if (j := int(model.block_coord[q])) in free)
+        if coords and _n_states(coords, domain) <= LARGEST_UNIT:
+            result.append(coords)
+    taken = {j for unit in result for j in unit}
+    for unit in units:
+        part: list[int] = []
+        for j in unit:
+            if j in taken or j not in free:
+                continue
+            if _n_states((*part, j), domain) > LARGEST_UNIT:
+                result.append(tuple(part))
+                part = []
+            if _n_states((j,), domain) <= LARGEST_UNIT:
+                part.append(j)
+        if part:
+            result.append(tuple(part))
+    return result
+
+
+def _n_states(coords: tuple[int, ...], domain: BoolArray) -> float:
+    return float(np.prod([float(domain[j].sum()) for j in coords]))
+
+
+def _start(
+    reduction: Reduction, domain: BoolArray, cells: Cells, blocks: list[tuple[int, ...]]
+) -> Relaxation:
+    """Return the relaxation in which every block of a point has an equal share of its cost."""
+    states = [all_states(block, domain) for block in blocks]
+    node = relax(reduction, domain, cells, states, share_unit(reduction))
+    count = np.zeros(len(cells.costs))
+    for block in node.blocks:
+        count[block.arrays.point] += 1
+    for block in node.blocks:
+        point = block.arrays.point
+        block.share = cells.costs[point] / count[point] / node.unit
+    return node
+
+
+def child_of(
+    reduction: Reduction,
+    parent: Relaxation,
+    domain: BoolArray,
+    target: int,
+    most_states: int,
+    *,
+    by_conflict: bool = False,
+) -> Relaxation:
+    """Return the relaxation of part of a node, with the parent's shares.
+
+    States that the parent's pricing proves to reach the target are left out, joint ones too.
+    Blocks are joined up to so many states: the smallest first, or those whose columns together
+    set most of opposite labels against each other.
+    """
+    cells, where = narrowed(parent.cells, reduction.model, domain)
+    states: list[States] = []
+    amounts: list[np.ndarray] = []
+    slack = INFINITE
+    if parent.priced > -INFINITE:
+        slack = max(0, -(-(target - parent.priced) // parent.unit))
+    for block in parent.blocks:
+        part = within(block.rated_states(), domain, slack)
+        at_points = _at_points(block, len(parent.cells.costs))
+        if part.coords and len(cells.costs):
+            states.append(part)
+            amounts.append(np.array([spread(where, a, len(cells.costs)) for a in at_points]))
+    conflicts = Conflicts(cells, reduction.model) if by_conflict else None
+    states, amounts = _merged(states, amounts, slack, most_states, conflicts)
+    node = relax(reduction, domain, cells, states, parent.unit)
+    for block, amount in zip(node.blocks, amounts, strict=True):
+        block.share, block.square = amount[:, block.arrays.point]
+    node.bound = parent.bound
+    return node
+
+
+def widened(reduction: Reduction, parent: Relaxation, target: int, cap: int) -> Relaxation | None:
+    """Return the node with more columns in its blocks, with its shares; None if none fits.
+
+    Columns are added while a block's states, those that the pricing leaves, stay below the cap.
+    """
+    slack = max(0, -(-(target - parent.priced) // parent.unit))
+    points = parent.cells.points.astype(np.int64)
+    pairs = ClosePairs(points, parent.cells.costs)
+    sizes = parent.domain.sum(axis=1)
+    columns = [int(j) for j in np.flatnonzero(points.any(axis=0))]
+    states: list[States] = []
+    changed = False
+    for block in parent.blocks:
+        part = within(block.rated_states(), parent.domain, slack)
+        if len(part.coords) > 1:
+            grown = pairs.grow(frozenset(part.coords), part.size, columns, sizes, cap)
+            extra = tuple(sorted(grown.difference(part.coords)))
+            if extra:
+                changed = True
+                part = joined(part, all_states(extra, parent.domain), slack)
+        states.append(part)
+    if not changed:
+        return None
+    node = relax(reduction, parent.domain, parent.cells, states, parent.unit)
+    for block, old in zip(node.blocks, parent.blocks, strict=True):
+        amount = _at_points(old, len(parent.cells.costs))
+        block.share, block.square = amount[:, block.arrays.point]
+    node.bound = parent.bound
+    return node
+
+
+def _at_points(block: Block, n: int) -> np.ndarray:
+    """Return the block's share of every point, and its mean squared slope."""
+    amounts = np.zeros((2, n))
+    amounts[1] = _TYPICAL_SQUARE
+    amounts[0, block.arrays.point] = block.share
+    if len(block.square):
+        amounts[1, block.arrays.point] = block.square
+    return amounts
+
+
+def _merged(
+    states: list[States],
+    amounts: list[np.ndarray],
+    slack: int,
+    most: int,
+    conflicts: Conflicts | None,
+) -> tuple[list[States], list[np.ndarray]]:
+    """Join blocks until no two of them fit together, and blocks that lie within others."""
+    states, amounts = list(states), list(amounts)
+    while len(states) > 1:
+        found = _pair_to_join(states, slack, most, conflicts)
+        if found is None:
+            break
+        i, k = found
+        both, amount = joined(states[k], states[i], slack), amounts[k] + amounts[i]
+        states = [s for n, s in enumerate(states) if n not in found] + [both]
+        amounts = [a for n, a in enumerate(amounts) if n not in found] + [amount]
+    return states, amounts
+
+
+def _pair_to_join(
+    states: list[States], slack: int, most: int, conflicts: Conflicts | None
+) -> tuple[int, int] | None:
+    order = sorted(range(len(states)), key=lambda i: (states[i].size, states[i].coords))
+    best, best_gain = None, -1.0
+    for at, i in enumerate(order[:-1]):
+        if conflicts is None and at >= 2:
+            break
+        for k in reversed(order[at + 1 :]):
+            inside = set(states[i].coords) <= set(states[k].coords)
+            if not inside and joined_size(states[k], states[i], slack) > most:
+                continue
+            if conflicts is None or inside:
+                return i, k
+            a, b = frozenset(states[i].coords), frozenset(states[k].coords)
+            gain = conflicts.score(a | b) - conflicts.score(a) - conflicts.score(b)
+            if gain > best_gain:
+                best, best_gain = (i, k), gain
+    return best
+
+
+def increases(node: Relaxation) -> IntArray:
+    """Return how much each value of each coordinate raises the priced bound, internal units.
+
+    ``increase[j, a] = unit * max over blocks with j of  min F over states with w_j = a  - min F``;
+    ``INFINITE`` where no state is left.
+    """
+    shape = node.model.values.shape
+    result = np.where(node.domain, 0, INFINITE)
+    for block in node.blocks:
+        size = block.states.size
+        if len(block.table) == 0 or size == 0:
+            continue
+        found = np.full((len(block.coords), shape[1]), INFINITE // node.unit, dtype=np.int64)
+        least_by_value(
+            block.states.positions, block.table, size, found, int(block.table[:size].min())
+        )
+        for i, j in enumerate(block.coords):
+            result[j] = np.maximum(result[j], np.minimum(found[i] * node.unit, INFINITE))
+    return result

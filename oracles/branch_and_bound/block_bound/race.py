@@ -1,0 +1,157 @@
+"""Two searches of one problem: the depth-first one while it gets on, then the block bound's tree.
+
+Decisions count nodes and compare bounds, never clocks: the same problem takes the same course.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+import numpy as np
+
+from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.block_bound.ascent import Stop
+from oracles.branch_and_bound.block_bound.cells import takes
+from oracles.branch_and_bound.block_bound.tree import BlockTree
+from oracles.branch_and_bound.kernels import branching as places
+from oracles.branch_and_bound.parallel import SearchTeam
+from oracles.branch_and_bound.search import ExactSearch
+
+_PATIENCE_WORK, _PASSES = 400_000_000, 10
+"""What the depth-first search may do before it is judged: about a second."""
+
+_HOPEFUL = 1 / 400
+"""Part of its tree that the depth-first search must have done by then to go on alone."""
+
+_BETTER = 0.8
+"""The tree goes on alone if its root leaves at most this part of the other search's gap."""
+
+
+class BlockBoundUse(Enum):
+    """When the block bound is used: where the other bound stalls, at once, or not at all."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Race:
+    """A depth-first search that hands over to a tree of block relaxations when it stalls.
+
+    Parameters
+    ----------
+    search : ExactSearch or SearchTeam
+        The depth-first search.
+    new_part : callable
+        Makes another depth-first search at its root, for the small parts of the tree.
+    use : BlockBoundUse
+        When the tree takes over.
+    stop : callable
+        Called now and then with the race's bounds up to date; True pauses the race.
+    """
+
+    def __init__(
+        self,
+        search: ExactSearch | SearchTeam,
+        new_part: Callable[[], ExactSearch],
+        use: BlockBoundUse,
+        stop: Stop,
+    ) -> None:
+        self._search = search
+        self._new_part = new_part
+        self._stop = stop
+        self._tree: BlockTree | None = None
+        self._judged = use is BlockBoundUse.NEVER
+        self._always = use is BlockBoundUse.ALWAYS
+        self._on_tree = False
+        self._next_check = 0
+        self._proved: int | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes so far."""
+        return self._search.nodes + (self._tree.nodes if self._tree else 0)
+
+    @property
+    def upper(self) -> int:
+        """Objective of the best hypothesis, internal units."""
+        return min(s.upper for s in self._searches())
+
+    @property
+    def best(self) -> IntArray:
+        """Positions of the best hypothesis' values, shape (d,)."""
+        return min(self._searches(), key=lambda s: s.upper).best
+
+    def lower_bound(self) -> int:
+        """Return the best bound proved by either search, internal units."""
+        return max(s.lower_bound() for s in self._searches())
+
+    def run(self, n_nodes: int) -> bool:
+        """Search on for about so many nodes; return whether the optimum is proved."""
+        if not self._judged and self._tree is None and (self._always or self._stalls()):
+            self._start_tree()
+        if self._tree is None or (self._judged and not self._on_tree):
+            if not self._judged:  # judged at exactly so many nodes, however the clock cuts runs
+                n_nodes = min(n_nodes, max(1, self._next_check - self._search.nodes))
+            return self._search.run(n_nodes)
+        done = self._tree.run(n_nodes if self._on_tree else 1, self._stop)
+        if not self._on_tree and self._tree.nodes:
+            self._judge()
+        return done
+
+    def _searches(self) -> list[ExactSearch | SearchTeam | BlockTree]:
+        return [self._search] if self._tree is None else [self._search, self._tree]
+
+    def _stalls(self) -> bool:
+        """Return whether the depth-first search has had its chance and did too little."""
+        member = self._search.members[0] if isinstance(self._search, SearchTeam) else self._search
+        work = _PASSES * int(member.frames.entry_end[0]) * member.reduction.model.values.shape[1]
+        if self._next_check == 0:
+            self._next_check = max(50, _PATIENCE_WORK // (work + 1))
+        if self._search.nodes < self._next_check:
+            return False
+        if not takes(member.reduction):
+            self._judged = True
+            return False
+        if isinstance(self._search, SearchTeam):
+            done = sum(explored(m) for m in self._search.members)
+        else:
+            done = explored(member)
+        if done < _HOPEFUL * self._search.nodes / self._next_check:
+            return True
+        self._next_check *= 4
+        return False
+
+    def _start_tree(self) -> None:
+        part = self._new_part()
+        if not takes(part.reduction):
+            self._judged = True
+            return
+        part.state[places.UPPER] = self._search.upper
+        part.best[:] = self._search.best
+        self._tree = BlockTree(part)
+
+    def _judge(self) -> None:
+        """Decide which search goes on, by the gaps that their bounds leave."""
+        assert self._tree is not None
+        self._judged = True
+        upper = self.upper
+        rest = upper - self._tree.lower_bound()
+        self._on_tree = self._always or rest <= _BETTER * (upper - self._search.lower_bound())
+
+
+def explored(search: ExactSearch) -> float:
+    """Return the part of a depth-first tree that is done, were all children of a node alike."""
+    depth = int(search.state[places.DEPTH])
+    if depth < 0:
+        return 1.0
+    frames = search.frames
+    part, weight = 0.0, 1.0
+    last = depth - 1 if search.state[places.ENTERED] or search.state[places.COMPLETING] else depth
+    for t in range(last + 1):
+        n = max(1, int(frames.n_children[t]))
+        finished = int(frames.next_child[t]) - (0 if t == depth else 1)
+        part += weight * float(np.clip(finished / n, 0.0, 1.0))
+        weight /= n
+    return part

@@ -1,0 +1,253 @@
+"""The relaxation of a node: blocks of columns, each with shares of the points' costs.
+
+For hypotheses of the node, with ``c`` the cost of predicting a point positive,
+
+    cost(w) >= base + sum over points of min(0, c - sum over blocks U of share_U)
+                    + unit * sum over blocks U of  min over states s of F_U(s).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.arrays import INFINITE, BoolArray, Model
+from oracles.branch_and_bound.block_bound.arrays import (
+    LARGEST_SUM,
+    MOST_LEVELS,
+    PADDING,
+    BlockArrays,
+    FloatArray,
+    MediumArray,
+    padded_size,
+)
+from oracles.branch_and_bound.block_bound.cells import Cells, alike, score_ranges, value_ranges
+from oracles.branch_and_bound.block_bound.states import States
+from oracles.branch_and_bound.reduction import Reduction
+
+
+@dataclass(slots=True)
+class Block:
+    """One block of a node: its states, arrays and shares.
+
+    Parameters
+    ----------
+    states : States
+        What is not excluded.
+    arrays : BlockArrays
+        What the kernels work on.
+    share : ndarray of float64
+        Shares that the ascent moves, in share units.
+    rounded : ndarray of int32
+        Shares that were priced best, integers.
+    square : ndarray of float64
+        Mean squared slope of every share, empty where no ascent went before.
+    table : ndarray of int32
+        ``F`` of every state under ``rounded``; empty before the first pricing.
+    """
+
+    states: States
+    arrays: BlockArrays
+    share: FloatArray
+    rounded: MediumArray
+    square: FloatArray = field(default_factory=lambda: np.zeros(0))
+    table: MediumArray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The block's coordinates."""
+        return self.states.coords
+
+    def rated_states(self) -> States:
+        """Return the states with what the pricing says of each beyond the node's priced bound."""
+        if len(self.table) == 0:
+            return States(self.coords, self.states.positions, np.zeros(self.states.size, np.int64))
+        excess = self.table.astype(np.int64) - int(self.table.min())
+        return States(self.coords, self.states.positions, excess)
+
+    def keep(self, kept: BoolArray, model: Model) -> None:
+        """Keep some of the states; the others are proved to hold no better hypothesis."""
+        old = self.states
+        noise = self.arrays.noise[: old.size][kept]
+        self.states = old.chosen(kept)
+        self.arrays = self.arrays._replace(
+            weights=_weights(self.states, model), noise=_padded(noise)
+        )
+        if len(self.table):
+            self.table = self.table[: old.size][kept]
+
+
+@dataclass(slots=True)
+class Relaxation:
+    """A node: what its points and tables cost, and its blocks.
+
+    Parameters
+    ----------
+    model : Model
+        Grid, blocks of the perturbation and norm.
+    domain : ndarray of shape (d, k) bool
+        Allowed positions.
+    cells : Cells
+        Undecided points.
+    base : int
+        Cost of every hypothesis apart from what points and blocks add, internal units.
+    blocks : list of Block
+        Every free coordinate's own cost is charged to one of them, or to ``base``.
+    unit : int
+        Internal units per share unit.
+    bound : int
+        Best bound proved, internal units.
+    priced : int
+        What the blocks' tables prove, internal units: excesses in the tables are beyond this.
+    """
+
+    model: Model
+    domain: BoolArray
+    cells: Cells
+    base: int
+    blocks: list[Block]
+    unit: int
+    bound: int
+    priced: int = -INFINITE
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the node takes."""
+        n = self.cells.points.nbytes + 16 * len(self.cells.costs)
+        for block in self.blocks:
+            n += block.states.positions.nbytes + 20 * len(block.share)
+            n += sum(array.nbytes for array in block.arrays)
+        return n
+
+
+def share_unit(reduction: Reduction) -> int:
+    """Return the internal units per share unit with which all sums fit 32 bits."""
+    total = int(np.abs(reduction.costs).astype(object).sum())
+    total += int(np.ptp(reduction.unary, axis=1).astype(object).sum())
+    total += int(reduction.model.block_cost.max(initial=0)) * len(reduction.model.block_at)
+    return max(1, -(-total * 8 // LARGEST_SUM))
+
+
+def relax(
+    reduction: Reduction, domain: BoolArray, cells: Cells, blocks: list[States], unit: int
+) -> Relaxation:
+    """Return the relaxation of a node with these blocks, all shares 0."""
+    model = reduction.model
+    base = cells.constant
+    noise = [np.zeros(states.size, dtype=np.int64) for states in blocks]
+    for j in range(len(model.n_values)):
+        costs = reduction.unary[j, : model.n_values[j]]
+        least = int(costs[domain[j, : model.n_values[j]]].min())
+        base += least
+        for states, total in zip(blocks, noise, strict=True):
+            if j in states.coords:
+                total += costs[states.positions[states.coords.index(j)]] - least
+                break
+    for b in range(len(model.block_at)):
+        base += _charge_perturbation(model, b, domain, blocks, noise)
+    base += least_norm_cost(model, domain)
+    arrays = [
+        _block_arrays(model, domain, cells, states, total // unit)
+        for states, total in zip(blocks, noise, strict=True)
+    ]
+    made = [
+        Block(s, a, np.zeros(len(a.point)), np.zeros(len(a.point), dtype=np.int32))
+        for s, a in zip(blocks, arrays, strict=True)
+    ]
+    return Relaxation(model, domain, cells, base, made, unit, -INFINITE)
+
+
+def least_norm_cost(model: Model, domain: BoolArray) -> int:
+    """Return the least cost of a squared norm within the node's range; at most ``INFINITE``."""
+    if len(model.norm_cost) == 0:
+        return 0
+    squares = model.values**2
+    least = int(np.where(domain, squares, INFINITE).min(axis=1).sum())
+    largest = int(np.where(domain, squares, 0).max(axis=1).sum())
+    reachable = model.norm_cost[least : largest + 1]
+    return int(reachable.min()) if len(reachable) else INFINITE
+
+
+def _charge_perturbation(
+    model: Model, b: int, domain: BoolArray, blocks: list[States], noise: list[IntArray]
+) -> int:
+    """Charge a block of the perturbation to one block that holds it; return its least cost."""
+    members = range(int(model.block_start[b]), int(model.block_start[b + 1]))
+    coords = [int(model.block_coord[q]) for q in members]
+    strides = [int(model.block_stride[q]) for q in members]
+    place = np.array([int(model.block_at[b])], dtype=np.int64)
+    for j, stride in zip(coords, strides, strict=True):
+        allowed = np.flatnonzero(domain[j])
+        place = (place[:, None] + allowed * stride).ravel()
+    least = int(model.block_cost[place].min())
+    for states, total in zip(blocks, noise, strict=True):
+        if all(j in states.coords or domain[j].sum() == 1 for j in coords):
+            at = np.full(states.size, int(model.block_at[b]), dtype=np.int64)
+            for j, stride in zip(coords, strides, strict=True):
+                if j in states.coords:
+                    at += stride * states.positions[states.coords.index(j)].astype(np.int64)
+                else:
+                    at += stride * int(np.argmax(domain[j]))
+            total += model.block_cost[at] - least
+            break
+    return least
+
+
+def _weights(states: States, model: Model) -> np.ndarray:
+    """Return the states' weights, padded by zeros."""
+    weights = np.zeros((len(states.coords), padded_size(states.size)), dtype=np.int16)
+    for i, j in enumerate(states.coords):
+        weights[i, : states.size] = model.values[j, states.positions[i]]
+    return weights
+
+
+def _padded(noise: IntArray | MediumArray) -> MediumArray:
+    padded = np.full(padded_size(len(noise)), PADDING, dtype=np.int32)
+    padded[: len(noise)] = np.minimum(noise, LARGEST_SUM // 2)
+    return padded
+
+
+def _block_arrays(
+    model: Model, domain: BoolArray, cells: Cells, states: States, noise: IntArray
+) -> BlockArrays:
+    coords = list(states.coords)
+    points = cells.points.astype(np.int64)
+    inside = points[:, coords]
+    least, largest = value_ranges(model, domain)
+    inside_key = inside @ model.keys[coords]
+    first, pattern = alike(inside, inside_key)
+    low, high = score_ranges(inside[first], least[coords], largest[coords])
+    outside = points.copy()
+    outside[:, coords] = 0
+    outside_low, outside_high = score_ranges(outside, least, largest)
+    _, context = alike(outside, points @ model.keys - inside_key)
+    order = np.argsort(context, kind="stable")
+    start = np.flatnonzero(np.diff(context[order], prepend=-1))
+    sizes = np.diff(np.append(start, len(order)))
+    lowest = np.minimum.reduceat((cells.offsets + low[pattern])[order], start)
+    highest = np.maximum.reduceat((cells.offsets + high[pattern])[order], start)
+    from_level = np.maximum(1 - outside_high[order][start], lowest)
+    to_level = np.minimum(1 - outside_low[order][start], highest + 1)
+    n_levels = np.maximum(to_level - from_level, 0) + 1
+    costs = cells.costs[order]
+    one_sign = (np.minimum.reduceat(costs, start) >= 0) | (np.maximum.reduceat(costs, start) <= 0)
+    free = (from_level == lowest) & (to_level == highest + 1)
+    # A threshold without limits makes one point, or points of one sign, no dearer than alone.
+    kept = (n_levels <= MOST_LEVELS) & ~(free & ((sizes == 1) | one_sign))
+    members = order[np.repeat(kept, sizes)]
+    rows, places = np.nonzero(inside[first])
+    return BlockArrays(
+        weights=_weights(states, model),
+        noise=_padded(noise),
+        pattern_at=np.searchsorted(rows, np.arange(len(first) + 1)).astype(np.int64),
+        pattern_coord=places.astype(np.int64),
+        pattern_coef=inside[first][rows, places].astype(np.int64),
+        context_at=np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64),
+        first_level=from_level[kept].astype(np.int64),
+        n_levels=n_levels[kept].astype(np.int64),
+        point=members.astype(np.int64),
+        pattern=pattern[members].astype(np.int64),
+        offset=cells.offsets[members].astype(np.int64),
+    )

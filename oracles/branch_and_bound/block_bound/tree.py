@@ -1,0 +1,270 @@
+"""Best-first search over block relaxations; small parts go to the depth-first search."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oracles.arithmetic import IntArray
+from oracles.branch_and_bound.arrays import INFINITE, BoolArray
+from oracles.branch_and_bound.block_bound.ascent import Course, Stop, raise_bound
+from oracles.branch_and_bound.block_bound.nodes import (
+    child_of,
+    increases,
+    root_blocks,
+    widened,
+    whole_domain,
+)
+from oracles.branch_and_bound.block_bound.relaxation import Relaxation
+from oracles.branch_and_bound.kernels import branching as places
+from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
+
+_ROOT_STATES, _NODE_STATES = 3**11, 3**10
+
+_FIRST_STATES, _N_OVERLAPPING = 3**9, 7
+
+_FIRST_STAGE = Course(n_steps=121, patience=0.015, step=0.024, temperature=0.4)
+
+_STAGE = Course(n_steps=97, every=16, patience=0.015, step=0.007, decay=0.01, temperature=0.4)
+
+_N_STAGES = 4
+
+_TRIAL = Course(n_steps=8, every=100, step=0.04)
+
+_NODE = Course(n_steps=25, every=8, step=0.006, patience=0.03, temperature=0.4)
+
+_HANDED_NODES, _HANDED_SLICE = 200, 10
+
+_FIRST_REACH = 9 * math.log(3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A node to be looked at: part of one that was bounded."""
+
+    bound: int
+    domain: BoolArray
+    parent: Relaxation | None
+    coord: int = -1
+    parent_bound: int = 0
+
+
+class BlockTree:
+    """A search in progress that keeps its open nodes by their bounds.
+
+    Parameters
+    ----------
+    part : ExactSearch
+        A depth-first search of the same problem at its root, with the best hypothesis known; it
+        gets the small parts of the tree, and keeps the incumbent.
+    """
+
+    def __init__(self, part: ExactSearch) -> None:
+        self._part = part
+        self._reduction = part.reduction
+        self._gap = int(part.state[places.GAP])
+        self._heap: list[tuple[int, int, _Open]] = []
+        self._numbers = itertools.count()
+        self._known: int | None = None
+        self._live: Relaxation | None = None
+        self._nodes = 0
+        d = len(part.reduction.model.n_values)
+        self._gained, self._tries = np.zeros(d), np.zeros(d)
+        self._reach = _FIRST_REACH
+        self._weight = _column_weights(part)
+        self._frame_domain = part.frames.domain[0].copy()
+        self._push(_Open(-INFINITE, whole_domain(part.reduction), None))
+
+    @property
+    def nodes(self) -> int:
+        """Nodes so far, those of handed parts included."""
+        return self._nodes + self._part.nodes
+
+    @property
+    def upper(self) -> int:
+        """Objective of the best hypothesis, internal units."""
+        return self._part.upper
+
+    @property
+    def best(self) -> IntArray:
+        """Positions of the best hypothesis' values, shape (d,)."""
+        return self._part.best
+
+    def lower_bound(self) -> int:
+        """Return the best bound proved on all hypotheses, internal units."""
+        bound = self.upper - self._gap * int(self._reduction.model.scale)
+        if self._heap:
+            bound = min(bound, self._heap[0][0])
+        if self._known is not None:
+            here = self._known if self._live is None else max(self._known, self._live.bound)
+            bound = min(bound, here)
+        return bound
+
+    def run(self, n_nodes: int, stop: Stop) -> bool:
+        """Look at so many nodes, fewer if stopped; return whether the tree is exhausted."""
+        last = self.nodes + n_nodes
+        while self._heap and self.nodes < last:
+            if self._heap[0][0] >= self._target():
+                self._heap.clear()
+                break
+            _, _, node = heapq.heappop(self._heap)
+            self._known = node.bound
+            done = self._visit(node, stop)
+            if not done:
+                self._push(replace(node, bound=self._known))
+            self._known = None
+            if not done:
+                return False
+            if stop():
+                break
+        return not self._heap
+
+    def _target(self) -> int:
+        """Return the least bound at which a node holds nothing better by more than the gap."""
+        return self.upper - (self._gap + 1) * int(self._reduction.model.scale) + 1
+
+    def _push(self, node: _Open) -> None:
+        heapq.heappush(self._heap, (node.bound, next(self._numbers), node))
+
+    def _visit(self, node: _Open, stop: Stop) -> bool:
+        """Bound a node and list its children; return False if stopped before that."""
+        relaxation = self._bounded(node, stop)
+        if relaxation is None:
+            return False
+        self._nodes += 1
+        target = self._target()
+        self._learn(node, relaxation.bound, target)
+        if relaxation.bound >= target:
+            return True
+        domain, rises = self._shaved(relaxation, target)
+        if not domain.any(axis=1).all():
+            return True
+        self._known = relaxation.bound
+        finished = self._hand_over(domain, stop)
+        if finished is None:
+            return False
+        if not finished:
+            return self._branch(relaxation, domain, rises, stop)
+        return True
+
+    def _bounded(self, node: _Open, stop: Stop) -> Relaxation | None:
+        """Return the node's relaxation with its bound raised; None if stopped."""
+        target = self._target()
+        if node.parent is None:
+            return self._root(node.domain, target, stop)
+        relaxation = child_of(self._reduction, node.parent, node.domain, target, _NODE_STATES)
+        relaxation.bound = max(relaxation.bound, node.bound)
+        if not relaxation.blocks:
+            relaxation.bound = max(relaxation.bound, _bound_without_blocks(relaxation))
+        elif self._raised(relaxation, node.bound, target, _NODE, stop):
+            return None
+        return relaxation
+
+    def _root(self, domain: BoolArray, target: int, stop: Stop) -> Relaxation | None:
+        """Bound the whole box: blocks of few columns first, wider ones as states are excluded."""
+        blocks = root_blocks(self._reduction, domain)
+        plain = blocks.without()
+        plain.bound = _bound_without_blocks(plain)
+        if not blocks.units or plain.bound >= target:
+            return plain
+        best = blocks.overlapping(_FIRST_STATES, _N_OVERLAPPING)
+        if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
+            return None
+        for _ in range(_N_STAGES):
+            if best.bound >= target:
+                break
+            wider = widened(self._reduction, best, target, _ROOT_STATES)
+            if wider is None:
+                break
+            if self._raised(wider, best.bound, target, _STAGE, stop):
+                return None
+            best = wider
+        return best
+
+    def _raised(
+        self, relaxation: Relaxation, known: int, target: int, course: Course, stop: Stop
+    ) -> bool:
+        """Raise a bound that is reported meanwhile; return whether that was stopped."""
+        relaxation.bound = max(relaxation.bound, known, self._known or -INFINITE)
+        self._live = relaxation
+        stopped = raise_bound(relaxation, target, course, stop)
+        self._known = relaxation.bound
+        self._live = None
+        return stopped
+
+    def _shaved(self, relaxation: Relaxation, target: int) -> tuple[BoolArray, IntArray]:
+        """Return the node's values that may still improve, and how much each raises the bound."""
+        rises = increases(relaxation)
+        return relaxation.domain & (relaxation.priced + rises < target), rises
+
+    def _learn(self, node: _Open, bound: int, target: int) -> None:
+        if node.coord >= 0:
+            slack = max(1, target - node.parent_bound)
+            self._gained[node.coord] += min(1.0, (bound - node.parent_bound) / slack)
+            self._tries[node.coord] += 1
+
+    def _hand_over(self, domain: BoolArray, stop: Stop) -> bool | None:
+        """Let the depth-first search try a small part; None if stopped."""
+        size = float(np.log(domain.sum(axis=1)).sum())
+        if size > self._reach:
+            return False
+        open_part(self._part, domain, self._frame_domain)
+        limit = self._part.nodes + _HANDED_NODES
+        while self._part.nodes < limit:
+            if self._part.run(_HANDED_SLICE):
+                self._reach += 0.5
+                return True
+            if stop():
+                return None
+        self._reach = max(_FIRST_REACH / 3, self._reach - 1.0)
+        return False
+
+    def _branch(
+        self, relaxation: Relaxation, domain: BoolArray, rises: IntArray, stop: Stop
+    ) -> bool:
+        """Split the node on the column that promises most."""
+        target = self._target()
+        slack = max(1, target - relaxation.priced)
+        free = np.flatnonzero(domain.sum(axis=1) > 1)
+        if len(free) == 0:
+            self._push(_Open(relaxation.bound, domain, relaxation))
+            return True
+        lifted = np.where(relaxation.domain, np.minimum(rises / slack, 1.0), 0.0)
+        lift = lifted.sum(axis=1) / relaxation.domain.sum(axis=1)
+        gain = (self._gained + 3 * lift) / (self._tries + 3)
+        score = gain + 0.3 * self._weight / (1 + 0.2 * self._tries)
+        j = int(free[np.argmax(score[free])])
+        for a in np.flatnonzero(domain[j]):
+            child = domain.copy()
+            child[j] = False
+            child[j, a] = True
+            bound = max(relaxation.bound, relaxation.priced + int(rises[j, a]))
+            if bound < target:
+                self._push(_Open(bound, child, relaxation, j, relaxation.bound))
+        return True
+
+
+def _bound_without_blocks(relaxation: Relaxation) -> int:
+    """Return the bound with all shares 0; it is the exact cost where every value is fixed."""
+    return relaxation.base + int(np.minimum(relaxation.cells.costs, 0).sum())
+
+
+def _column_weights(part: ExactSearch) -> np.ndarray:
+    """Return how evenly each column splits the points' costs: ``4 m (1 - m)``."""
+    costs = np.abs(part.reduction.costs).astype(float)
+    mass = costs @ (part.reduction.points != 0) / max(costs.sum(), 1.0)
+    return 4 * mass * (1 - mass)
+
+
+def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
+    """Put a depth-first search at the root of a part of the box, its incumbent kept."""
+    part.frames.domain[0] = whole & domain
+    part.frames.n_children[0] = 1
+    part.frames.next_child[0] = 0
+    part.state[places.DEPTH] = 0
+    part.state[places.ENTERED] = part.state[places.COMPLETING] = 0
+    part.state[places.CREDIT] = FIRST_CREDIT if part.completion is not None else 0
