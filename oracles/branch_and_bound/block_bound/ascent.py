@@ -109,7 +109,8 @@ def raise_bound(node: Relaxation, target: int, course: Course, stop: Stop) -> bo
     """
     n_patterns = max((len(b.arrays.pattern_at) for b in node.blocks), default=1)
     scratch = new_pricing_scratch(n_patterns)
-    mean = max(1.0, float(np.abs(node.cells.costs).mean() / node.unit)) if node.blocks else 1.0
+    costs = np.abs(node.cells.costs)
+    mean = max(1.0, float(costs.sum()) / max(1, len(costs)) / node.unit)
     slopes = [_Slopes(block) for block in node.blocks]
     for block in node.blocks:
         block.table = np.zeros(0, dtype=np.int32)

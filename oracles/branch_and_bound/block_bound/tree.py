@@ -41,6 +41,8 @@ _HANDED_NODES, _HANDED_SLICE = 200, 10
 
 _FIRST_REACH = 9 * math.log(3)
 
+_REACH_STEP = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class _Open:
@@ -216,7 +218,7 @@ class BlockTree:
         limit = self._part.nodes + _HANDED_NODES
         while self._part.nodes < limit:
             if self._part.run(_HANDED_SLICE):
-                self._reach += 0.5
+                self._reach += _REACH_STEP
                 return True
             if stop():
                 return None

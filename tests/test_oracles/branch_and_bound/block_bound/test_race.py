@@ -1,0 +1,160 @@
+"""The block bound forced on: the contract, limits, interrupts, and a bound that lies."""
+
+import numpy as np
+import pytest
+
+from oracles import (
+    Limit,
+    Perturbation,
+    SolveOptions,
+    Termination,
+    WeightGrid,
+    ZeroOneProblem,
+)
+from oracles.branch_and_bound.block_bound import ascent, tree
+from oracles.branch_and_bound.oracle import BranchAndBoundOracle
+from oracles.testing.brute_force import brute_force
+from oracles.testing.conformance import check_oracle
+from oracles.testing.sample_problems import random_problem
+
+
+def plain(seed, n_features=12, n_points=200, epsilon=None):
+    """Random sparse plain columns whose labels hardly depend on them."""
+    rng = np.random.default_rng(seed)
+    points = (rng.random((n_points, n_features)) < 0.4).astype(int)
+    points[:, 0] = 1
+    perturbation = None
+    if epsilon is not None:
+        tables = np.floor(rng.exponential(2 * n_features / epsilon, (n_features, 3)) * 1024)
+        perturbation = Perturbation.separable(tables.astype(np.int64), unit=2.0**-10)
+    return ZeroOneProblem(
+        points=points,
+        positives=rng.integers(0, 5, n_points),
+        negatives=rng.integers(0, 5, n_points),
+        grid=WeightGrid.box(n_features, 1),
+        perturbation=perturbation,
+    )
+
+
+def forced():
+    return BranchAndBoundOracle(block_bound="always")
+
+
+def keep_whole_tree(monkeypatch):
+    """Hand no part to the depth-first search but single hypotheses."""
+    monkeypatch.setattr(tree, "_FIRST_REACH", 0.0)
+    monkeypatch.setattr(tree, "_REACH_STEP", 0.0)
+
+
+def test_contract():
+    report = check_oracle(forced(), n_random=120)
+    assert report.n_proved == report.n_checked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_contract_at_length(monkeypatch, seed):
+    if seed % 2:
+        keep_whole_tree(monkeypatch)
+    report = check_oracle(forced(), n_random=3800, seed=seed)  # two thirds are on a lattice
+    assert report.n_proved == report.n_checked
+
+
+@pytest.mark.parametrize("kind", ["plain", "separable", "blocks", "sphere"])
+def test_the_tree_alone_proves_optima(monkeypatch, kind):
+    keep_whole_tree(monkeypatch)
+    for seed in range(25):
+        problem = random_problem(np.random.default_rng([seed, 21]), kind)
+        claim = forced().solve(problem, SolveOptions())
+        assert claim.objective == claim.dual_bound == min(brute_force(problem).values())
+
+
+@pytest.mark.parametrize("epsilon", [None, 1.0])
+def test_both_bounds_prove_the_same_optimum(epsilon):
+    problem = plain(0, n_features=9, n_points=120, epsilon=epsilon)
+    ours = forced().solve(problem, SolveOptions())
+    theirs = BranchAndBoundOracle(block_bound="never").solve(problem, SolveOptions())
+    assert ours.termination is theirs.termination is Termination.OPTIMAL
+    assert ours.objective == theirs.objective == ours.dual_bound
+
+
+def test_irregular_weights_and_negative_entries_agree_with_the_other_bound():
+    rng = np.random.default_rng(5)
+    values = ((-7, -1, 0, 4), (-2, 3), (0, 1, 5), (-3, 0, 3), (1,), (-1, 2))
+    problem = ZeroOneProblem(
+        points=rng.integers(-2, 3, (60, 6)),
+        positives=rng.integers(0, 9, 60),
+        negatives=rng.integers(0, 9, 60),
+        grid=WeightGrid(values=values),
+    )
+    claim = forced().solve(problem, SolveOptions())
+    assert claim.objective == claim.dual_bound == min(brute_force(problem).values())
+
+
+def test_a_lying_block_bound_is_caught_by_the_kit(monkeypatch):
+    """Dear shares count twice in their block, although the remainder gave them once."""
+    honest = ascent.price_states
+
+    def lying(arrays, share, scratch, stop):
+        twice = np.where(share > 0, 2 * share, share).astype(np.int32)
+        return honest(arrays, twice, scratch, stop)
+
+    # With good hypotheses known from the start a false bound would have nothing to cut off.
+    monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
+    check_oracle(forced(), n_random=120)
+    monkeypatch.setattr(ascent, "price_states", lying)
+    with pytest.raises(AssertionError, match="must"):
+        check_oracle(forced(), n_random=120)
+
+
+def test_a_time_limit_leaves_an_honest_bound():
+    problem = plain(1, n_features=30, n_points=1500)
+    seen = []
+    options = SolveOptions(time_limit=1.0, progress=lambda u, b, s: seen.append((u, b, s)))
+    claim = forced().solve(problem, options)
+    assert claim.limit is Limit.TIME
+    assert claim.termination is Termination.FEASIBLE
+    assert claim.dual_bound < claim.objective == problem.objective(claim.hypothesis)
+    assert all(bound <= claim.objective for _, bound, _ in seen)
+    bounds = [bound for _, bound, _ in seen]
+    assert bounds == sorted(bounds)
+
+
+def test_a_gap_is_kept():
+    problem = plain(2, n_features=9, n_points=120, epsilon=1.0)
+    optimum = forced().solve(problem, SolveOptions()).objective
+    loose = forced().solve(problem, SolveOptions(absolute_gap=9.0))
+    assert loose.termination is Termination.OPTIMAL
+    assert loose.objective - loose.dual_bound <= 9 * 1024
+    assert loose.dual_bound <= optimum <= loose.objective
+
+
+def test_an_interrupt_in_the_callback_comes_out():
+    def stop(upper, lower, seconds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        forced().solve(plain(3, n_features=25, n_points=800), SolveOptions(progress=stop))
+
+
+def test_the_course_repeats():
+    problem = plain(4, n_features=11, n_points=150)
+    first, second = (forced().solve(problem, SolveOptions()) for _ in range(2))
+    assert (first.hypothesis, first.nodes) == (second.hypothesis, second.nodes)
+
+
+def test_a_stalled_search_is_taken_over(monkeypatch):
+    """Without patience the depth-first search hands over at its first nodes."""
+    started = []
+    monkeypatch.setattr("oracles.branch_and_bound.block_bound.race._PATIENCE_WORK", 0)
+    monkeypatch.setattr("oracles.branch_and_bound.block_bound.race._HOPEFUL", 1e9)
+    old = tree.BlockTree.run
+
+    def watched(self, n_nodes, stop):
+        started.append(n_nodes)
+        return old(self, n_nodes, stop)
+
+    monkeypatch.setattr(tree.BlockTree, "run", watched)
+    options = SolveOptions(time_limit=3.0)
+    BranchAndBoundOracle().solve(plain(5, n_features=20, n_points=600), options)
+    assert started
