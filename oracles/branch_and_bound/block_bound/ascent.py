@@ -15,6 +15,7 @@ from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.arrays import (
     CHUNK,
     LARGEST_SUM,
+    BlockArrays,
     FloatArray,
     MediumArray,
     PricingScratch,
@@ -205,7 +206,7 @@ def round_shares(share: FloatArray) -> MediumArray:
 
 
 def price_states(
-    arrays: object, share: MediumArray, scratch: PricingScratch, stop: Stop
+    arrays: BlockArrays, share: MediumArray, scratch: PricingScratch, stop: Stop
 ) -> MediumArray | None:
     """Return ``F`` of every state, padding included; None if stopped."""
     n = arrays.noise.shape[0]
@@ -241,7 +242,7 @@ def _drop_states(node: Relaxation, tables: list[MediumArray], slack: int) -> lis
 
 
 def _add_slope(
-    slope: _Slopes, arrays: object, share: MediumArray, table: MediumArray, temperature: float
+    slope: _Slopes, arrays: BlockArrays, share: MediumArray, table: MediumArray, temperature: float
 ) -> None:
     """Set the gradient under a softmin over the cheapest states."""
     chosen = np.arange(len(table))

@@ -60,7 +60,7 @@ def value_ranges(model: Model, domain: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the least and the largest weight that each coordinate may take."""
     least = np.where(domain, model.values, INFINITE).min(axis=1)
     largest = np.where(domain, model.values, -INFINITE).max(axis=1)
-    return least, largest
+    return least.astype(np.int64), largest.astype(np.int64)
 
 
 def score_ranges(
@@ -122,4 +122,4 @@ def alike(
 def spread(where: IntArray, amounts: FloatArray, n: int) -> FloatArray:
     """Add up amounts of old points at the points they went to."""
     kept = where >= 0
-    return np.bincount(where[kept], weights=amounts[kept], minlength=n)
+    return np.bincount(where[kept], weights=amounts[kept], minlength=n).astype(np.float64)

@@ -5,7 +5,7 @@ Decisions count nodes and compare bounds, never clocks: the same problem takes t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 import numpy as np
@@ -23,6 +23,9 @@ _PATIENCE_WORK, _PASSES = 400_000_000, 10
 
 _HOPEFUL = 1 / 400
 """Part of its tree that the depth-first search must have done by then to go on alone."""
+
+_LONGER = 4
+"""The next time it is judged after so many times the nodes, by so many times the part."""
 
 _BETTER = 0.8
 """The tree goes on alone if its root leaves at most this part of the other search's gap."""
@@ -65,7 +68,7 @@ class Race:
         self._judged = use is BlockBoundUse.NEVER
         self._always = use is BlockBoundUse.ALWAYS
         self._on_tree = False
-        self._next_check = 0
+        self._next_check, self._expected = 0, _HOPEFUL
         self._proved: int | None = None
 
     @property
@@ -103,9 +106,14 @@ class Race:
     def _searches(self) -> list[ExactSearch | SearchTeam | BlockTree]:
         return [self._search] if self._tree is None else [self._search, self._tree]
 
+    def _members(self) -> Sequence[ExactSearch]:
+        if isinstance(self._search, SearchTeam):
+            return self._search.members
+        return [self._search]
+
     def _stalls(self) -> bool:
         """Return whether the depth-first search has had its chance and did too little."""
-        member = self._search.members[0] if isinstance(self._search, SearchTeam) else self._search
+        member = self._members()[0]
         work = _PASSES * int(member.frames.entry_end[0]) * member.reduction.model.values.shape[1]
         if self._next_check == 0:
             self._next_check = max(50, _PATIENCE_WORK // (work + 1))
@@ -115,12 +123,11 @@ class Race:
             self._judged = True
             return False
         if isinstance(self._search, SearchTeam):
-            done = sum(explored(m) for m in self._search.members)
-        else:
-            done = explored(member)
-        if done < _HOPEFUL * self._search.nodes / self._next_check:
+            return True  # parts that changed hands do not tell how much is done
+        if explored(member) < self._expected:
             return True
-        self._next_check *= 4
+        self._expected *= _LONGER
+        self._next_check *= _LONGER
         return False
 
     def _start_tree(self) -> None:
@@ -137,6 +144,10 @@ class Race:
         assert self._tree is not None
         self._judged = True
         upper = self.upper
+        if self._tree.upper < self._search.upper:
+            for member in self._members():
+                member.state[places.UPPER] = upper
+                member.best[:] = self._tree.best
         rest = upper - self._tree.lower_bound()
         self._on_tree = self._always or rest <= _BETTER * (upper - self._search.lower_bound())
 

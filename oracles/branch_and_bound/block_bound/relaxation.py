@@ -27,6 +27,8 @@ from oracles.branch_and_bound.block_bound.cells import Cells, alike, score_range
 from oracles.branch_and_bound.block_bound.states import States
 from oracles.branch_and_bound.reduction import Reduction
 
+_NONE = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(slots=True)
 class Block:
@@ -111,6 +113,21 @@ class Relaxation:
     unit: int
     bound: int
     priced: int = -INFINITE
+
+    def strip(self, target: int) -> None:
+        """Keep only what children need: the states that may still improve, and the shares."""
+        slack = max(0, -(-(target - self.priced) // self.unit))
+        for block in self.blocks:
+            if len(block.table):
+                rated = block.rated_states()
+                block.keep(rated.excess < slack, self.model)
+            block.arrays = block.arrays._replace(
+                weights=np.zeros((0, 0), dtype=np.int16),
+                noise=np.zeros(0, dtype=np.int32),
+                pattern_at=_NONE,
+                pattern_coord=_NONE,
+                pattern_coef=_NONE,
+            )
 
     @property
     def size(self) -> int:

@@ -44,6 +44,10 @@ _FIRST_REACH = 9 * math.log(3)
 _REACH_STEP = 0.5
 
 
+_MOST_BYTES = 2**30
+"""What bounded nodes with open children may take before the search turns depth-first."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
     """A node to be looked at: part of one that was bounded."""
@@ -74,6 +78,8 @@ class BlockTree:
         self._known: int | None = None
         self._live: Relaxation | None = None
         self._nodes = 0
+        self._held: dict[int, list[int]] = {}
+        self._bytes = 0
         d = len(part.reduction.model.n_values)
         self._gained, self._tries = np.zeros(d), np.zeros(d)
         self._reach = _FIRST_REACH
@@ -113,11 +119,12 @@ class BlockTree:
             if self._heap[0][0] >= self._target():
                 self._heap.clear()
                 break
-            _, _, node = heapq.heappop(self._heap)
+            node = self._pop()
             self._known = node.bound
             done = self._visit(node, stop)
             if not done:
                 self._push(replace(node, bound=self._known))
+            self._release(node.parent)
             self._known = None
             if not done:
                 return False
@@ -131,6 +138,33 @@ class BlockTree:
 
     def _push(self, node: _Open) -> None:
         heapq.heappush(self._heap, (node.bound, next(self._numbers), node))
+        if node.parent is not None:
+            held = self._held.setdefault(id(node.parent), [0, node.parent.size])
+            if held[0] == 0:
+                self._bytes += held[1]
+            held[0] += 1
+
+    def _pop(self) -> _Open:
+        """Return the node of the least bound; the newest one where memory is short.
+
+        The newest nodes' subtrees end before others are begun, so memory stays where it is.
+        """
+        if self._bytes <= _MOST_BYTES:
+            return heapq.heappop(self._heap)[2]
+        i = max(range(len(self._heap)), key=lambda k: self._heap[k][1])
+        node = self._heap[i][2]
+        self._heap[i] = self._heap[-1]
+        self._heap.pop()
+        heapq.heapify(self._heap)
+        return node
+
+    def _release(self, parent: Relaxation | None) -> None:
+        """Count one open child less; forget the size of a node without any."""
+        if parent is not None:
+            held = self._held[id(parent)]
+            held[0] -= 1
+            if held[0] == 0:
+                self._bytes -= self._held.pop(id(parent))[1]
 
     def _visit(self, node: _Open, stop: Stop) -> bool:
         """Bound a node and list its children; return False if stopped before that."""
@@ -233,6 +267,7 @@ class BlockTree:
         slack = max(1, target - relaxation.priced)
         free = np.flatnonzero(domain.sum(axis=1) > 1)
         if len(free) == 0:
+            relaxation.strip(target)
             self._push(_Open(relaxation.bound, domain, relaxation))
             return True
         lifted = np.where(relaxation.domain, np.minimum(rises / slack, 1.0), 0.0)
@@ -240,6 +275,7 @@ class BlockTree:
         gain = (self._gained + 3 * lift) / (self._tries + 3)
         score = gain + 0.3 * self._weight / (1 + 0.2 * self._tries)
         j = int(free[np.argmax(score[free])])
+        relaxation.strip(target)
         for a in np.flatnonzero(domain[j]):
             child = domain.copy()
             child[j] = False
@@ -259,7 +295,7 @@ def _column_weights(part: ExactSearch) -> np.ndarray:
     """Return how evenly each column splits the points' costs: ``4 m (1 - m)``."""
     costs = np.abs(part.reduction.costs).astype(float)
     mass = costs @ (part.reduction.points != 0) / max(costs.sum(), 1.0)
-    return 4 * mass * (1 - mass)
+    return np.asarray(4 * mass * (1 - mass))
 
 
 def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
