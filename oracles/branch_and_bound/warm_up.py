@@ -16,6 +16,7 @@ from numba import typeof, types
 
 from oracles.arithmetic import ChildProcess, ParentConnection, module_command, module_environment
 from oracles.branch_and_bound import local_search as walking
+from oracles.branch_and_bound.block_bound import compile_kernels
 from oracles.branch_and_bound.kernels import (
     branching as branching_kernels,
     children as frame_kernels,
@@ -101,11 +102,12 @@ class _Example:
         _compile(search_kernels.search, model, frames, arena, scratch, state, types.int64)
 
     def compile_rest(self) -> None:
-        """Compile the walk and the completion of nodes."""
+        """Compile the block bound, the walk and the completion of nodes."""
         model, frames, arena, _, _ = self._types()
         i, vector = types.int64, types.int64[::1]
         columns, walk, completion = _types_of(self.columns, self.walk, self.search.completion)
         _compile(walking.walk_on, model, columns, walk, i)
+        compile_kernels(self.search)
         _compile(completion_kernels.complete, completion, vector, i, i, i, i)
         _compile(completion_kernels.open_completion, model, frames, i, arena, completion, i, i, i)
 

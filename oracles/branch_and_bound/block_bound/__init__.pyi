@@ -1,3 +1,2 @@
-from .race import BlockBoundUse as BlockBoundUse
-from .race import Race as Race
-from .tree import BlockTree as BlockTree
+from .race import BlockBoundUse as BlockBoundUse, Race as Race
+from .tree import BlockTree as BlockTree, compile_kernels as compile_kernels

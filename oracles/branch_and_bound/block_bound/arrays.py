@@ -17,10 +17,10 @@ CHUNK = 256
 """States are priced in chunks of so many; arrays of states are padded to a multiple."""
 
 PADDING = np.int32(2**30)
-"""Noise of a padding state: above every true sum."""
+"""Own cost of a padding state: above every true sum."""
 
 LARGEST_SUM = 2**28
-"""Shares, messages and noise of a block stay below this, in share units, so 32 bits suffice."""
+"""Shares, messages and own costs of a block stay below this, so that 32 bits suffice."""
 
 MOST_LEVELS = 64
 """Thresholds told apart in a context; points of a context with more get no share."""
@@ -33,10 +33,10 @@ class BlockArrays(NamedTuple):
     ----------
     weights : ndarray of shape (k, n) int16
         Weights of the block's coordinates in every state, padded.
-    noise : ndarray of shape (n,) int32
+    own : ndarray of shape (n,) int32
         Cost of every state itself, in share units, rounded down; ``PADDING`` in padding states.
     pattern_at, pattern_coord, pattern_coef : ndarray
-        Entries of pattern ``p``, a point's part inside the block, are at ``pattern_at[p]`` onwards:
+        Entries of pattern ``p``, a point's part inside the block, from ``pattern_at[p]`` onwards:
         place of the coordinate in the block, and the point's entry.
     context_at, first_level, n_levels : ndarray of int64
         Cells of context ``c`` are at ``context_at[c]`` onwards; its outside score ``t`` makes a
@@ -46,7 +46,7 @@ class BlockArrays(NamedTuple):
     """
 
     weights: ShortArray
-    noise: MediumArray
+    own: MediumArray
     pattern_at: IntArray
     pattern_coord: IntArray
     pattern_coef: IntArray

@@ -36,7 +36,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 _SLICE_WORK = 300_000_000
 
 _FASTER, _SLOWER = 1.25, 0.4
-"""Steps get so much longer when a pricing is the best, shorter when it is worse."""
+"""Steps of a warm start get so much longer when a pricing is the best; any, shorter if not."""
 
 _ACTIVE = 2 * CHUNK
 """States that steps look at between pricings."""
@@ -98,7 +98,7 @@ class _Slopes:
         self.active = np.argpartition(np.minimum(table[:size], block.table), _ACTIVE)[:_ACTIVE]
         self.narrow = block.arrays._replace(
             weights=np.ascontiguousarray(block.arrays.weights[:, self.active]),
-            noise=block.arrays.noise[self.active],
+            own=block.arrays.own[self.active],
         )
 
 
@@ -155,7 +155,7 @@ def raise_bound(node: Relaxation, target: int, course: Course, stop: Stop) -> bo
                 break
             last = best
             if value == best:
-                pace *= _FASTER
+                pace *= _FASTER if any(slope.warm for slope in slopes) else 1.0
             else:
                 pace *= _SLOWER
                 shares, rest = _back_to_best(node, slopes)
@@ -209,7 +209,7 @@ def price_states(
     arrays: BlockArrays, share: MediumArray, scratch: PricingScratch, stop: Stop
 ) -> MediumArray | None:
     """Return ``F`` of every state, padding included; None if stopped."""
-    n = arrays.noise.shape[0]
+    n = arrays.own.shape[0]
     table = np.empty(n, dtype=np.int32)
     levels = int(arrays.n_levels.mean()) + 1 if len(arrays.n_levels) else 1
     work = CHUNK * (len(share) * levels + len(arrays.pattern_coord) + 10)

@@ -58,8 +58,8 @@ def cells_of(reduction: Reduction) -> Cells:
 
 def value_ranges(model: Model, domain: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the least and the largest weight that each coordinate may take."""
-    least = np.where(domain, model.values, INFINITE).min(axis=1)
-    largest = np.where(domain, model.values, -INFINITE).max(axis=1)
+    least = np.where(domain, model.values, np.int64(INFINITE)).min(axis=1)
+    largest = np.where(domain, model.values, np.int64(-INFINITE)).max(axis=1)
     return least.astype(np.int64), largest.astype(np.int64)
 
 
@@ -67,7 +67,8 @@ def score_ranges(
     points: IntArray, least: IntArray, largest: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return the least and the largest score of every point."""
-    plus, minus = np.maximum(points, 0), np.minimum(points, 0)
+    plus: IntArray = np.maximum(points, 0)
+    minus: IntArray = np.minimum(points, 0)
     return plus @ least + minus @ largest, plus @ largest + minus @ least
 
 

@@ -3,7 +3,7 @@
 With ``share`` of the block's cells, ``penalty`` of its contexts' thresholds and ``refund`` of its
 patterns' scores (both zero without links), a state ``s`` with pattern scores ``y`` costs
 
-    F(s) = noise(s) - sum over patterns p of refund[p, y_p]
+    F(s) = own(s) - sum over patterns p of refund[p, y_p]
          + sum over contexts c  min over thresholds l of
                penalty[c, l] + sum over cells q of c  share[q] [offset_q + y_pattern(q) >= l].
 
@@ -120,14 +120,14 @@ def price(
     scratch: PricingScratch,
     table: MediumArray,
 ) -> None:
-    """``table[s] = F(s)`` for the states from ``first`` to ``last``, both multiples of the chunk."""
+    """``table[s] = F(s)`` for states ``first`` to ``last``, both multiples of the chunk."""
     linked = penalty.shape[1] > 0
     for start in range(first, last, CHUNK):
         fill_scores(block, start, scratch)
         out = table[start : start + CHUNK]
-        noise = block.noise[start : start + CHUNK]
+        own = block.own[start : start + CHUNK]
         for s in range(CHUNK):
-            out[s] = noise[s]
+            out[s] = own[s]
         for c in range(len(block.first_level)):
             low, high = block.first_level[c], block.first_level[c] + block.n_levels[c] - 1
             if not linked:

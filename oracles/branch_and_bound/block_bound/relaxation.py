@@ -72,11 +72,9 @@ class Block:
     def keep(self, kept: BoolArray, model: Model) -> None:
         """Keep some of the states; the others are proved to hold no better hypothesis."""
         old = self.states
-        noise = self.arrays.noise[: old.size][kept]
+        own = self.arrays.own[: old.size][kept]
         self.states = old.chosen(kept)
-        self.arrays = self.arrays._replace(
-            weights=_weights(self.states, model), noise=_padded(noise)
-        )
+        self.arrays = self.arrays._replace(weights=_weights(self.states, model), own=_padded(own))
         if len(self.table):
             self.table = self.table[: old.size][kept]
 
@@ -123,7 +121,7 @@ class Relaxation:
                 block.keep(rated.excess < slack, self.model)
             block.arrays = block.arrays._replace(
                 weights=np.zeros((0, 0), dtype=np.int16),
-                noise=np.zeros(0, dtype=np.int32),
+                own=np.zeros(0, dtype=np.int32),
                 pattern_at=_NONE,
                 pattern_coord=_NONE,
                 pattern_coef=_NONE,
@@ -153,21 +151,21 @@ def relax(
     """Return the relaxation of a node with these blocks, all shares 0."""
     model = reduction.model
     base = cells.constant
-    noise = [np.zeros(states.size, dtype=np.int64) for states in blocks]
+    own = [np.zeros(states.size, dtype=np.int64) for states in blocks]
     for j in range(len(model.n_values)):
         costs = reduction.unary[j, : model.n_values[j]]
         least = int(costs[domain[j, : model.n_values[j]]].min())
         base += least
-        for states, total in zip(blocks, noise, strict=True):
+        for states, total in zip(blocks, own, strict=True):
             if j in states.coords:
                 total += costs[states.positions[states.coords.index(j)]] - least
                 break
     for b in range(len(model.block_at)):
-        base += _charge_perturbation(model, b, domain, blocks, noise)
+        base += _charge_perturbation(model, b, domain, blocks, own)
     base += least_norm_cost(model, domain)
     arrays = [
         _block_arrays(model, domain, cells, states, total // unit)
-        for states, total in zip(blocks, noise, strict=True)
+        for states, total in zip(blocks, own, strict=True)
     ]
     made = [
         Block(s, a, np.zeros(len(a.point)), np.zeros(len(a.point), dtype=np.int32))
@@ -188,7 +186,7 @@ def least_norm_cost(model: Model, domain: BoolArray) -> int:
 
 
 def _charge_perturbation(
-    model: Model, b: int, domain: BoolArray, blocks: list[States], noise: list[IntArray]
+    model: Model, b: int, domain: BoolArray, blocks: list[States], own: list[IntArray]
 ) -> int:
     """Charge a block of the perturbation to one block that holds it; return its least cost."""
     members = range(int(model.block_start[b]), int(model.block_start[b + 1]))
@@ -199,7 +197,7 @@ def _charge_perturbation(
         allowed = np.flatnonzero(domain[j])
         place = (place[:, None] + allowed * stride).ravel()
     least = int(model.block_cost[place].min())
-    for states, total in zip(blocks, noise, strict=True):
+    for states, total in zip(blocks, own, strict=True):
         if all(j in states.coords or domain[j].sum() == 1 for j in coords):
             at = np.full(states.size, int(model.block_at[b]), dtype=np.int64)
             for j, stride in zip(coords, strides, strict=True):
@@ -220,14 +218,14 @@ def _weights(states: States, model: Model) -> np.ndarray:
     return weights
 
 
-def _padded(noise: IntArray | MediumArray) -> MediumArray:
-    padded = np.full(padded_size(len(noise)), PADDING, dtype=np.int32)
-    padded[: len(noise)] = np.minimum(noise, LARGEST_SUM // 2)
+def _padded(own: IntArray | MediumArray) -> MediumArray:
+    padded = np.full(padded_size(len(own)), PADDING, dtype=np.int32)
+    padded[: len(own)] = np.minimum(own, LARGEST_SUM // 2)
     return padded
 
 
 def _block_arrays(
-    model: Model, domain: BoolArray, cells: Cells, states: States, noise: IntArray
+    model: Model, domain: BoolArray, cells: Cells, states: States, own: IntArray
 ) -> BlockArrays:
     coords = list(states.coords)
     points = cells.points.astype(np.int64)
@@ -257,7 +255,7 @@ def _block_arrays(
     rows, places = np.nonzero(inside[first])
     return BlockArrays(
         weights=_weights(states, model),
-        noise=_padded(noise),
+        own=_padded(own),
         pattern_at=np.searchsorted(rows, np.arange(len(first) + 1)).astype(np.int64),
         pattern_coord=places.astype(np.int64),
         pattern_coef=inside[first][rows, places].astype(np.int64),

@@ -16,8 +16,8 @@ from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
     root_blocks,
-    widened,
     whole_domain,
+    widened,
 )
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
 from oracles.branch_and_bound.kernels import branching as places
@@ -306,3 +306,11 @@ def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
     part.state[places.DEPTH] = 0
     part.state[places.ENTERED] = part.state[places.COMPLETING] = 0
     part.state[places.CREDIT] = FIRST_CREDIT if part.completion is not None else 0
+
+
+def compile_kernels(part: ExactSearch) -> None:
+    """Compile the kernels, or load them from disk, by bounding an example."""
+    domain = whole_domain(part.reduction)
+    example = root_blocks(part.reduction, domain).disjoint(_FIRST_STATES)
+    raise_bound(example, INFINITE, Course(n_steps=2), lambda: False)
+    increases(example)
