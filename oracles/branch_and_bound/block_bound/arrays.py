@@ -20,7 +20,7 @@ PADDING = np.int32(2**30)
 """Own cost of a padding state: above every true sum."""
 
 LARGEST_SUM = 2**28
-"""Shares, messages and own costs of a block stay below this, so that 32 bits suffice."""
+"""Shares and own costs of a block stay below this, so that 32 bits suffice."""
 
 MOST_LEVELS = 64
 """Thresholds told apart in a context; points of a context with more get no share."""
@@ -56,28 +56,6 @@ class BlockArrays(NamedTuple):
     point: IntArray
     pattern: IntArray
     offset: IntArray
-
-
-class Links(NamedTuple):
-    """Messages of a block's contexts about the scores that other blocks contribute.
-
-    Parameters
-    ----------
-    at : ndarray of int64
-        Messages of context ``c`` are numbers ``at[c]`` to ``at[c + 1]``.
-    lowest : ndarray of int64
-        Least outside score of each context.
-    peer, pattern, least, start : ndarray of int64
-        Each message's other block, the pattern there, the least score of that pattern, and where
-        its costs begin: message ``i`` has costs ``start[i]`` to ``start[i + 1]``.
-    """
-
-    at: IntArray
-    lowest: IntArray
-    peer: IntArray
-    pattern: IntArray
-    least: IntArray
-    start: IntArray
 
 
 class PricingScratch(NamedTuple):

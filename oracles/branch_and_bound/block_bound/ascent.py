@@ -27,12 +27,6 @@ from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation
 Stop = Callable[[], bool]
 """Called now and then; True ends the ascent, which keeps what is proved."""
 
-_NO_LINKS = np.zeros((0, 0), dtype=np.int32)
-
-_NO_MASS = np.zeros((0, 0), dtype=np.float64)
-
-_NONE = np.zeros(0, dtype=np.int64)
-
 _SLICE_WORK = 300_000_000
 
 _FASTER, _SLOWER = 1.25, 0.4
@@ -116,6 +110,9 @@ def raise_bound(node: Relaxation, target: int, course: Course, stop: Stop) -> bo
     for block in node.blocks:
         block.table = np.zeros(0, dtype=np.int32)
     node.priced = -INFINITE
+    if any(block.states.size == 0 for block in node.blocks):
+        node.bound = max(node.bound, target)
+        return False
     best: int | None = None
     last: int | None = None
     pace, stale = 1.0, 0
@@ -216,7 +213,7 @@ def price_states(
     slice_size = max(1, _SLICE_WORK // work) * CHUNK
     for first in range(0, n, slice_size):
         last = min(n, first + slice_size)
-        price(arrays, first, last, share, _NO_LINKS, _NO_LINKS, _NONE, scratch, table)
+        price(arrays, first, last, share, scratch, table)
         if last < n and stop():
             return None
     return table
@@ -257,13 +254,9 @@ def _add_slope(
     add_gradient(
         arrays,
         share,
-        _NO_LINKS,
         chosen.astype(np.int64),
         portion,
         slope.scores,
         slope.buckets,
         slope.gradient,
-        _NO_MASS,
-        _NO_MASS,
-        _NONE,
     )

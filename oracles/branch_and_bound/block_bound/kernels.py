@@ -1,11 +1,9 @@
 """Compiled pricing of a block's states, and the direction in which shares raise the bound.
 
-With ``share`` of the block's cells, ``penalty`` of its contexts' thresholds and ``refund`` of its
-patterns' scores (both zero without links), a state ``s`` with pattern scores ``y`` costs
+A state ``s`` whose patterns have scores ``y`` costs
 
-    F(s) = own(s) - sum over patterns p of refund[p, y_p]
-         + sum over contexts c  min over thresholds l of
-               penalty[c, l] + sum over cells q of c  share[q] [offset_q + y_pattern(q) >= l].
+    F(s) = own(s) + sum over contexts c  min over thresholds l  sum over cells q of c
+                        share[q] [offset[q] + y[pattern[q]] >= l].
 
 Everything priced is an integer. The gradient uses floats: it proposes shares, and proves nothing.
 """
@@ -58,7 +56,7 @@ def add_where(sums: Any, scores: Any, threshold: int, share: Any) -> None:
 
 @compiled
 def level_range(block: BlockArrays, share: MediumArray, c: int) -> tuple[int, int]:
-    """Return the thresholds of an unlinked context that matter: one if all shares agree."""
+    """Return the first and last threshold that matter: one alone if all shares agree."""
     first = block.first_level[c]
     last = first + block.n_levels[c] - 1
     gains, losses = False, False
@@ -79,16 +77,12 @@ def price_context(
     first: int,
     last: int,
     share: MediumArray,
-    penalty: MediumArray,
     scratch: PricingScratch,
 ) -> None:
-    """``best[s] = min over l of penalty[c, l] + sum over q of share[q] [offset + y >= l]``."""
+    """``best[s] = min over l from first to last of  sum over q of share[q] [offset + y >= l]``."""
     sums, best = scratch.sums, scratch.best
-    linked = penalty.shape[1] > 0
     for level in range(first, last + 1):
         constant = np.int32(0)
-        if linked:
-            constant = penalty[c, level - block.first_level[c]]
         for s in range(CHUNK):
             sums[s] = 0
         for q in range(block.context_at[c], block.context_at[c + 1]):
@@ -114,14 +108,10 @@ def price(
     first: int,
     last: int,
     share: MediumArray,
-    penalty: MediumArray,
-    refund: MediumArray,
-    refund_least: IntArray,
     scratch: PricingScratch,
     table: MediumArray,
 ) -> None:
     """``table[s] = F(s)`` for states ``first`` to ``last``, both multiples of the chunk."""
-    linked = penalty.shape[1] > 0
     for start in range(first, last, CHUNK):
         fill_scores(block, start, scratch)
         out = table[start : start + CHUNK]
@@ -129,40 +119,23 @@ def price(
         for s in range(CHUNK):
             out[s] = own[s]
         for c in range(len(block.first_level)):
-            low, high = block.first_level[c], block.first_level[c] + block.n_levels[c] - 1
-            if not linked:
-                low, high = level_range(block, share, c)
-            price_context(block, c, low, high, share, penalty, scratch)
+            low, high = level_range(block, share, c)
+            price_context(block, c, low, high, share, scratch)
             for s in range(CHUNK):
                 out[s] = np.int32(out[s] + scratch.best[s])
-        if linked:
-            for p in range(len(refund_least)):
-                row, given = scratch.scores[p], refund[p]
-                least = refund_least[p]
-                for s in range(CHUNK):
-                    out[s] = np.int32(out[s] - given[row[s] - least])
 
 
 @compiled_in_place
 def add_gradient(
     block: BlockArrays,
     share: MediumArray,
-    penalty: MediumArray,
     chosen: IntArray,
     portion: FloatArray,
     scores: IntArray,
     buckets: IntArray,
     gradient: FloatArray,
-    level_mass: FloatArray,
-    score_mass: FloatArray,
-    refund_least: IntArray,
 ) -> None:
-    """``gradient[q] = sum over chosen s of portion[s] [q predicted + at the best threshold]``.
-
-    With links also ``level_mass[c, l]``, the portion of states whose best threshold is ``l``, and
-    ``score_mass[p, y]``, the portion with score ``y``.
-    """
-    linked = penalty.shape[1] > 0
+    """``gradient[q] = sum over chosen s of portion[s] [q predicted + at the best threshold]``."""
     for k in range(len(chosen)):
         s, part = chosen[k], portion[k]
         for p in range(len(block.pattern_at) - 1):
@@ -170,8 +143,6 @@ def add_gradient(
             for e in range(block.pattern_at[p], block.pattern_at[p + 1]):
                 score += block.pattern_coef[e] * block.weights[block.pattern_coord[e], s]
             scores[p] = score
-            if linked:
-                score_mass[p, score - refund_least[p]] += part
         for c in range(len(block.first_level)):
             n, first = block.n_levels[c], block.first_level[c]
             for level in range(n):
@@ -183,15 +154,12 @@ def add_gradient(
             running, best, least = 0, n - 1, 0
             for level in range(n - 1, -1, -1):
                 running += buckets[level]
-                cost = running + (penalty[c, level] if linked else 0)
-                if level == n - 1 or cost < least:
-                    least, best = cost, level
+                if level == n - 1 or running < least:
+                    least, best = running, level
             for q in range(block.context_at[c], block.context_at[c + 1]):
                 v = block.offset[q] + scores[block.pattern[q]] - first
                 if v >= best:
                     gradient[q] += part
-            if linked:
-                level_mass[c, best] += part
 
 
 @compiled_in_place
