@@ -25,11 +25,12 @@ from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
 _ROOT_STATES, _NODE_STATES = 3**11, 3**10
 
-_FIRST_STATES, _N_OVERLAPPING = 3**9, 7
+_FIRST_WORK, _FEWEST_STATES, _N_OVERLAPPING = 200_000_000, 3**6, 7
+"""Points times states of the root's first blocks, at least so many states, and blocks."""
 
 _FIRST_STAGE = Course(n_steps=121, patience=0.015, step=0.024, temperature=0.4)
 
-_STAGE = Course(n_steps=97, every=16, patience=0.015, step=0.007, decay=0.01, temperature=0.4)
+_STAGE = Course(n_steps=161, every=16, patience=0.005, step=0.009, decay=0.005, temperature=0.4)
 
 _N_STAGES = 4
 
@@ -207,7 +208,9 @@ class BlockTree:
         plain.bound = _bound_without_blocks(plain)
         if not blocks.units or plain.bound >= target:
             return plain
-        best = blocks.overlapping(_FIRST_STATES, _N_OVERLAPPING)
+        first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
+        first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
+        best = blocks.overlapping(first_states, _N_OVERLAPPING)
         if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
             return None
         for _ in range(_N_STAGES):
@@ -311,6 +314,6 @@ def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
 def compile_kernels(part: ExactSearch) -> None:
     """Compile the kernels, or load them from disk, by bounding an example."""
     domain = whole_domain(part.reduction)
-    example = root_blocks(part.reduction, domain).disjoint(_FIRST_STATES)
+    example = root_blocks(part.reduction, domain).disjoint(_FEWEST_STATES)
     raise_bound(example, INFINITE, Course(n_steps=2), lambda: False)
     increases(example)
