@@ -39,7 +39,8 @@ from .robust_vote.rules import (
     check_candidates as check_candidates,
     default_parts as default_parts,
 )
-from .robust_vote.run import Isolation as Isolation, run_robust_vote as run_robust_vote
+from .robust_vote.run import run_robust_vote as run_robust_vote
+from .robust_vote.trust import Isolation as Isolation
 from .run import run_mechanism as run_mechanism
 from .selection.trials import private_selection as private_selection
 from .separator.mechanism import (
