@@ -84,7 +84,10 @@ def check_promise(promised: CandidateReceipt, fit: PrivacyParams, public: Public
     """
     within = promised.epsilon <= fit.epsilon and promised.delta <= fit.delta
     if not (within and promised.delta_numerical <= CANDIDATE_NUMERICAL):
-        raise CalibrationError("a candidate's receipt must keep to the budget it was given.")
+        raise CalibrationError(
+            "a candidate's receipt must keep to the budget it was given, with a delta_numerical "
+            "of at most 2^-40 (it grows with epsilon)."
+        )
     if promised.relation != public.relation.value:
         raise CalibrationError(
             f"candidates must be private under {public.relation.value}, one is under "
