@@ -1,7 +1,7 @@
 """What not trusting the oracle costs: robust vote beside the certified route, census task.
 
 Training accuracy on the balanced census table (public; none of the figures is a private release),
-means over runs. Every robust row has the same guarantee, for arbitrary learners and oracles.
+means over runs. Every robust row has the same guarantee, whatever learners and oracles answer.
 
     OPDISC_DATA=... python benchmarks/robust.py --runs 10
 """

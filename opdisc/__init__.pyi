@@ -19,6 +19,7 @@ from .estimators.robust_vote import RobustVoteClassifier as RobustVoteClassifier
 from .estimators.scorecard_classifier import (
     PrivateScorecardClassifier as PrivateScorecardClassifier,
 )
+from .estimators.search import PrivateSearchCV as PrivateSearchCV
 from .estimators.simplex import PrivateSimplexRegressor as PrivateSimplexRegressor
 from .mechanisms.base import Release as Release
 from .mechanisms.run import run_mechanism as run_mechanism

@@ -30,6 +30,7 @@ from opdisc.data import (
     two_classes,
 )
 from opdisc.errors import TableError
+from opdisc.estimators.repeated_fits import repetition_conditions
 from opdisc.privacy import (
     EntropySource,
     Ledger,
@@ -114,6 +115,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         facts: dict[str, Any] = {
             "relation": relation,
             "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
+            "assumptions": repetition_conditions(self._open_ledger()),
         }
         if schema is not None:
             facts["rows_per_unit"] = schema.rows_per_unit
@@ -235,7 +237,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _public_facts(self, n_rows: int, schema: Schema | None = None) -> dict[str, Any]:
         facts = super()._public_facts(n_rows, schema)
         if self.schema is None:
-            facts["assumptions"] = label_assumptions(*self.classes_.tolist())
+            facts["assumptions"] += label_assumptions(*self.classes_.tolist())
         return facts
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:

@@ -38,12 +38,15 @@ class RobustVoteClassifier(ScorecardClassifier):
     learner : PartLearner, scikit-learn classifier or None
         Anything: a callable ``learner(part, grid)`` that returns one hypothesis or several, or a
         classifier, whose part approves of the scorecards that imitate it. None approves, by
-        enumeration, of every scorecard nearly as good as the part's best. Must have been built
-        without the rows.
+        enumeration, of every scorecard nearly as good as the part's best. Your own makes the
+        guarantee conditional on its having been built without the rows and on its reaching
+        nothing outside its process.
     oracle : str, Oracle or None
-        With ``learner=None``: an oracle that names one hypothesis per part instead. Not trusted.
+        With ``learner=None``: an oracle that names one hypothesis per part instead. Its answers
+        are not trusted; one that is not "enumeration" or "branch-and-bound" makes the guarantee
+        conditional, like a learner of your own.
     n_parts : int or None
-        Public number of parts. None: enough for the noise, with 30 rows each or more where the
+        Public number of parts. None: enough for the noise, with 30 rows each on average where the
         number of rows is public.
     rule : str, default "permute_and_flip"
         Or "stability" (needs delta > 0), which may elect nobody: then the scorecard is all 0.
@@ -60,9 +63,9 @@ class RobustVoteClassifier(ScorecardClassifier):
 
     Notes
     -----
-    **Guarantee.** As stated on ``receipt_``, for arbitrary learners and oracles (docs/robust.md).
-    Under "replace_one" the order of the rows belongs to the table. The other attributes are those
-    of :class:`~opdisc.PrivateScorecardClassifier`.
+    **Guarantee.** As stated on ``receipt_``, whatever learners and oracles answer
+    (docs/robust.md); the order of the rows does not matter. The other attributes are those of
+    :class:`~opdisc.PrivateScorecardClassifier`.
 
     Examples
     --------

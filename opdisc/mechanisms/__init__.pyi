@@ -40,9 +40,16 @@ from .robust_vote.rules import (
     check_candidates as check_candidates,
     default_parts as default_parts,
 )
-from .robust_vote.run import Isolation as Isolation, run_robust_vote as run_robust_vote
+from .robust_vote.run import run_robust_vote as run_robust_vote
+from .robust_vote.trust import Isolation as Isolation
 from .run import run_mechanism as run_mechanism
-from .selection.trials import private_selection as private_selection
+from .selection.candidates import CandidateReceipt as CandidateReceipt
+from .selection.random_stopping import trial_law as trial_law
+from .selection.receipt import SelectionReceipt as SelectionReceipt
+from .selection.trials import (
+    private_selection as private_selection,
+    run_selection as run_selection,
+)
 from .separator.mechanism import (
     SeparatorMechanism as SeparatorMechanism,
     SeparatorNoise as SeparatorNoise,

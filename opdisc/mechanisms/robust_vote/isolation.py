@@ -4,7 +4,10 @@ A server process is started before any row is sent. It holds no data. For every 
 fresh child, which gets the function and that part through a pipe of its own, and may write a fixed
 number of bytes into another. Whatever else it does (raise, print, remember, exit, crash, run on)
 ends with it: its process group is killed before the next part starts, its output goes nowhere, and
-nothing that it wrote is interpreted as anything but those bytes.
+nothing that it wrote is interpreted as anything but those bytes. This holds code that errs, not
+code that wants out: a process in a session of its own, a file or the clock reach the next part, so
+that learners of the user's are a condition of the receipt (:mod:`.trust`). Namespaces would close
+some of these ways on some systems and none on others.
 """
 
 from __future__ import annotations
@@ -74,9 +77,8 @@ class IsolatedCalls:
     Notes
     -----
     **Guarantee.** :meth:`answer` is a function of its own part, the function's own coins and, with
-    a limit, of how long the child took. **Assumes** a function that leaves nothing behind outside
-    its process (files, network, memory of other processes): code that reaches out could publish
-    the rows by itself, and no mechanism helps against it.
+    a limit, of how long the child took. **Assumes** a function that reaches nothing outside its
+    process: no file, network, clock or other process.
     """
 
     def __init__(

@@ -59,8 +59,8 @@ class RobustVoteMechanism:
     -----
     **Guarantee.** Under either relation a privacy unit with r rows touches at most r ballots, each
     entry of a ballot is in [0, 1], so the pairwise sensitivity of the votes is 2 r. Pure
-    epsilon-DP for permute-and-flip, (epsilon, delta)-DP for the stability test, for *arbitrary*
-    learners and oracles: docs/robust.md.
+    epsilon-DP for permute-and-flip, (epsilon, delta)-DP for the stability test, whatever learners
+    and oracles answer, if each sees its own part only: docs/robust.md.
     """
 
     n_parts: int

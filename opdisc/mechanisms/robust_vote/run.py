@@ -1,7 +1,7 @@
 """Robust vote: a guarantee that does not trust the oracle (docs/robust.md).
 
-The rows are split into disjoint parts, an arbitrary learner looks at each part by itself, and the
-winner of the parts' ballots is chosen privately from a public list. One row touches one ballot.
+Every row draws one of disjoint parts, a learner looks at each part by itself, and the winner of
+the parts' ballots is chosen privately from a public list. One row touches one ballot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -20,19 +19,18 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.receipts import grid_section
 from opdisc.mechanisms.robust_vote.isolation import IsolatedCalls
 from opdisc.mechanisms.robust_vote.learners import Ballots, Part, PartLearner
+from opdisc.mechanisms.robust_vote.parts import check_table, part_numbers, rows_of
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism, vote_sensitivity
+from opdisc.mechanisms.robust_vote.trust import Isolation, vote_conditions
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
     GridReceipt,
     Ledger,
-    NeighboringRelation,
     common_fields,
 )
-from oracles.arithmetic import IntArray, RandomBits
+from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid
-
-Isolation = Literal["process", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,30 +47,6 @@ class VoteRelease:
 
     hypothesis: Hypothesis | None
     receipt: GridReceipt
-
-
-def part_numbers(
-    n_rows: int, n_parts: int, relation: NeighboringRelation, entropy: EntropySource
-) -> IntArray:
-    """Return the part of every row, shape (n_rows,) int64.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the table; private under add-or-remove-one.
-    n_parts : int
-        Number of parts.
-    relation : NeighboringRelation
-        Replace-one: part ``i mod n_parts`` for row i, a public function of its position.
-        Add-or-remove-one: an independent, uniform, secret part for every row, because removing a
-        row moves the positions of all later ones.
-    entropy : EntropySource
-        Random bits.
-    """
-    if relation is NeighboringRelation.REPLACE_ONE:
-        return np.arange(n_rows, dtype=np.int64) % n_parts
-    bits = RandomBits(entropy)
-    return np.array([bits.below(n_parts) for _ in range(n_rows)], dtype=np.int64)
 
 
 def run_robust_vote(
@@ -94,9 +68,10 @@ def run_robust_vote(
     mechanism : RobustVoteMechanism
         How many parts, and how the winner is chosen.
     learner : PartLearner
-        Anything; not trusted.
+        Anything. Its answers are not trusted; unless it is this library's own code, the receipt
+        is CONDITIONAL on its reaching nothing outside its process.
     table : tuple of ndarray
-        Arrays of equal length, one entry per row, e.g. ``(points, labels)``.
+        Arrays of equal length, one entry per row, e.g. ``(points, labels)``; int64 or float64.
     public : GridPublic
         Its grid is the list of candidates.
     entropy : EntropySource
@@ -123,13 +98,14 @@ def run_robust_vote(
         If it cannot run; nothing is spent.
     """
     spec = mechanism.calibrate(public)
+    check_table(table)
     if isolation not in ("process", "none"):
         raise CalibrationError(f"isolation must be process or none, got '{isolation}'.")
     if isolation == "none" and time_limit is not None:
         raise CalibrationError("a time limit per part needs isolation='process'.")
     named = learner_name or getattr(learner, "__name__", type(learner).__name__)
     who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
-    conditions = _conditions(isolation, time_limit)
+    conditions = vote_conditions(learner, isolation, time_limit)
     common = common_fields(mechanism.name, spec, public, entropy, conditions=conditions)
     if not mechanism.uses_delta:
         common["delta"] = 0.0
@@ -140,7 +116,7 @@ def run_robust_vote(
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
         if ledger is not None:
             ledger.spend(receipt)
-        parts = part_numbers(len(table[0]), mechanism.n_parts, public.relation, entropy)
+        parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
         votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
     winner = mechanism.choose(votes, public.grid, spec, entropy)
     return VoteRelease(hypothesis=winner, receipt=receipt)
@@ -157,8 +133,7 @@ def collect_votes(
     size = grid.n_assignments
     votes = np.zeros(size, dtype=np.int64)
     for k in range(n_parts):
-        rows = parts == k
-        ballot = answer(tuple(array[rows] for array in table))
+        ballot = answer(rows_of(table, np.flatnonzero(parts == k)))
         # A failed part's fixed public vote: nobody.
         if ballot is not None and len(ballot) == -(-size // 8):
             votes += np.unpackbits(np.frombuffer(ballot, dtype=np.uint8), count=size)
@@ -189,14 +164,3 @@ def _answer_here(ballots: Ballots, part: Part) -> bytes | None:
             return Ballots(copy.deepcopy(ballots.learner), ballots.grid)(part)
     except BaseException:
         return None
-
-
-def _conditions(isolation: Isolation, time_limit: float | None) -> tuple[str, ...]:
-    conditions = []
-    if isolation == "none":
-        conditions.append("the learner remembers nothing between parts and reads no other part")
-    if time_limit is not None:
-        conditions.append(
-            f"whether a part ends within {time_limit:g} s does not depend on the other parts"
-        )
-    return tuple(conditions)

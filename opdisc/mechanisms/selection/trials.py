@@ -8,20 +8,28 @@ trial leaves (:mod:`opdisc.mechanisms.selection.random_stopping`, docs/tuning.md
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 import msgspec
 
 from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
-from opdisc.mechanisms.selection.random_stopping import trial_budget, trial_law
+from opdisc.mechanisms.selection.candidates import (
+    CANDIDATE_NUMERICAL,
+    Candidate,
+    CandidateReceipt,
+    Model,
+    PromisingCandidate,
+    check_promise,
+    count_right,
+)
+from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_budget, trial_law
 from opdisc.mechanisms.selection.receipt import SelectionReceipt
 from opdisc.noise import discrete_laplace, geometric_total_variation, integers
 from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
-    Expense,
     Guarantee,
     Ledger,
     NeighboringRelation,
@@ -33,33 +41,10 @@ from opdisc.privacy import (
 
 _DOWN = 1 - 1e-12
 
-Model = TypeVar("Model")
-
-
-class CandidateReceipt(Expense, Protocol):
-    """What a candidate's own receipt must say."""
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """What it rests on."""
-        ...
-
-
-class Candidate(Protocol[Model]):
-    """One setting: fits privately, and counts the right answers of what it fitted."""
-
-    @property
-    def name(self) -> str:
-        """Names the setting; public."""
-        ...
-
-    def fit(self, params: PrivacyParams) -> tuple[Model, CandidateReceipt]:
-        """Fit within a budget and return the model with its receipt."""
-        ...
-
-    def correct(self, model: Model) -> int:
-        """Return the number of private rows that the model predicts rightly."""
-        ...
+_CONDITIONS = (
+    "every candidate keeps the promise of its own receipt",
+    "one row changes a candidate's number of right answers by at most 1",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +87,8 @@ def private_selection(
     Parameters
     ----------
     candidates : sequence of Candidate
-        Settings, written down without looking at the rows; each trial takes one uniformly.
+        Settings, written down without looking at the rows; each trial takes one uniformly. They
+        mark which rows they get right, and the marks are counted here.
     params : PrivacyParams
         Budget of the whole selection: every fit, every score and the choice.
     relation : NeighboringRelation
@@ -112,9 +98,10 @@ def private_selection(
     score_share : float
         Share of a trial's epsilon that its score costs, in (0, 1).
     rows_per_unit : int
-        Public maximum of rows per privacy unit.
+        Public maximum of rows per privacy unit, and so the sensitivity of a score; the candidates'
+        receipts must state the same.
     privacy_unit : str
-        What one neighbour changes, in words.
+        What one neighbour changes, in words; the candidates' receipts must state the same.
     entropy : EntropySource or None
         Random bits; None takes the operating system's.
     ledger : Ledger or None
@@ -128,7 +115,8 @@ def private_selection(
     Raises
     ------
     CalibrationError
-        If an argument is out of range, or a candidate's receipt exceeds its budget.
+        If an argument is out of range, or a candidate's receipt exceeds its budget or is for
+        other neighbours.
     UncertifiedRelease
         If a candidate fails; the budget stays spent.
 
@@ -136,30 +124,76 @@ def private_selection(
     -----
     **Guarantee.** ``params`` in all, if each candidate keeps the promise of its receipt: (eps,
     delta) per trial costs ``((2 + eta) eps, E[K] delta)`` (docs/tuning.md, entry
-    "random-stopping"). A trial's score is the count of right answers plus discrete Laplace noise.
+    "random-stopping"). A trial's score is the count of right answers plus discrete Laplace noise;
+    one unit changes the count by at most ``rows_per_unit``.
     **Not covered.** The number of trials, and so the running time: neither may be published.
     """
-    entropy = SystemEntropy() if entropy is None else entropy
+    law = trial_law(expected_trials, shape)
+    public = PublicInputs(
+        params=params, relation=relation, rows_per_unit=rows_per_unit, privacy_unit=privacy_unit
+    )
+    return run_selection(
+        candidates,
+        public,
+        law,
+        score_share=score_share,
+        entropy=SystemEntropy() if entropy is None else entropy,
+        ledger=ledger,
+        conditions=_CONDITIONS,
+    )
+
+
+def run_selection(
+    candidates: Sequence[Candidate[Model]],
+    public: PublicInputs,
+    law: TrialLaw,
+    *,
+    score_share: float,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+    conditions: Sequence[str] = (),
+) -> Selected[Model]:
+    """Select as :func:`private_selection` does, of candidates that may need no conditions.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Settings; those that promise are compared before anything is spent.
+    public : PublicInputs
+        Budget of the whole selection and what is public about the table.
+    law : TrialLaw
+        Law of the number of trials.
+    score_share, entropy, ledger
+        As in :func:`private_selection`.
+    conditions : sequence of str
+        What the guarantee rests on besides the candidates' own conditions.
+    """
     names = tuple(candidate.name for candidate in candidates)
     if not names or len(set(names)) < len(names):
         raise CalibrationError("candidates must be one or more, with distinct names.")
     if not 0 < score_share < 1:
         raise CalibrationError(f"score_share must be in (0, 1), got {score_share!r}.")
-    if isinstance(rows_per_unit, bool) or not rows_per_unit >= 1:
-        raise CalibrationError(f"rows_per_unit must be at least 1, got {rows_per_unit!r}.")
-    law = trial_law(expected_trials, shape)
-    trial = trial_budget(params, law)
-    rate = Fraction(score_share * trial.epsilon) / rows_per_unit
+    trial = trial_budget(public.params, law)
     fit = PrivacyParams(epsilon=(1 - score_share) * trial.epsilon * _DOWN, delta=trial.delta)
+    promises = [c.promise(fit) for c in candidates if isinstance(c, PromisingCandidate)]
+    for promised in promises:
+        check_promise(promised, fit, public)
+    theirs = [condition for promised in promises for condition in promised.conditions]
+    sensitivity = score_sensitivity(public)
+    rate = Fraction(score_share * trial.epsilon) / sensitivity
     noise = _SelectionNoise(
-        scales=(rows_per_unit / (score_share * trial.epsilon),),
+        scales=(sensitivity / (score_share * trial.epsilon),),
         total_variation=law.total_variation + law.mean * geometric_total_variation(rate, 2),
     )
-    public = PublicInputs(
-        params=params, relation=relation, rows_per_unit=rows_per_unit, privacy_unit=privacy_unit
+    common = common_fields(
+        "private selection",
+        noise,
+        _with_agreed_facts(public, promises if len(promises) == len(candidates) else []),
+        entropy,
+        conditions=tuple(dict.fromkeys((*conditions, *theirs))),
+        void=[_VOID_CANDIDATE] if any(_is_void(p) for p in promises) else [],
     )
-    common = common_fields("private selection", noise, public, entropy, conditions=_CONDITIONS)
-    common["delta_numerical"] += law.mean * _CANDIDATE_NUMERICAL
+    common["delta_numerical"] += law.mean * CANDIDATE_NUMERICAL
     receipt = SelectionReceipt(
         **common,
         candidates=names,
@@ -169,7 +203,7 @@ def private_selection(
         trial_epsilon=trial.epsilon,
         trial_delta=trial.delta,
         score_epsilon=score_share * trial.epsilon,
-        score_sensitivity=rows_per_unit,
+        score_sensitivity=sensitivity,
     )
     if ledger is not None:
         ledger.spend(receipt)
@@ -178,8 +212,8 @@ def private_selection(
     for _ in range(law.draw(entropy)):
         candidate = candidates[int(integers(len(candidates), 1, entropy)[0])]
         model, promised, right = _tried(candidate, fit)
-        _check_promise(promised, fit, relation)
-        void = void or promised.guarantee == Guarantee.VOID.value
+        check_promise(promised, fit, public)
+        void = void or _is_void(promised)
         noisy = right + int(discrete_laplace(rate, 1, entropy)[0])
         # Trials are exchangeable, so keeping the earlier of two equal scores is a fair coin.
         if best is None or noisy > best[0]:
@@ -194,10 +228,16 @@ def private_selection(
     )
 
 
-_CANDIDATE_NUMERICAL = 2.0**-40
-"""Largest delta_numerical of a candidate; the receipt pays for it whichever candidates ran."""
+def score_sensitivity(public: PublicInputs) -> int:
+    """Return by how much one privacy unit can change the number of right answers.
 
-_CONDITIONS = ("every candidate keeps the promise of its own receipt",)
+    Replace-one turns at most r marks around, up or down; add-or-remove-one adds or removes at most
+    r marks, each 0 or 1. So it is r, the rows of a unit, under both.
+    """
+    return public.rows_per_unit
+
+
+_VOID_CANDIDATE = "a candidate's own receipt is VOID"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +254,7 @@ class _SelectionNoise:
 def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, int]:
     try:
         model, promised = candidate.fit(fit)
-        return model, promised, int(candidate.correct(model))
+        return model, promised, count_right(candidate.correct(model))
     except OPDiscError:
         raise  # its sentences hold nothing of the rows
     except Exception:  # noqa: BLE001 - whatever fails now may depend on the rows: say no more
@@ -225,17 +265,19 @@ def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, Cand
     )
 
 
-def _check_promise(
-    promised: CandidateReceipt, fit: PrivacyParams, relation: NeighboringRelation
-) -> None:
-    within = promised.epsilon <= fit.epsilon and promised.delta <= fit.delta
-    if not (within and promised.delta_numerical <= _CANDIDATE_NUMERICAL):
-        raise CalibrationError("a candidate's receipt must keep to the budget it was given.")
-    if promised.relation != relation.value:
-        raise CalibrationError(
-            f"candidates must be private under {relation.value}, one is under "
-            f"{promised.relation}; fit it under the same relation."
-        )
+def _is_void(promised: CandidateReceipt) -> bool:
+    return promised.guarantee == Guarantee.VOID.value
+
+
+def _with_agreed_facts(public: PublicInputs, promises: Sequence[CandidateReceipt]) -> PublicInputs:
+    """Return public facts with the schema and number of rows that all promises state."""
+    digests = {promised.schema_digest for promised in promises}
+    counts = {getattr(promised, "n_rows", None) for promised in promises}
+    return replace(
+        public,
+        schema_digest=digests.pop() if len(digests) == 1 else public.schema_digest,
+        n_rows=counts.pop() if len(counts) == 1 else public.n_rows,
+    )
 
 
 def _concluded(
@@ -243,9 +285,10 @@ def _concluded(
 ) -> SelectionReceipt:
     guarantee, conditions = receipt.guarantee, receipt.conditions
     if guarantee != Guarantee.VOID.value and void:
-        guarantee, conditions = Guarantee.VOID.value, ("a candidate's own receipt is VOID",)
+        guarantee, conditions = Guarantee.VOID.value, (_VOID_CANDIDATE,)
     elif guarantee != Guarantee.VOID.value:
-        conditions = (*conditions, *promised.conditions)
+        conditions = tuple(dict.fromkeys((*conditions, *promised.conditions)))
+        guarantee = (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS).value
     return msgspec.structs.replace(
         receipt, schema_digest=promised.schema_digest, guarantee=guarantee, conditions=conditions
     )

@@ -194,6 +194,67 @@ def answer_everything(part, grid):
     return np.concatenate([grid_assignments(grid.values)] * 50)
 
 
+MARK = 7
+"""A cell that the attackers below look for."""
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(number) for number in file.read().split()]
+
+
+class KillsLaterServers:
+    """Leaves a process in a session of its own, which kills the servers of all later parts.
+
+    Parameters
+    ----------
+    folder : Path
+        The process ends when there is a file "stop", after ten seconds at most, and leaves a file
+        "done".
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, part, grid):
+        server = os.getppid()
+        with open(f"/proc/{server}/stat") as file:
+            owner = int(file.read().rpartition(")")[2].split()[1])
+        if MARK in part[0] and os.fork() == 0:
+            os.setsid()
+            self.kill(owner, server)
+            (self.folder / "done").touch()
+            os._exit(0)
+        # Later parts need a new server, which the process left behind will find.
+        os.kill(server, signal.SIGKILL)
+        return vote(1, grid)
+
+    def kill(self, owner, server):
+        until = time.monotonic() + 10
+        while time.monotonic() < until and not (self.folder / "stop").exists():
+            for pid in children_of(owner):
+                try:
+                    with open(f"/proc/{pid}/cmdline") as file:
+                        if pid != server and "robust_vote.isolation" in file.read():
+                            os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    continue
+            time.sleep(0.002)
+
+
+class LeavesAFile:
+    """Writes what it saw where later parts read it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __call__(self, part, grid):
+        if MARK in part[0]:
+            with open(self.path, "w") as file:
+                file.write("seen")
+        return vote(int(os.path.exists(self.path)), grid)
+
+
 class Unpicklable:
     def __init__(self):
         self.lock = __import__("threading").Lock()

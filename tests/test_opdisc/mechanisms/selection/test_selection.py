@@ -14,6 +14,7 @@ from opdisc.comparison.methods import clipped_descent, tuning
 from opdisc.comparison.methods.method import FitTask, registry
 from opdisc.data.datasets.loading import load_comparison_dataset
 from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.mechanisms.selection.candidates import stated_rows
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_budget, trial_law
 from opdisc.mechanisms.selection.trials import private_selection
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
@@ -191,6 +192,22 @@ class _Receipt:
     schema_digest: str = "d"
     guarantee: str = "HOLDS"
     conditions: tuple = ()
+    privacy_unit: str = "one row"
+    rows_per_unit: int = 1
+    mechanism: str = "a candidate's"
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class _GridLike(_Receipt):
+    """States a sensitivity instead of the rows of a unit."""
+
+    sensitivity: int = 2
+
+    def __getattribute__(self, name):
+        if name == "rows_per_unit":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
 
 
 class _Counting:
@@ -201,8 +218,9 @@ class _Counting:
 
     def fit(self, params):
         self.fits += 1
-        promised = {"epsilon": params.epsilon, "delta": params.delta} | self.receipt
-        return self.name, _Receipt(**promised)
+        settings = dict(self.receipt)
+        kind = settings.pop("kind", _Receipt)
+        return self.name, kind(**{"epsilon": params.epsilon, "delta": params.delta} | settings)
 
     def correct(self, model):
         assert model == self.name
@@ -267,6 +285,91 @@ def test_a_candidate_that_breaks_its_budget_is_refused():
     assert _select([_Counting("a", 1, guarantee="VOID")]).receipt.guarantee == "VOID"
 
 
+FIFTY = {"privacy_unit": "one patient", "rows_per_unit": 50}
+
+
+@pytest.mark.parametrize(
+    ("receipt", "arguments", "words"),
+    [
+        ({"rows_per_unit": 50}, {}, "as many rows as the selection, 1, one allows 50"),
+        ({}, {"rows_per_unit": 50}, "as many rows as the selection, 50, one allows 1"),
+        ({"privacy_unit": "one patient"}, {}, "'one row', one protects 'one patient'"),
+        ({}, {"privacy_unit": "one patient"}, "'one patient', one protects 'one row'"),
+        ({"kind": _GridLike, "sensitivity": 100}, {}, "one allows 50"),
+        ({"kind": _GridLike, "sensitivity": 2}, {"rows_per_unit": 2}, "one allows 1"),
+    ],
+)
+def test_candidates_for_other_neighbours_are_refused(receipt, arguments, words):
+    with pytest.raises(CalibrationError, match=words):
+        _select([_Counting("a", 1, **receipt)], **arguments)
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+def test_the_rows_of_a_unit_are_read_off_a_sensitivity(relation):
+    def stated(mechanism, sensitivity):
+        return stated_rows(
+            _GridLike(
+                1.0, 0.0, relation=relation.value, mechanism=mechanism, sensitivity=sensitivity
+            )
+        )
+
+    assert stated("rspm", 3 * relation.loss_sensitivity) == 3
+    assert stated("robust_vote", 6) == 3  # a vote moves by two, whatever the relation
+
+
+def test_mixed_candidates_that_promise_are_refused_before_anything_is_spent(tmp_path):
+    class Promising(_Counting):
+        def promise(self, params):
+            settings = {"epsilon": params.epsilon, "delta": params.delta} | self.receipt
+            return _Receipt(**settings)
+
+    ledger = Ledger(tmp_path / "ledger")
+    one, other = Promising("a", 1), Promising("b", 1, **FIFTY)
+    for arguments in ({}, FIFTY):
+        with pytest.raises(CalibrationError, match="candidates must"):
+            _select([one, other], ledger=ledger, **arguments)
+    assert not ledger.path.exists() and one.fits == other.fits == 0
+    # A receipt that will be VOID is recorded as one: its epsilon bounds nothing.
+    _select([Promising("a", 1, guarantee="VOID")], ledger=ledger)
+    assert [spent.guarantee for spent in ledger.spendings()] == ["VOID"]
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+@pytest.mark.parametrize("rows", [1, 50])
+def test_the_receipt_states_the_sensitivity_of_the_score(relation, rows):
+    agreed = {"relation": relation.value, "rows_per_unit": rows}
+    receipt = _select([_Counting("a", 1, **agreed)], relation=relation, rows_per_unit=rows).receipt
+    # One unit turns at most `rows` right answers around, adds or removes as many.
+    assert receipt.score_sensitivity == rows
+    assert receipt.noise_scales == (pytest.approx(rows / receipt.score_epsilon),)
+    assert f"sensitivity {rows} rows" in dict(receipt.lines())["its score"]
+    assert "one row changes a candidate's number of right answers by at most 1" in (
+        receipt.conditions
+    )
+
+
+def test_marks_are_counted_inside():
+    class Marking(_Counting):
+        def correct(self, model):
+            return np.arange(1000) < self.right
+
+    chosen = _select([Marking("a", 700)], params=PrivacyParams(epsilon=1e4, delta=0.0))
+    assert chosen.noisy_correct == 700
+
+
+@pytest.mark.parametrize(
+    "marks", [np.array([50, 0, 0]), np.ones((3, 2), dtype=bool), 12.5, True, "many", None]
+)
+def test_what_is_neither_marks_nor_a_count_is_refused(marks):
+    # Weights other than 0 and 1 would be a score of another sensitivity.
+    class Wrong(_Counting):
+        def correct(self, model):
+            return marks
+
+    with pytest.raises(CalibrationError, match="mark each row True or False"):
+        _select([Wrong("a", 1)])
+
+
 def test_a_candidate_that_fails_releases_nothing_and_says_nothing(tmp_path):
     class Failing(_Counting):
         def correct(self, model):
@@ -296,7 +399,7 @@ def test_bad_arguments_are_refused_before_the_ledger_knows(tmp_path):
 
 def test_the_scores_noise_has_the_scale_that_the_receipt_states():
     entropy = SeededEntropy(3)
-    one = _Counting("a", 1000)
+    one = _Counting("a", 1000, rows_per_unit=2)
     drawn = np.array(
         [
             _select([one], entropy=entropy, expected_trials=1.0001, rows_per_unit=2).noisy_correct

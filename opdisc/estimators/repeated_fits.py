@@ -1,0 +1,109 @@
+"""Fits that scikit-learn repeats: a search or a cross-validation is seen, and said so.
+
+Every fit spends its epsilon, and its receipt speaks of one fit alone. Inside a search the fits are
+compared with each other, so that the receipt of the best one promises less than it seems to.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from opdisc.privacy import Ledger
+
+_REPEATING = (
+    "sklearn.model_selection",
+    "sklearn.calibration",
+    "sklearn.ensemble",
+    "sklearn.feature_selection",
+    "sklearn.multiclass",
+    "sklearn.multioutput",
+    "sklearn.semi_supervised",
+)
+"""Where scikit-learn fits clones of one estimator to the same rows, or to many of them."""
+
+_paid_together: ContextVar[bool] = ContextVar("_paid_together", default=False)
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()
+_warned_here: set[str] = set()
+
+
+class RepeatedFits(UserWarning):
+    """A private estimator is fitted several times to the same rows."""
+
+
+def repetition_conditions(ledger: Ledger | None) -> tuple[str, ...]:
+    """Return what a receipt rests on if scikit-learn is repeating this fit; warn once for each.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+        Where the fit will be recorded, and the others were.
+
+    Notes
+    -----
+    Seen by the call stack, in workers too. A loop of the user's own is not seen: the ledger adds
+    it up.
+    """
+    found = None if _paid_together.get() else _repetition()
+    if found is None:
+        return ()
+    module, repeated = found
+    if not _was_warned(repeated):
+        warnings.warn(
+            f"a private estimator is fitted several times by {module}: every fit spends its "
+            "epsilon, and a receipt speaks of one fit alone; to choose settings use "
+            "PrivateSearchCV, which pays for all fits and the choice at once.",
+            RepeatedFits,
+            stacklevel=2,
+        )
+    if ledger is None:
+        return (f"published alone among all fits by {module}, and not chosen by their scores",)
+    number = ledger.ends()[1].charges + 1
+    return (
+        f"published alone among {number} fits recorded in ledger {ledger.path.name}, and not "
+        "chosen by their scores",
+    )
+
+
+@contextmanager
+def paid_together() -> Iterator[None]:
+    """Fit repeatedly under one receipt, which the caller writes."""
+    token = _paid_together.set(True)
+    try:
+        yield
+    finally:
+        _paid_together.reset(token)
+
+
+def _repetition() -> tuple[str, Any] | None:
+    """Return scikit-learn's module that repeats this fit, and the object that it was called on."""
+    found = None
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        package = ".".join(name.split(".")[:2])
+        if package in _REPEATING:  # the outermost is what the user called
+            # Workers begin with a helper and a copy: there, the package itself is remembered.
+            is_helper = frame.f_code.co_name.startswith("_")
+            called_on = frame.f_locals.get("self", frame.f_locals.get("estimator"))
+            found = package, package if is_helper else called_on
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def _was_warned(repeated: Any) -> bool:
+    if isinstance(repeated, str):
+        known = repeated in _warned_here
+        _warned_here.add(repeated)
+        return known
+    try:
+        known = repeated in _warned
+        _warned.add(repeated)
+    except TypeError:  # cannot be remembered
+        return False
+    return known
