@@ -11,7 +11,7 @@ mutant in a forked process that has the libraries loaded already. Comparisons ar
 boundary or reversed, arithmetic is replaced by its nearest kin. Annotations, ``TYPE_CHECKING``
 blocks and the arguments of decorators are left alone: they decide nothing when a program runs.
 
-A mutant is killed if a test fails or the run takes ten times as long as without it. Survivors that
+A mutant is killed if a test fails or the run takes ten seconds and three times as long as without it. Survivors that
 are equivalent are listed in ``benchmarks/mutation_equivalent.txt``, each with its reason; exit
 status 1 if any other mutant survives. An hour or two for everything on one core.
 """
@@ -309,7 +309,7 @@ def try_group(name: str, group: Group, arguments: argparse.Namespace) -> list[tu
                     known += 1
                     continue
                 (folder / module).write_text(mutant.source, encoding="utf-8")
-                if run_tests(folder, tests, 30 + 10 * usual) == "passed":
+                if run_tests(folder, tests, 10 + 3 * usual) == "passed":
                     print(
                         f"SURVIVED line {mutant.line} {mutant.operator}\n{mutant.key}", flush=True
                     )
