@@ -71,13 +71,15 @@ def damaged(document: Any, chance: random.Random) -> Any:
         if kind == 0:
             del holder[last]
         elif kind == 1 and isinstance(holder, dict):
-            holder[f"{last}{chance.choice(('', '_', 'x'))}"] = chance.choice(_STRANGE)
+            holder[f"{last}{chance.choice(('', '_', 'x'))}"] = copy.deepcopy(
+                chance.choice(_STRANGE)
+            )
         elif kind == 2 and isinstance(holder, list):
             holder.insert(int(last), copy.deepcopy(holder[int(last)]))
         elif kind == 3 and isinstance(holder[last], int | float):
             holder[last] = holder[last] * chance.choice((-1, 0, 2, 1e300, 0.5))
         else:
-            holder[last] = chance.choice(_STRANGE)
+            holder[last] = copy.deepcopy(chance.choice(_STRANGE))
     return document
 
 

@@ -11,9 +11,9 @@ mutant in a forked process that has the libraries loaded already. Comparisons ar
 boundary or reversed, arithmetic is replaced by its nearest kin. Annotations, ``TYPE_CHECKING``
 blocks and the arguments of decorators are left alone: they decide nothing when a program runs.
 
-A mutant is killed if a test fails or the run takes ten seconds and three times as long as without it. Survivors that
-are equivalent are listed in ``benchmarks/mutation_equivalent.txt``, each with its reason; exit
-status 1 if any other mutant survives. An hour or two for everything on one core.
+A mutant is killed if a test fails, or if the run takes ten seconds and three times as long as the
+tests alone. Survivors that are equivalent are listed in ``benchmarks/mutation_equivalent.txt``,
+each with its reason; exit status 1 if any other mutant survives. A few hours for everything.
 """
 
 from __future__ import annotations

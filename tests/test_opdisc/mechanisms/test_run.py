@@ -161,7 +161,9 @@ def test_a_sampler_without_a_draw_says_only_that(answer):
 
     Fails.answer = answer
     book = Book([])
-    with pytest.raises(UncertifiedRelease, match="complete draw, mechanism 'exponential'") as caught:
+    with pytest.raises(
+        UncertifiedRelease, match="complete draw, mechanism 'exponential'"
+    ) as caught:
         run(Fails(), ledger=book)
     assert book.pages == ["spent"] and "17" not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__context__ is None

@@ -129,7 +129,9 @@ def listed_draw(given: float, exact: Fraction, other: float, bits: object = None
     """Draw from two exponents, the second one far too large ever to be drawn."""
     exponents = np.array([given, other])
     values = [exact, Fraction(other)]
-    return draw_listed(exponents, lambda k: (("first", "other")[k], values[k]), bits or Answers(True))
+    return draw_listed(
+        exponents, lambda k: (("first", "other")[k], values[k]), bits or Answers(True)
+    )
 
 
 @pytest.mark.parametrize("base", [0.0, -(2.0**30)])
