@@ -14,7 +14,7 @@ def test_an_attack_catches_the_careless_variant(name):
     spared = AttackCase(
         name=name, tables="", seen=lambda table, epsilon: None, careless=case.careless, share=1
     )
-    audited = spared.run(1.0, 2_000, 1e-6)
+    audited = spared.run(1.0, 400, 1e-6)
     assert audited.less_noise.refuted
     assert not audited.calibrated.refuted and audited.calibrated.lower_bound == 0.0
 

@@ -1,4 +1,4 @@
-"""What a run does and in which order, with an oracle, a ledger and a mechanism that keep a diary."""
+"""What a run does and in which order, by an oracle and a ledger that keep a diary."""
 
 from __future__ import annotations
 
