@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from opdisc.audit.attacks import AttackCase
 from opdisc.audit.convex import ConvexAuditCase
 from opdisc.audit.convex_cases import convex_audit_cases
 from opdisc.audit.event import (
@@ -66,14 +67,14 @@ def audit_cases() -> dict[str, AuditCase | ConvexAuditCase]:
 
 
 def run_audit(
-    case: AuditCase | ConvexAuditCase,
+    case: AuditCase | ConvexAuditCase | AttackCase,
     epsilon: float,
     draws: int,
     false_alarm: float,
     entropy: EntropySource | None = None,
 ) -> AuditedCase:
     """Audit one case at a claimed epsilon, ``draws * case.effort`` releases on each table."""
-    if isinstance(case, ConvexAuditCase):
+    if isinstance(case, ConvexAuditCase | AttackCase):
         return case.run(epsilon, draws, false_alarm, entropy)
     grid = case.pair.first.grid
     public = GridPublic(

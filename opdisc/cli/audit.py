@@ -42,10 +42,11 @@ def audit(
     Each mechanism is run as calibrated, and once more with half the noise or less, which a good
     audit refutes. Exit status 1 if a claim is refuted. All of them together take some minutes.
     """
-    from opdisc.audit import audit_cases, audit_text, run_audit
+    from opdisc.audit import attack_cases, audit_cases, audit_text, run_audit
 
-    cases = audit_cases()
-    chosen = names or tuple(cases)
+    usual = audit_cases()
+    cases = {**usual, **attack_cases()}
+    chosen = names or tuple(usual)
     for name in chosen:
         if name not in cases:
             raise click.UsageError(f"--mechanism must be one of {', '.join(cases)}, got '{name}'.")

@@ -1,0 +1,357 @@
+"""Do the quick tests notice a wrong line? Mutants of the modules that promises rest on.
+
+    python benchmarks/mutation.py --group acceptance           every mutant of one group
+    python benchmarks/mutation.py --sample 60 --seed 1         at most 60 of every module
+    python benchmarks/mutation.py --group running --list       what would be tried, nothing is run
+
+A mutant is the module with one operator, number, comparison, condition, loop, handler or decorator
+changed by Cosmic Ray (``pip install cosmic-ray``), which makes the mutants; this script decides
+which ones are worth a run, copies the tree, and runs the neighbourhood's default tests on every
+mutant in a forked process that has the libraries loaded already. Comparisons are moved by one
+boundary or reversed, arithmetic is replaced by its nearest kin. Annotations, ``TYPE_CHECKING``
+blocks and the arguments of decorators are left alone: they decide nothing when a program runs.
+
+A mutant is killed if a test fails, or if the run takes ten seconds and three times as long as the
+tests alone. Survivors that are equivalent are listed in ``benchmarks/mutation_equivalent.txt``,
+each with its reason; exit status 1 if any other mutant survives. A few hours for everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import importlib
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENT = Path(__file__).with_name("mutation_equivalent.txt")
+TREE = ("oracles", "opdisc", "tests", "benchmarks", "data", "docs", "README.md", "pyproject.toml")
+LIBRARIES = (
+    *("numpy", "scipy.stats", "scipy.special", "scipy.optimize", "pandas", "numba", "mpmath"),
+    *("sklearn.base", "sklearn.utils", "hypothesis", "msgspec", "lazy_loader", "filelock"),
+    *("pytest", "joblib", "rich", "click", "highspy", "dp_accounting.pld"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Modules and the quick tests of their neighbourhood.
+
+    Parameters
+    ----------
+    modules : tuple of str
+        Paths from the root.
+    tests : tuple of str
+        Arguments of pytest, the quickest first.
+    """
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_SAMPLING, _REJECTION = "tests/test_oracles/sampling/", "tests/test_oracles/sampling/rejection/"
+_MECHANISMS, _PRIVACY = "tests/test_opdisc/mechanisms/", "tests/test_opdisc/privacy/"
+GROUPS = {
+    "acceptance": Group(
+        ("oracles/sampling/rejection/acceptance.py",), (f"{_REJECTION}test_acceptance.py",)
+    ),
+    "levels": Group(
+        ("oracles/sampling/listed.py",),
+        (f"{_SAMPLING}test_loss_levels.py", f"{_SAMPLING}test_listed.py"),
+    ),
+    "running": Group(("opdisc/mechanisms/run.py",), (f"{_MECHANISMS}test_run.py",)),
+    "encoding": Group(
+        ("opdisc/data/encoding.py",),
+        (
+            "tests/test_opdisc/data/test_encoding_cases.py",
+            "tests/test_opdisc/data/test_encoding.py",
+        ),
+    ),
+    "calibration": Group(
+        tuple(f"opdisc/calibration/{name}.py" for name in ("margins", "separators", "gaussian")),
+        ("tests/test_opdisc/calibration",),
+    ),
+    "noise": Group(
+        tuple(f"opdisc/noise/{name}.py" for name in ("lattice", "search", "real")),
+        ("tests/test_opdisc/noise",),
+    ),
+    "receipts": Group(
+        tuple(f"opdisc/privacy/{name}.py" for name in ("receipt", "guarantee", "params", "public"))
+        + ("opdisc/mechanisms/receipts.py",),
+        (f"{_PRIVACY}test_receipt.py", f"{_MECHANISMS}test_run.py"),
+    ),
+    "accounting": Group(
+        tuple(
+            f"opdisc/privacy/ledger/{name}.py" for name in ("ledger", "lines", "spending", "file")
+        ),
+        (f"{_PRIVACY}ledger",),
+    ),
+}
+
+# What each operator is replaced by, of all that Cosmic Ray offers.
+_COMPARISONS = {
+    ("Lt", "LtE"), ("Lt", "GtE"), ("LtE", "Lt"), ("LtE", "Gt"), ("Gt", "GtE"), ("Gt", "LtE"),
+    ("GtE", "Gt"), ("GtE", "Lt"), ("Eq", "NotEq"), ("NotEq", "Eq"), ("Is", "IsNot"),
+    ("IsNot", "Is"), ("In", "NotIn"), ("NotIn", "In"),
+}  # fmt: skip
+_ARITHMETIC = {
+    ("Add", "Sub"), ("Sub", "Add"), ("Mul", "Div"), ("Div", "Mul"), ("FloorDiv", "Mul"),
+    ("Mod", "FloorDiv"), ("Pow", "Mul"), ("LShift", "RShift"), ("RShift", "LShift"),
+    ("BitOr", "BitAnd"), ("BitAnd", "BitOr"), ("BitXor", "BitOr"),
+}  # fmt: skip
+_ALWAYS = {
+    "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr",
+    "ReplaceOrWithAnd", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak",
+    "ExceptionReplacer", "NumberReplacer", "RemoveDecorator", "ZeroIterationForLoop",
+    "ReplaceUnaryOperator_USub_UAdd", "ReplaceUnaryOperator_Delete_USub",
+    "ReplaceUnaryOperator_Delete_Not",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One changed module.
+
+    Parameters
+    ----------
+    module, operator : str
+        Path from the root; what was done.
+    line : int
+        Of the module.
+    before, after : str
+        The changed lines, without indentation; what equivalent mutants are listed by.
+    source : str
+        The whole module, changed.
+    """
+
+    module: str
+    operator: str
+    line: int
+    before: str
+    after: str
+    source: str
+
+    @property
+    def key(self) -> str:
+        """What identifies it wherever its line moves."""
+        return f"{self.module} | {self.before} -> {self.after}"
+
+
+def chosen_operators() -> list[str]:
+    """Return the names of the operators that are worth a run."""
+    from cosmic_ray.plugins import operator_names
+
+    names = []
+    for name in operator_names():
+        short = name.removeprefix("core/")
+        pair = tuple(short.split("_")[1:])
+        if (
+            short in _ALWAYS
+            or (short.startswith("ReplaceComparison") and pair in _COMPARISONS)
+            or (short.startswith("ReplaceBinary") and pair in _ARITHMETIC)
+        ):
+            names.append(name)
+    return sorted(names)
+
+
+def mutants(module: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module that differs from it where something is decided."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    source = (ROOT / module).read_text(encoding="utf-8")
+    spared = _spared(source)
+    plain = ast.dump(ast.parse(source))
+    tree = get_ast(source)
+    seen = set()
+    for name in chosen_operators():
+        operator = get_operator(name)()
+        places = [
+            start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node)
+        ]
+        for occurrence, (line, column) in enumerate(places):
+            if any(first <= (line, column) < last for first, last in spared):
+                continue
+            changed = mutate_code(source, operator, occurrence)
+            if changed is None or changed in seen:
+                continue
+            seen.add(changed)
+            try:
+                if ast.dump(ast.parse(changed)) == plain:
+                    continue
+            except SyntaxError:
+                continue
+            before, after = _changed_lines(source, changed)
+            yield Mutant(module, name.removeprefix("core/"), line, before, after, changed)
+
+
+def _spared(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return where nothing is decided at run time: from (line, column) to (line, column)."""
+    spared: list[ast.AST] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+            spared.append(node.annotation)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                spared.append(node.returns)
+            spared += [d for d in node.decorator_list if isinstance(d, ast.Call)]
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            spared.append(node)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "Mechanism":
+            spared.append(node)
+    return [((n.lineno, n.col_offset), (n.end_lineno, n.end_col_offset)) for n in spared]  # type: ignore[attr-defined]
+
+
+def _changed_lines(source: str, changed: str) -> tuple[str, str]:
+    removed, added = [], []
+    for text in difflib.ndiff(source.splitlines(), changed.splitlines()):
+        if text.startswith("- "):
+            removed.append(text[2:].strip())
+        elif text.startswith("+ "):
+            added.append(text[2:].strip())
+    return " ".join(removed), " ".join(added)
+
+
+def copied_tree() -> Path:
+    """Return a copy of the tree in which modules may be replaced."""
+    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    for name in TREE:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run_tests(folder: Path, tests: tuple[str, ...], limit: float) -> str:
+    """Return "passed", "failed" or "too long" of the tests in a forked process."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os._exit(_test_in_child(folder, tests))
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return "passed" if os.waitstatus_to_exitcode(status) == 0 else "failed"
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "too long"
+
+
+def _test_in_child(folder: Path, tests: tuple[str, ...]) -> int:
+    import pytest
+
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    # A mutant of the same length in the same second would pass for the module itself.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.environ["PYTHONPATH"] = str(folder)
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--no-header"]
+    try:
+        return int(pytest.main([*options, "--hypothesis-seed=0", *tests]))
+    except BaseException as error:  # noqa: B902  (a mutant may raise anything, SystemExit too)
+        print(repr(error))
+        return 3
+
+
+def known_equivalent() -> dict[str, str]:
+    """Return the reasons of equivalent mutants by key."""
+    reasons: dict[str, str] = {}
+    reason = ""
+    if EQUIVALENT.exists():
+        for text in EQUIVALENT.read_text(encoding="utf-8").splitlines():
+            if text.startswith("# "):
+                reason = text[2:]
+            elif text.strip():
+                reasons[text] = reason
+    return reasons
+
+
+def try_group(name: str, group: Group, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
+    """Run a group's mutants; return rows of the table, and print every survivor."""
+    equivalent, rows = known_equivalent(), []
+    folder = copied_tree()
+    tests = tuple(test for test in group.tests if (ROOT / test).exists())
+    try:
+        began = time.monotonic()
+        if run_tests(folder, tests, 1800) != "passed":
+            print((folder / "log").read_text()[-3000:])
+            raise SystemExit(f"the tests of {name} must pass before anything is changed.")
+        usual = time.monotonic() - began
+        for module in group.modules:
+            if arguments.module and arguments.module not in module:
+                continue
+            every = list(mutants(module))
+            tried = every
+            if arguments.sample and len(every) > arguments.sample:
+                tried = random.Random(f"{arguments.seed} {module}").sample(every, arguments.sample)
+            killed = known = 0
+            for mutant in tried:
+                if mutant.key in equivalent:
+                    known += 1
+                    continue
+                (folder / module).write_text(mutant.source, encoding="utf-8")
+                if run_tests(folder, tests, 10 + 3 * usual) == "passed":
+                    print(
+                        f"SURVIVED line {mutant.line} {mutant.operator}\n{mutant.key}", flush=True
+                    )
+                else:
+                    killed += 1
+            shutil.copy2(ROOT / module, folder / module)
+            left = len(tried) - killed - known
+            score = killed / max(1, len(tried) - known)
+            rows.append((module, len(every), len(tried), killed, known, left, f"{score:.1%}"))
+            print(f"{module}: {killed} of {len(tried)} killed, {known} equivalent", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [tuple(map(str, row)) for row in rows]
+
+
+def main() -> int:
+    """Try the mutants and print one row per module."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--group", action="append", choices=tuple(GROUPS), help="all if left out")
+    parser.add_argument("--module", help="only modules whose path contains this")
+    parser.add_argument("--sample", type=int, help="at most so many mutants of a module")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
+    arguments = parser.parse_args()
+    chosen = {name: GROUPS[name] for name in arguments.group or GROUPS}
+    if arguments.list:
+        for group in chosen.values():
+            for mutant in (mutant for module in group.modules for mutant in mutants(module)):
+                print(f"{mutant.line:>4} {mutant.operator:<36} {mutant.before} -> {mutant.after}")
+        return 0
+    for library in LIBRARIES:
+        try:
+            importlib.import_module(library)
+        except ImportError:
+            print(f"{library} is not installed; runs without it", file=sys.stderr)
+    rows = [row for name, group in chosen.items() for row in try_group(name, group, arguments)]
+    heads = ("module", "mutants", "tried", "killed", "equivalent", "survived", "score")
+    print(f"\n{heads[0]:<44}" + "".join(f"{head:>12}" for head in heads[1:]))
+    for row in rows:
+        print(f"{row[0]:<44}" + "".join(f"{cell:>12}" for cell in row[1:]))
+    return int(any(row[5] != "0" for row in rows))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
