@@ -90,13 +90,13 @@ def parse_classes(classes: object, column: str = "y") -> Target:
     SchemaError
         If they are not two different labels.
     """
-    two = isinstance(classes, tuple | list | np.ndarray) and len(classes) == 2
-    if not two or any(label is None for label in classes):
+    labels = list(classes) if isinstance(classes, tuple | list | np.ndarray) else []
+    if len(labels) != 2 or None in labels:
         raise SchemaError(
             f"classes must be two labels, (negative, positive), got {classes!r}; leave it out to "
             "take them from y, which is a condition on the receipt."
         )
-    negative, positive = classes
+    negative, positive = labels
     return Target(column=column, positive=positive, negative=negative)
 
 

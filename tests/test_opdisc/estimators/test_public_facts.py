@@ -52,7 +52,7 @@ X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 50)
 ONES = [1] * 199
 
 
-# --- labels ---------------------------------------------------------------------------------------
+# --- labels --------------------------------------------------------------------------------------
 
 
 @every_classifier
@@ -164,7 +164,7 @@ def test_codes_are_no_declared_labels_of_a_column_of_numbers():
     assert model.schema_.classes == ("01", "02")
 
 
-# --- types of columns -----------------------------------------------------------------------------
+# --- types of columns ----------------------------------------------------------------------------
 
 
 def zips(last, path):
@@ -281,7 +281,7 @@ def test_the_receipt_does_not_show_what_types_were_inferred(tmp_path):
     assert all(receipt == receipts[0] for receipt in receipts)
 
 
-# --- preparation that saw the rows ----------------------------------------------------------------
+# --- preparation that saw the rows ---------------------------------------------------------------
 
 
 @every_classifier
