@@ -109,5 +109,5 @@ def warn_of_cells_between_0_and_1(values: NDArray[np.float64]) -> None:
             "epsilon; declare thresholds with schema=opdisc.Schema.equal_width(...). This warning "
             "depends on the rows: do not publish it.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=5,  # whoever called fit
         )

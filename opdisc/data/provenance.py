@@ -1,9 +1,10 @@
-"""Where a table comes from: what a receipt takes for granted when nobody vouches for it.
+"""Where a table comes from, and what a receipt takes for granted where that is not known.
 
 A receipt compares two tables whose columns are maps of one row. pandas infers the type of a column
 from all its rows, and so does any preparation that is fitted to them; neither can be seen in the
 cells. So the conditions below stand on every receipt, whatever the rows are, except where the
-library itself gave the columns their types and every column that is used still has them.
+library itself gave the columns their types and every column that is used still has them
+(docs/theory.md, entry "provenance").
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opdisc.data.cells import canonical_text, parse_number, plain_number
+from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.checks import check_keys, check_name
 from opdisc.errors import SchemaError
 
@@ -96,7 +96,7 @@ def plain_label(label: Label) -> Label:
         return text
     if _INTEGER.fullmatch(text):
         return int(text)
-    return plain_number(number) if canonical_text(number) == text else text
+    return number if canonical_text(number) == text else text
 
 
 def _label(value: object, what: str) -> Label:
