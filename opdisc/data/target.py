@@ -75,7 +75,7 @@ def target_from_dict(raw: object) -> Target:
 
 
 def plain_label(label: Label) -> Label:
-    """Return a label in the one form in which it is stored where no schema spells it.
+    """Return a label in the one form in which it is stored where nobody declared how to spell it.
 
     Labels that compare equal have one form: 1, 1.0, True, "1" and "true" are the integer 1, so
     that a schema and its digest do not show in which type a table held its labels.

@@ -278,10 +278,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return self.classes_  # as y spells them
 
     def _stored_labels(self) -> tuple[Label, Label]:
-        """Return (negative, positive) labels as models and undeclared schemas store them."""
+        """Return (negative, positive) labels as models store them: as declared, or in one form."""
         if self.schema is not None:
             return self.schema_.classes
-        negative, positive = self._labels().tolist()
+        if self.classes is not None:
+            return parse_classes(self.classes).classes
+        negative, positive = self.classes_.tolist()
         return plain_label(negative), plain_label(positive)
 
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:

@@ -165,8 +165,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         Starting points.
     classes_ : ndarray of shape (2,)
         The two labels, sorted as scikit-learn requires. The positive one is
-        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first. Without a schema
-        ``schema_`` and saved models hold both in one form: 1, 1.0, True and "1" are the integer 1.
+        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first. Where
+        they come from ``y``, ``schema_`` and saved models have them in one form: 1, 1.0, True and
+        "1" are the integer 1.
     n_features_in_ : int
         Raw columns.
     feature_names_in_ : ndarray of str

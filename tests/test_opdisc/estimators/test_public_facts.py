@@ -150,11 +150,13 @@ def test_a_schema_and_classes_do_not_both_declare_the_labels():
 
 @every_classifier
 def test_a_saved_model_predicts_the_declared_labels(build, tmp_path):
-    model = build(classes=("well", "ill")).fit(X, np.where(X[:, 0] == 1, "ill", "well"))
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    model = build(classes=("well", "ill")).fit(rows, np.where(X[:, 0] == 1, "ill", "well"))
     save_model(model.to_model(), tmp_path / "model.json")
-    saved = load_model(tmp_path / "model.json").to_dict()
-    assert saved == model.to_model().to_dict()
-    assert saved.get("scorecard", saved)["classes"] == ["well", "ill"]
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.to_dict() == model.to_model().to_dict()
+    assert loaded.predict(rows).tolist() == model.predict(rows).tolist()
+    assert set(model.classes_) == {"well", "ill"}
 
 
 def test_codes_are_no_declared_labels_of_a_column_of_numbers():
