@@ -14,6 +14,7 @@ from .encoding import (
     aggregate as aggregate,
     check_columns as check_columns,
     encode as encode,
+    encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
@@ -27,12 +28,20 @@ from .files import (
     check_output as check_output,
 )
 from .inputs import (
+    Classes as Classes,
     SchemaLike as SchemaLike,
     as_table as as_table,
-    label_assumptions as label_assumptions,
+    parse_classes as parse_classes,
     parse_schema as parse_schema,
     two_classes as two_classes,
+    warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
+)
+from .provenance import (
+    COLUMNS_UNSEEN as COLUMNS_UNSEEN,
+    DTYPES_DECLARED as DTYPES_DECLARED,
+    LABELS_PUBLIC as LABELS_PUBLIC,
+    table_assumptions as table_assumptions,
 )
 from .schema import Schema as Schema, column_structure as column_structure
 from .tables import read_table as read_table, table_text as table_text, write_table as write_table
-from .target import Label as Label
+from .target import Label as Label, plain_label as plain_label

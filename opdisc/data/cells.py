@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ _BOOLEAN_TEXT = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "
 
 # A leading zero ("007") marks a code; a longer exponent would print as a page of zeros.
 _PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+
+_LARGEST_EXACT = 2**53
+"""Integers below it are doubles, and no other integer is read as one of them."""
 
 _ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -83,6 +87,54 @@ def format_number(number: float) -> str:
 def plain_number(number: float) -> int | float:
     """Return the number as an int where that is exact, so that 13 and 13.0 share one JSON form."""
     return int(number) if number.is_integer() else number
+
+
+def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) -> None:
+    """Refuse a column of numbers where declared values are codes that numbers do not keep.
+
+    A reader that infers types turns "02139" into 2139, and an integer from 2^53 on into another
+    one, as long as no cell of the column is text or missing: which cells count as a declared value
+    would depend on other rows.
+
+    Parameters
+    ----------
+    cells : Series
+        Raw cells.
+    codes : iterable of str
+        Canonical texts of the declared values.
+    column : str
+        Declared name of the column, for messages.
+
+    Raises
+    ------
+    TableError
+        Names the declared value; no cell.
+    """
+    lost = next((code for code in codes if not _kept_by_a_number(code)), None)
+    if lost is not None and _holds_numbers(cells):
+        raise TableError(
+            f"column {column!r} must hold text, since a number does not keep the declared value "
+            f"{lost!r}, but it holds numbers; read the file with opdisc.read_table"
+        )
+
+
+def _kept_by_a_number(code: str) -> bool:
+    """Return whether a text is itself after it was read as a double; or is never read as one."""
+    if not _ANY_NUMBER.fullmatch(code):
+        return True
+    number = float(code)
+    return canonical_text(number) == code and (
+        not number.is_integer() or abs(number) < _LARGEST_EXACT
+    )
+
+
+def _holds_numbers(cells: pd.Series[Any]) -> bool:
+    dtype = cells.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.api.types.infer_dtype(cells, skipna=True) not in ("string", "empty")
+    return bool(pd.api.types.is_numeric_dtype(dtype))
 
 
 def read_texts(

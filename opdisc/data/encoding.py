@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from opdisc.data.cells import canonical_text, read_numbers, read_texts
+from opdisc.data.cells import canonical_text, read_numbers, read_texts, refuse_lost_codes
 from opdisc.data.columns import exclusive_positions
 from opdisc.data.features import CategoryFeature, Feature, ThresholdFeature
 from opdisc.data.schema import Schema
+from opdisc.data.target import Target
 from opdisc.errors import TableError
 from oracles.arithmetic import IntArray
 
@@ -138,20 +139,55 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
     Raises
     ------
     TableError
-        If a negative label is declared and a label is neither.
+        If a negative label is declared and a label is neither, or labels are numbers where a
+        declared one is a code that numbers do not keep.
     """
-    target = schema.target
-    codes, texts = read_texts(pd.Series(values), target.column)
+    return _label_signs(pd.Series(values), schema.target, schema.missing_values)
+
+
+def encode_declared_labels(values: npt.ArrayLike, target: Target) -> CellArray:
+    """Encode labels of two declared classes where there is no schema.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Raw labels.
+    target : Target
+        Both classes.
+
+    Returns
+    -------
+    int8 array, shape (n,)
+        +1 positive, -1 negative.
+
+    Raises
+    ------
+    TableError
+        If a label is missing or of neither class, or as for :func:`encode_label_values`.
+    """
+    signs = _label_signs(pd.Series(values), target, ("",))
+    if not signs.all():
+        raise TableError("y must hold a label in each row; leave out rows without one")
+    return signs
+
+
+def _label_signs(
+    cells: pd.Series[Any], target: Target, missing_values: tuple[str, ...]
+) -> CellArray:
     positive = canonical_text(target.positive)
     negative = None if target.negative is None else canonical_text(target.negative)
+    declared = (positive, *missing_values) if negative is None else (positive, negative)
+    refuse_lost_codes(cells, declared, target.column)
+    codes, texts = read_texts(cells, target.column)
     signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
     for i, text in enumerate(texts):
-        if text in schema.missing_values:
+        if text in missing_values:
             continue
         if negative is not None and text not in (positive, negative):
             raise TableError(
                 f"target column {target.column!r} must hold only the labels {target.positive!r} "
-                f"and {target.negative!r}, but has a third label; correct the table or the schema"
+                f"and {target.negative!r}, but has a third label; correct the table or the "
+                "declaration"
             )
         signs[i] = 1 if text == positive else -1
     out: CellArray = signs[codes]
@@ -233,6 +269,8 @@ def check_columns(table: Table, columns: Sequence[str]) -> None:
 def _encode_categories(
     cells: pd.Series[Any], feature: CategoryFeature, missing_values: tuple[str, ...]
 ) -> CellArray:
+    declared = [value for category in feature.categories for value in category.values]
+    refuse_lost_codes(cells, (*declared, *missing_values), feature.column)
     position = {v: i for i, category in enumerate(feature.categories) for v in category.values}
     size = len(feature.categories)
     names = [category.name for category in feature.categories]

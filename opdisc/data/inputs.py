@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from opdisc.data.datasets import load_schema
 from opdisc.data.schema import Schema
-from opdisc.data.target import Label
-from opdisc.errors import TableError
+from opdisc.data.target import Label, Target
+from opdisc.errors import SchemaError, TableError
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 
-_NO_LABELS = "y must hold labels of one type, text or finite numbers."
+Classes: TypeAlias = tuple[Label, Label] | list[Label] | NDArray[Any]
+"""(negative, positive) labels, as ``classes=`` declares them."""
 
-_CONVENTIONAL_LABELS = {(0, 1), (-1, 1)}
+_NO_LABELS = "y must hold labels of one type, text or finite numbers."
 
 
 def parse_schema(schema: SchemaLike) -> Schema:
@@ -73,8 +75,39 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def label_assumptions(negative: Label, positive: Label) -> tuple[str, ...]:
-    """Return what must be public when two labels were taken from the table itself."""
-    if (negative, positive) in _CONVENTIONAL_LABELS:
-        return ()
-    return ("the two label values, taken from the table, are public",)
+def parse_classes(classes: object, column: str = "y") -> Target:
+    """Return two declared labels as the target that they are.
+
+    Parameters
+    ----------
+    classes : (negative, positive)
+        Two different labels.
+    column : str
+        What messages call the labels.
+
+    Raises
+    ------
+    SchemaError
+        If they are not two different labels.
+    """
+    labels = list(classes) if isinstance(classes, tuple | list | np.ndarray) else []
+    if len(labels) != 2 or None in labels:
+        raise SchemaError(
+            f"classes must be two labels, (negative, positive), got {classes!r}; leave it out to "
+            "take them from y, which is a condition on the receipt."
+        )
+    negative, positive = labels
+    return Target(column=column, positive=positive, negative=negative)
+
+
+def warn_of_cells_between_0_and_1(values: NDArray[np.float64]) -> None:
+    """Warn if cells that one threshold in the middle of [0, 1] reads are other than 0 and 1."""
+    if not np.isin(values, (0.0, 1.0)).all():
+        warnings.warn(
+            "without a schema every column is cut once, at 0.5 of the public range [0, 1], and X "
+            "holds a cell other than 0 and 1: most of what such columns say is lost, for the same "
+            "epsilon; declare thresholds with schema=opdisc.Schema.equal_width(...). This warning "
+            "depends on the rows: do not publish it.",
+            UserWarning,
+            stacklevel=5,  # whoever called fit
+        )

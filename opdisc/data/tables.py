@@ -11,6 +11,7 @@ from typing import TextIO
 import pandas as pd
 
 from opdisc.data.files import FilePath, atomic_write_text
+from opdisc.data.provenance import with_declared_dtypes
 from opdisc.errors import TableError
 
 _QUOTED = re.compile('[",\r\n]')
@@ -28,7 +29,9 @@ def read_table(path: FilePath) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One text column per header cell, at least one row; an empty cell is the empty string.
+        One text column per header cell, at least one row; an empty cell is the empty string. It
+        is noted on the table that its types were not inferred from the rows, so a fit by a schema
+        needs no condition about them; the note follows the table's rows, columns and copies.
 
     Raises
     ------
@@ -53,7 +56,7 @@ def read_table(path: FilePath) -> pd.DataFrame:
     if not rows:
         raise TableError(f"a table must have a header and at least one row, but {path} has no row")
     columns = pd.Index([name.strip() for name in header], dtype="str")
-    return pd.DataFrame(rows, columns=columns, dtype="str")
+    return with_declared_dtypes(pd.DataFrame(rows, columns=columns, dtype="str"))
 
 
 def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> None:

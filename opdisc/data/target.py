@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from opdisc.data.cells import canonical_text
+from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.checks import check_keys, check_name
 from opdisc.errors import SchemaError
 
 Label: TypeAlias = str | int | float | bool
+
+_INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,31 @@ def target_from_dict(raw: object) -> Target:
         if key not in raw:
             raise SchemaError(f"target must have {key}, but it is missing")
     return Target(column=raw["column"], positive=raw["positive"], negative=raw.get("negative"))
+
+
+def plain_label(label: Label) -> Label:
+    """Return a label in the one form in which it is stored where nobody declared how to spell it.
+
+    Labels that compare equal have one form: 1, 1.0, True, "1" and "true" are the integer 1, so
+    that a schema and its digest do not show in which type a table held its labels.
+
+    Parameters
+    ----------
+    label : str, int, float or bool
+        Text or a finite number.
+
+    Returns
+    -------
+    str, int or float
+        A number where the label spells one that is kept exactly, otherwise its canonical text.
+    """
+    text = canonical_text(label)
+    number = parse_number(text)
+    if number is None:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return number if canonical_text(number) == text else text
 
 
 def _label(value: object, what: str) -> Label:

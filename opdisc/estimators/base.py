@@ -19,17 +19,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from opdisc.data import (
+    COLUMNS_UNSEEN,
+    LABELS_PUBLIC,
+    Classes,
+    Label,
     Schema,
     SchemaLike,
     as_table,
+    encode_declared_labels,
     encode_features,
     encode_label_values,
-    label_assumptions,
+    parse_classes,
     parse_schema,
+    plain_label,
     require_both_classes,
+    table_assumptions,
     two_classes,
 )
-from opdisc.errors import TableError
+from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.repeated_fits import repetition_conditions
 from opdisc.privacy import (
     EntropySource,
@@ -109,13 +116,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _entropy(self) -> EntropySource:
         return parse_entropy(self.random_state)
 
-    def _public_facts(self, n_rows: int, schema: Schema | None = None) -> dict[str, Any]:
+    def _public_facts(
+        self,
+        n_rows: int,
+        schema: Schema | None = None,
+        assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,),
+    ) -> dict[str, Any]:
         """Return what the public inputs of every mechanism say of a table."""
         relation = parse_relation(self.relation)
         facts: dict[str, Any] = {
             "relation": relation,
             "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
-            "assumptions": repetition_conditions(self._open_ledger()),
+            "assumptions": assumptions + repetition_conditions(self._open_ledger()),
         }
         if schema is not None:
             facts["rows_per_unit"] = schema.rows_per_unit
@@ -194,27 +206,30 @@ class LabelledRows:
         +1 positive, -1 negative, 0 where the label is missing.
     schema : Schema or None
         The declared public facts.
+    assumptions : tuple of str
+        What must be true of the table and was not declared; each becomes a condition.
     """
 
     rows: NDArray[Any]
     signs: NDArray[np.int8]
     schema: Schema | None
+    assumptions: tuple[str, ...]
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A private estimator of two labels; ``classes_`` is sorted, whichever label is positive."""
 
     schema: SchemaLike | None = None
+    classes: Classes | None = None
     schema_: Schema
     classes_: NDArray[Any]
 
     def _read(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
         """Return rows and signs; set the attributes that describe columns and labels."""
         if self.schema is None:
-            values, labels = self._numbers_to_fit(X, y)
-            self.classes_ = two_classes(labels)
-            signs = np.where(labels == self.classes_[1], 1, -1).astype(np.int8)
-            return LabelledRows(rows=values, signs=signs, schema=None)
+            return self._read_numbers(X, y)
+        if self.classes is not None:
+            raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
         _require_same_length(table, labels)
@@ -225,7 +240,24 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
         self.classes_ = np.sort(np.array(schema.classes))
-        return LabelledRows(rows=rows, signs=signs, schema=schema)
+        return LabelledRows(
+            rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
+        )
+
+    def _read_numbers(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
+        assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)
+        if self.classes is None:
+            values, labels = self._numbers_to_fit(X, y)
+            self.classes_ = two_classes(labels)
+            signs = np.where(labels == self.classes_[1], 1, -1).astype(np.int8)
+            assumptions = (LABELS_PUBLIC, *assumptions)
+        else:
+            target = parse_classes(self.classes)
+            values, labels = self._numbers_to_fit(X, y)
+            signs = encode_declared_labels(labels, target)
+            require_both_classes(signs)
+            self.classes_ = np.sort(np.array(target.classes))
+        return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
 
     def _rows(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return rows to predict, read as those of the fit were."""
@@ -234,21 +266,26 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             return self._numbers(X)
         return encode_features(as_table(X, self.schema_), self.schema_)
 
-    def _public_facts(self, n_rows: int, schema: Schema | None = None) -> dict[str, Any]:
-        facts = super()._public_facts(n_rows, schema)
-        if self.schema is None:
-            facts["assumptions"] += label_assumptions(*self.classes_.tolist())
-        return facts
-
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return each row's score, above 0 where the positive label is predicted."""
         raise NotImplementedError
 
     def _labels(self) -> NDArray[Any]:
         """Return (negative, positive) labels, of the type of ``classes_``."""
-        if self.schema is None:
-            return self.classes_  # as y spells them
-        return np.array(self.schema_.classes, dtype=self.classes_.dtype)
+        if self.schema is not None:
+            return np.array(self.schema_.classes, dtype=self.classes_.dtype)
+        if self.classes is not None:
+            return np.array(parse_classes(self.classes).classes, dtype=self.classes_.dtype)
+        return self.classes_  # as y spells them
+
+    def _stored_labels(self) -> tuple[Label, Label]:
+        """Return (negative, positive) labels as models store them: as declared, or in one form."""
+        if self.schema is not None:
+            return self.schema_.classes
+        if self.classes is not None:
+            return parse_classes(self.classes).classes
+        negative, positive = self.classes_.tolist()
+        return plain_label(negative), plain_label(positive)
 
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return scores that are above 0 where ``classes_[1]`` is predicted.

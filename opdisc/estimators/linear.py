@@ -12,7 +12,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.convex import RUNNERS, ConvexPublic, ConvexReceipt, LinearFeatures, convex_params
-from opdisc.data import SchemaLike
+from opdisc.data import Classes, SchemaLike
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.models import SavedLinearModel, column_names
@@ -44,6 +44,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         public_row_guess: int | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
+        classes: Classes | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -55,6 +56,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.public_row_guess = public_row_guess
         self.ledger = ledger
         self.random_state = random_state
+        self.classes = classes
 
     def _loss(self) -> LinearLoss:
         """Return the loss of one row."""
@@ -82,7 +84,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             dimension=dimension,
             domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
             public_row_guess=self.public_row_guess,
-            **self._public_facts(rows.n_rows, read.schema),
+            **self._public_facts(rows.n_rows, read.schema, read.assumptions),
         )
         run = RUNNERS[self.mechanism]
         release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
@@ -113,14 +115,13 @@ class PrivateLinearClassifier(PrivateClassifier):
         check_is_fitted(self)
         schema = None if self.schema is None else self.schema_
         names = getattr(self, "feature_names_in_", None)
-        negative, positive = self.classes_.tolist() if schema is None else schema.classes
         return SavedLinearModel(
             columns=(
                 column_names(self.coef_.shape[1], names) if schema is None else schema.column_names
             ),
             coefficients=tuple(self.coef_[0].tolist()),
             intercept=float(self.intercept_[0]),
-            classes=(negative, positive),
+            classes=self._stored_labels(),
             schema=schema,
             feature_range=None,
             target_range=None,
@@ -165,6 +166,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Where the budget is recorded before the release.
     random_state : int, RandomState or None
         None draws from the operating system. Anything else is for tests: the receipt is VOID.
+    classes : (negative, positive) or None
+        As in :class:`~opdisc.PrivateScorecardClassifier`.
 
     Attributes
     ----------
@@ -218,7 +221,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
     ----------
     epsilon, delta, mechanism, data_norm, schema, relation, ridge, public_row_guess, ledger
         As in :class:`PrivateLogisticRegression`.
-    random_state
+    random_state, classes
         As in :class:`PrivateLogisticRegression`.
     width : float, default 0.5
         Half-width of the parabola that replaces the hinge's kink.
@@ -241,6 +244,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         width: float = 0.5,
+        classes: Classes | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -253,6 +257,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
             public_row_guess,
             ledger,
             random_state,
+            classes,
         )
         self.width = width
 

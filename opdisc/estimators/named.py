@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from opdisc.data import Schema, SchemaLike
+from opdisc.data import Classes, Schema, SchemaLike
 from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
 from opdisc.mechanisms import SeparatorMechanism, SeparatorNoise, SeparatorRoute, SphereNoise
 from opdisc.planning import MechanismSettings
@@ -29,7 +29,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
     noise : str, default "l2-laplace"
         "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
         "gaussian-published-3.5", whose receipts are VOID.
-    max_nonzero, progress
+    max_nonzero, progress, classes
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -52,6 +52,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         noise: SphereNoise = "l2-laplace",
         max_nonzero: int | None = None,
         progress: Callable[[str], None] | None = None,
+        classes: Classes | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -67,6 +68,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             norm_budget=norm_budget,
             max_nonzero=max_nonzero,
             progress=progress,
+            classes=classes,
         )
         self.noise = noise
 
@@ -88,6 +90,8 @@ class RSPMClassifier(PrivateScorecardClassifier):
         "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
         data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
         have the same objective.
+    classes
+        As in :class:`PrivateScorecardClassifier`.
 
     Notes
     -----
@@ -115,6 +119,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         random_state: int | np.random.RandomState | None = None,
         noise: SeparatorNoise = "laplace",
         route: SeparatorRoute = "tables",
+        classes: Classes | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -127,6 +132,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
             time_limit=time_limit,
             ledger=ledger,
             random_state=random_state,
+            classes=classes,
         )
         self.noise = noise
         self.route = route
@@ -140,7 +146,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
 
     Parameters
     ----------
-    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state
+    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -158,6 +164,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
         time_limit: float | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
+        classes: Classes | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -169,4 +176,5 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
             time_limit=time_limit,
             ledger=ledger,
             random_state=random_state,
+            classes=classes,
         )

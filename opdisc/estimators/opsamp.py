@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import Label
+from opdisc.data import COLUMNS_UNSEEN, Classes, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.mechanisms import (
@@ -115,9 +115,14 @@ class OPSampEstimator(PrivateEstimator):
             f"domain must be 'l1', 'l2', 'box', 'simplex' or a Domain, got {self.domain!r}."
         )
 
-    def _release(self, rows: FloatArray, targets: FloatArray) -> tuple[FloatArray, float]:
+    def _release(
+        self,
+        rows: FloatArray,
+        targets: FloatArray,
+        assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,),
+    ) -> tuple[FloatArray, float]:
         """Release parameters of scaled rows and targets; return slopes and start in raw units."""
-        n, facts = len(rows), self._public_facts(len(rows))
+        n, facts = len(rows), self._public_facts(len(rows), assumptions=assumptions)
         planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
         if planned is None:
             raise CalibrationError(
@@ -261,6 +266,8 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         Where the budget is recorded before the release.
     random_state : int, RandomState or None
         None draws from the operating system. Anything else is for tests: the receipt is VOID.
+    classes : (negative, positive) or None
+        As in :class:`~opdisc.PrivateScorecardClassifier`.
 
     Attributes
     ----------
@@ -271,14 +278,15 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     receipt_ : OPSampReceipt
         The privacy statement.
     classes_ : ndarray of shape (2,)
-        Negative and positive label.
+        The two labels, sorted; without ``classes`` the last one is positive.
     n_features_in_ : int
         Raw columns.
 
     Notes
     -----
     **Guarantee.** As stated on ``receipt_``; CONDITIONAL on every minimisation being certified.
-    **Assumes.** Range and label values were written down without looking at the rows.
+    **Assumes.** Range and label values were written down without looking at the rows; without
+    ``classes`` the labels are taken from ``y``, which is a condition on the receipt.
 
     References
     ----------
@@ -296,9 +304,52 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     'CONDITIONAL'
     """
 
+    def __init__(
+        self,
+        feature_range: Range | None = None,
+        loss: str | LinearLoss = "hinge",
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: str | Domain = "box",
+        radius: float = 1.0,
+        fit_intercept: bool = True,
+        relation: str = "replace_one",
+        public_row_guess: int | None = None,
+        oracle: str | RealOracle = "auto",
+        allowance: float | None = None,
+        most_draws: int = 10_000,
+        n_jobs: int = 1,
+        backend: str = "sequential",
+        progress: DrawProgress | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        classes: Classes | None = None,
+    ) -> None:
+        super().__init__(
+            feature_range,
+            loss,
+            epsilon,
+            delta,
+            domain,
+            radius,
+            fit_intercept,
+            relation,
+            public_row_guess,
+            oracle,
+            allowance,
+            most_draws,
+            n_jobs,
+            backend,
+            progress,
+            ledger,
+            random_state,
+        )
+        self.classes = classes
+
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         read = self._read(X, y)
-        slopes, start = self._release(read.rows, read.signs.astype(np.float64))
+        targets = read.signs.astype(np.float64)
+        slopes, start = self._release(read.rows, targets, read.assumptions)
         self.coef_, self.intercept_ = slopes[None, :], np.array([start])
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
@@ -307,9 +358,8 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     def to_model(self) -> SavedLinearModel:
         """Return what may be published: weights, the public range, the receipt."""
         check_is_fitted(self)
-        negative, positive = self.classes_.tolist()
         start = float(self.intercept_[0])
-        return self._saved(self.coef_[0], start, (negative, positive), None)
+        return self._saved(self.coef_[0], start, self._stored_labels(), None)
 
     def __sklearn_tags__(self) -> Any:
         """Declare a classifier whose accuracy is limited by noise."""

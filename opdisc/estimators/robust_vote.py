@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from opdisc.data import SchemaLike
+from opdisc.data import Classes, SchemaLike
 from opdisc.estimators.scorecard_classifier import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
@@ -32,7 +32,7 @@ class RobustVoteClassifier(ScorecardClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, weight_bound, relation, ledger, random_state
+    epsilon, delta, schema, weight_bound, relation, ledger, random_state, classes
         As in :class:`~opdisc.PrivateScorecardClassifier`; ``delta`` is used by
         ``rule="stability"`` only.
     learner : PartLearner, scikit-learn classifier or None
@@ -91,6 +91,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         time_limit: float | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
+        classes: Classes | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -105,14 +106,16 @@ class RobustVoteClassifier(ScorecardClassifier):
         self.time_limit = time_limit
         self.ledger = ledger
         self.random_state = random_state
+        self.classes = classes
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_weight_bound(self.weight_bound)
-        schema, rows, signs = self._read_encoded(X, y)
+        schema, rows, signs, assumptions = self._read_encoded(X, y)
         grid = scorecard_grid(schema, bound)
         check_candidates(grid)
-        public = GridPublic(params=params, grid=grid, **self._public_facts(len(rows), schema))
+        facts = self._public_facts(len(rows), schema, assumptions)
+        public = GridPublic(params=params, grid=grid, **facts)
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from opdisc.data import (
     CellArray,
+    Classes,
     Schema,
     SchemaLike,
     aggregate,
     canonical_text,
     column_structure,
     encode_features,
+    warn_of_cells_between_0_and_1,
 )
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
@@ -52,12 +54,13 @@ class ScorecardClassifier(PrivateClassifier):
 
     def _read_encoded(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
-    ) -> tuple[Schema, CellArray, CellArray]:
-        """Return the schema, the encoded rows and the signs of the labels."""
+    ) -> tuple[Schema, CellArray, CellArray, tuple[str, ...]]:
+        """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
         read = self._read(X, y)
         if read.schema is not None:
-            return read.schema, read.rows, read.signs
-        negative, positive = self.classes_.tolist()
+            return read.schema, read.rows, read.signs, read.assumptions
+        warn_of_cells_between_0_and_1(read.rows)
+        negative, positive = self._stored_labels()
         texts = {canonical_text(negative), canonical_text(positive)}
         if len(texts) < 2 or "" in texts:
             raise TableError("the two labels in y must be different texts, neither of them blank.")
@@ -67,7 +70,7 @@ class ScorecardClassifier(PrivateClassifier):
             names=None if names is None else [str(name) for name in names],
             classes=(negative, positive),
         )
-        return self.schema_, self._encoded_numbers(read.rows), read.signs
+        return self.schema_, self._encoded_numbers(read.rows), read.signs, read.assumptions
 
     def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
         table = pd.DataFrame(values, columns=list(self.schema_.columns))
@@ -143,6 +146,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     progress : callable or None
         Called with a line of text during a long search or draw. What it says depends on the rows:
         it is not private and must not be published.
+    classes : (negative, positive) or None
+        The two labels where there is no schema; any other label in ``y`` is refused. Labels are
+        compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
+        nothing. None takes them from ``y``, which is a condition on the receipt.
 
     Attributes
     ----------
@@ -158,7 +165,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         Starting points.
     classes_ : ndarray of shape (2,)
         The two labels, sorted as scikit-learn requires. The positive one is
-        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first.
+        ``schema_.target.positive``; it is ``classes_[0]`` where it sorts first. Where
+        they come from ``y``, ``schema_`` and saved models have them in one form: 1, 1.0, True and
+        "1" are the integer 1.
     n_features_in_ : int
         Raw columns.
     feature_names_in_ : ndarray of str
@@ -168,10 +177,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     -----
     **Guarantee.** As stated on ``receipt_``. Nothing else about the training rows is kept.
     **Assumes.** The schema, the bounds and the label values were written down without looking at
-    the private rows. With ``schema=None`` the two label values are taken from ``y``; unless they
-    are 0 and 1 or -1 and 1, that becomes a condition on the receipt. Some of scikit-learn's
+    the private rows. What the code cannot know becomes a condition on the receipt: with
+    ``schema=None``, that the columns were made without looking at the rows and, without
+    ``classes``, that the two labels are public; with a schema, that types of columns were not
+    inferred from the rows, unless :func:`opdisc.read_table` read them. Some of scikit-learn's
     meta-estimators (``VotingClassifier``, ``cross_val_predict`` of decisions) number the labels
-    before they fit; under them a schema must call its labels 0 and 1.
+    before they fit; under them a schema or ``classes`` must call the labels 0 and 1.
 
     References
     ----------
@@ -181,11 +192,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     --------
     >>> import numpy as np
     >>> X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 50)
-    >>> clf = PrivateScorecardClassifier(epsilon=2.0).fit(X, X[:, 0])
+    >>> clf = PrivateScorecardClassifier(epsilon=2.0, classes=(0, 1)).fit(X, X[:, 0])
     >>> clf.predict([[1, 0], [0, 1]]).tolist()
     [1, 0]
-    >>> clf.receipt_.guarantee
-    'HOLDS'
+    >>> clf.receipt_.guarantee, clf.receipt_.conditions
+    ('CONDITIONAL', ('columns were made without looking at the rows',))
     """
 
     def __init__(
@@ -205,6 +216,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         max_rounds: int | None = None,
         progress: Callable[[str], None] | None = None,
         base_measure: str | BaseMeasure = "uniform",
+        classes: Classes | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -221,12 +233,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.max_rounds = max_rounds
         self.progress = progress
         self.base_measure = base_measure
+        self.classes = classes
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, rows, signs = self._read_encoded(X, y)
-        facts: dict[str, Any] = self._public_facts(len(rows), schema)
+        schema, rows, signs, assumptions = self._read_encoded(X, y)
+        facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
 
         def public_for(weight_bound: int) -> GridPublic:
             return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)

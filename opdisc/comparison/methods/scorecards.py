@@ -122,6 +122,7 @@ def _fit_opsamp(task: FitTask) -> Fitted:
         relation=task.relation.value,
         public_row_guess=None if task.relation.value == "replace_one" else len(signs),
         random_state=task.noise_seed,
+        classes=(-1, 1),
     )
     model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)
 

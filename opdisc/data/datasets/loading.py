@@ -17,6 +17,7 @@ import pandas as pd
 
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.datasets.schemas import load_schema, schema_path
+from opdisc.data.provenance import with_declared_dtypes
 from opdisc.data.schema import Schema
 from opdisc.data.tables import read_table
 from opdisc.errors import TableError
@@ -192,4 +193,4 @@ def _bundled_breast_cancer() -> pd.DataFrame:
     names = np.asarray(bunch.target_names)
     diagnosis = pd.Series(names[bunch.target.to_numpy()], name="diagnosis", dtype="str")
     features: pd.DataFrame = bunch.data
-    return pd.concat([features, diagnosis], axis=1)
+    return with_declared_dtypes(pd.concat([features, diagnosis], axis=1))

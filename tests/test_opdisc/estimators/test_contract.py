@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import opdisc
 from opdisc import Ledger, Schema
+from opdisc.data import canonical_text
 from opdisc.errors import CalibrationError, OPDiscError, TableError
 from opdisc.privacy.entropy import SystemEntropy
 
@@ -508,7 +509,20 @@ def test_classes_are_sorted_and_spelled_as_in_y(case, labels, first):
     predicted, decision = model.predict(X), model.decision_function(X)
     assert predicted.dtype == spelled.dtype
     assert np.array_equal(predicted, model.classes_[(decision > 0).astype(int)])
+    # A saved model has labels of y in one form: 10, whether y has 10, 10.0 or "10".
+    saved = model.to_model().predict(X)
+    assert [canonical_text(label) for label in saved] == [canonical_text(y) for y in predicted]
+
+
+@every_classifier
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+def test_declared_classes_are_spelled_as_declared_in_a_saved_model_too(case, labels):
+    X, y = frame(case)
+    model = case(classes=labels).fit(X, np.array(labels)[y])
+    predicted = model.predict(X)
+    assert model.classes_.tolist() == sorted(labels)
     assert model.to_model().predict(X).tolist() == predicted.tolist()
+    assert {type(label) for label in predicted.tolist()} == {type(labels[0])}
 
 
 @every_with_schema

@@ -8,6 +8,7 @@ import pytest
 
 from opdisc import OPDiscClassifier, PrivateScorecardClassifier, RSPMClassifier
 from opdisc.calibration.margins import harmonic_number
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
@@ -140,7 +141,8 @@ def test_a_fit_beyond_the_frontier_ends_and_holds():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.integers(0, 2, (20, 45)), 20, axis=0)
     model = PrivateScorecardClassifier(epsilon=5.0).fit(X, X[:, 7])
-    assert model.receipt_.guarantee == "HOLDS" and model.receipt_.norm_budget == 4
+    assert model.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
+    assert model.receipt_.norm_budget == 4
     assert np.mean(model.predict(X) == X[:, 7]) > 0.9
     assert "other than 0" in model.receipt_.choice
 
@@ -170,7 +172,7 @@ def small_table(n=3000):
 def test_estimators_accept_an_automatic_bound(build):
     receipt = build(epsilon=1.0, weight_bound="auto").fit(*small_table()).receipt_
     assert "weights -" in receipt.choice and receipt.weights[0][-1] >= 1
-    assert receipt.guarantee == "HOLDS"
+    assert receipt.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)  # the mechanism has none
 
 
 @pytest.mark.parametrize("bound", ["Auto", "3", "", None, 2.0, True])

@@ -13,6 +13,7 @@ from helpers.opdisc import adversarial_learners as adversaries
 from helpers.oracles.broken import LIARS
 from scipy import stats
 
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
 from opdisc.estimators.robust_vote import RobustVoteClassifier
 from opdisc.mechanisms.robust_vote import isolation
@@ -647,7 +648,8 @@ def test_the_classifier_learns_a_rule(relation):
     X, y = rule_table()
     clf = RobustVoteClassifier(epsilon=4.0, relation=relation, n_parts=30).fit(X, y)
     assert clf.score(X, y) > 0.95 and clf.elected_
-    assert clf.receipt_.guarantee == "HOLDS" and clf.receipt_.relation == relation
+    assert clf.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)  # the vote has none
+    assert clf.receipt_.relation == relation
     assert "ErmLearner" in clf.receipt_.oracle and "process" in clf.receipt_.oracle
     restored = pickle.loads(pickle.dumps(clf))
     assert np.array_equal(restored.predict(X), clf.predict(X))

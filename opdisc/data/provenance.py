@@ -1,0 +1,66 @@
+"""Where a table comes from, and what a receipt takes for granted where that is not known.
+
+A receipt compares two tables whose columns are maps of one row. pandas infers the type of a column
+from all its rows, and so does any preparation that is fitted to them; neither can be seen in the
+cells. So the conditions below stand on every receipt, whatever the rows are, except where the
+library itself gave the columns their types and every column that is used still has them
+(docs/theory.md, entry "provenance").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from opdisc.data.schema import Schema
+
+COLUMNS_UNSEEN = "columns were made without looking at the rows"
+
+DTYPES_DECLARED = "dtypes were declared, not inferred from the rows"
+
+LABELS_PUBLIC = "the two label values, taken from the table, are public"
+
+_MARK = "opdisc: declared dtypes"
+
+
+def with_declared_dtypes(table: pd.DataFrame) -> pd.DataFrame:
+    """Note on a table that its columns have the types which their source declares.
+
+    The note is text in ``table.attrs``: pandas hands it on to columns, rows and copies, and a
+    pickle keeps it. It does not protect against who changes the cells afterwards.
+    """
+    table.attrs[_MARK] = " ".join(sorted({str(dtype) for dtype in table.dtypes}))
+    return table
+
+
+def has_declared_dtypes(cells: object) -> bool:
+    """Return whether a table or column still has the types that its source declares."""
+    if not isinstance(cells, pd.DataFrame | pd.Series):
+        return False
+    declared = str(cells.attrs.get(_MARK, "")).split()
+    dtypes = cells.dtypes if isinstance(cells, pd.DataFrame) else [cells.dtype]
+    return all(str(dtype) in declared for dtype in dtypes)
+
+
+def table_assumptions(X: Any, y: Any, schema: Schema) -> tuple[str, ...]:
+    """Return what must be true of a table that is read by a schema, besides the schema.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like
+        Rows as given; columns that the schema does not use do not count.
+    y : array-like
+        Labels as given.
+    schema : Schema
+        Public facts.
+
+    Returns
+    -------
+    tuple of str
+        None for what :func:`opdisc.read_table` read. No cell is looked at.
+    """
+    used = X[list(schema.columns)] if isinstance(X, pd.DataFrame) else X
+    if has_declared_dtypes(used) and has_declared_dtypes(y):
+        return ()
+    return DTYPES_DECLARED, COLUMNS_UNSEEN
