@@ -25,3 +25,12 @@ from .options import (
 )
 from .rejection.sampler import PartitionSampler as PartitionSampler
 from .sparse import is_sparse as is_sparse, sample_sparse as sample_sparse
+from .staged.directions import deal_directions as deal_directions
+from .staged.joint import JointSteps as JointSteps, draw_joint as draw_joint
+from .staged.points import BinaryPoints as BinaryPoints
+from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
+from .staged.work import (
+    LARGEST_TABLES as LARGEST_TABLES,
+    joint_work as joint_work,
+    sparse_work as sparse_work,
+)

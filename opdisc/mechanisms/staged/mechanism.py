@@ -1,0 +1,180 @@
+"""The staged mechanism: several exact draws, each from candidates that are public by then."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from opdisc.calibration import gibbs_weight
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.staged.stages import LARGEST_START, PATIENCE, Stages, plan_stages
+from opdisc.privacy import CalibrationStatus, EntropySource, PublicInputs
+from oracles.arithmetic import RandomBits
+from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.sampling import (
+    BinaryPoints,
+    JointSteps,
+    deal_directions,
+    draw_joint,
+    draw_sparse_card,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedSpec(NoiseSpec):
+    """Calibrated stages.
+
+    Parameters
+    ----------
+    stages : Stages
+        What is drawn.
+    betas : tuple of Fraction
+        Inverse temperature per misclassified row of every draw, exact.
+    log_inverse : float
+        Largest ``ln(1 / mu(w))`` of the first draw's base measure, nats.
+    """
+
+    stages: Stages
+    betas: tuple[Fraction, ...]
+    log_inverse: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedMechanism:
+    """Exact draws one after the other, for any number of 0/1 columns and any bound.
+
+    Parameters
+    ----------
+    by_levels : bool
+        Whether the first draw gives every number of points the same weight.
+    patience : float
+        Seconds that the draws are expected to take at most, > 0; decides how many candidates
+        there are, before anything is drawn. No limit is kept while drawing.
+    later, first_share : int, Fraction or None
+        Number of joint draws and share of the first one, instead of the public rule.
+    name : str
+        Name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** Pure epsilon-DP: every draw is the exponential mechanism at its share of
+    epsilon, the shares add up to 1, and candidates are functions of earlier draws and of coins
+    that do not look at the table (docs/theory.md, staged-draws).
+
+    References
+    ----------
+    .. [1] McSherry, Talwar (2007), Theorem 6; Dwork, Rothblum, Vadhan (2010): adaptive
+       composition.
+    """
+
+    by_levels: bool = True
+    patience: float = PATIENCE
+    later: int | None = None
+    first_share: Fraction | None = None
+    name: str = "staged"
+
+    def __post_init__(self) -> None:
+        """Refuse impossible settings."""
+        if not 0 < self.patience < math.inf:
+            raise CalibrationError(f"patience must be finite and > 0, got {self.patience!r}.")
+        if self.first_share is not None and not 0 < self.first_share < 1:
+            raise CalibrationError(f"first_share must be in (0, 1), got {self.first_share}.")
+
+    @property
+    def sampler(self) -> str:
+        """Who draws."""
+        return "staged sampler: candidates counted by loss levels"
+
+    @property
+    def condition(self) -> str | None:
+        """None: every draw ends on every table."""
+        return None
+
+    def calibrate(self, public: PublicInputs) -> StagedSpec:
+        """Return the stages and their inverse temperatures; refuse grids that are no box."""
+        beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+        stages = plan_stages(
+            public.grid,
+            None if public.n_rows is None else float(2 * beta * public.n_rows),
+            public.n_rows,
+            by_levels=self.by_levels,
+            patience=self.patience,
+            later=self.later,
+            first_share=self.first_share,
+        )
+        betas = (beta * stages.first_share,)
+        if stages.later:
+            betas += (beta * (1 - stages.first_share) / stages.later,) * stages.later
+        if sum(betas) != beta:
+            raise CalibrationError("the shares of the stages must add up to the budget.")
+        return StagedSpec(
+            law=stages.describe(),
+            scales=tuple(float(part) for part in betas),
+            theorem="McSherry, Talwar 2007, Theorem 6 and composition (docs/theory.md, "
+            "staged-draws)",
+            status=CalibrationStatus.PROVEN,
+            allowance=0.0,
+            distance=0.0,
+            spacing=0.0,
+            stages=stages,
+            betas=betas,
+            log_inverse=_log_inverse(stages),
+        )
+
+    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Draw every stage and return the released scorecard."""
+        assert isinstance(spec, StagedSpec)
+        stages, bits = spec.stages, RandomBits(entropy)
+        points = BinaryPoints.of(problem)
+        card = draw_sparse_card(points, stages.cards, spec.betas[0], bits)
+        card = tuple(stages.scale * weight for weight in card)
+        drawn = [card]
+        for beta in spec.betas[1:]:
+            card = draw_joint(points, _steps(stages, card, bits), beta, bits)
+            drawn.append(card)
+        return combined(drawn[len(drawn) - stages.summed :])
+
+
+def combined(cards: list[Hypothesis]) -> Hypothesis:
+    """Return the sum of several scorecards; a score of half a point stays in the middle.
+
+    A scorecard's middle between its predictions is a score of 1/2, that of a sum of T ones T/2,
+    so the start gives up the integer part of ``(T - 1) / 2``, rounded up.
+    """
+    total = [sum(weights) for weights in zip(*cards, strict=True)]
+    total[0] -= len(cards) // 2
+    return tuple(total)
+
+
+def _steps(stages: Stages, card: Hypothesis, bits: RandomBits) -> JointSteps:
+    """Return the candidates around a scorecard: a function of it and of coins."""
+    columns = [j for j, (low, high) in enumerate(stages.ranges[1:]) if low < high]
+    directions = deal_directions(columns, stages.directions, stages.together, bits)
+    steps = []
+    for direction in directions:
+        allowed = [
+            step
+            for step in (-1, 0, 1)
+            if all(
+                stages.ranges[1 + j][0] <= card[1 + j] + step * sign <= stages.ranges[1 + j][1]
+                for j, sign in direction
+            )
+        ]
+        steps.append((allowed[0], allowed[-1]))
+    low, high = stages.ranges[0]
+    return JointSteps(
+        centre=card,
+        directions=directions,
+        steps=tuple(steps),
+        shifts=(max(low - card[0], -LARGEST_START), min(high - card[0], LARGEST_START)),
+    )
+
+
+def _log_inverse(stages: Stages) -> float:
+    """Return the largest log of the total weight over one card's."""
+    cards = stages.cards
+    total = sum(count * factor for count, factor in zip(cards.counts, cards.factors, strict=True))
+    least = min(factor for count, factor in zip(cards.counts, cards.factors, strict=True) if count)
+    return math.log(total // least) if total > 10**300 else math.log(total / least)

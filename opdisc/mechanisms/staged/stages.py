@@ -1,0 +1,230 @@
+"""Which stages a release takes, how they share the budget, and what bounds their work.
+
+All of it is a function of public facts: the grid, the budget, the number of rows and a limit on
+the time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from opdisc.errors import CalibrationError
+from oracles.problem import WeightGrid
+from oracles.sampling import LARGEST_TABLES, SparseCards, joint_work, sparse_work
+
+PATIENCE = 30.0
+"""Seconds that all stages together are expected to take at most, on any table."""
+
+ASSUMED_ROWS = 100_000
+"""Rows that the work is planned for where their number is not public."""
+
+FIRST_WEIGHT = 1200
+"""``n_rows * epsilon`` of the first draw, where others follow (replace-one, one row a person)."""
+
+LATER_WEIGHT = 3460
+"""``n_rows * epsilon`` of each later draw, about."""
+
+LEAST_LATER, MOST_LATER = 2930, 6
+"""Where ``n_rows * epsilon`` is less, the first draw is the only one; and most later draws."""
+
+LARGEST_START = 3
+
+MOST_POINTS = 5
+"""Most points other than 0 of the first scorecard."""
+
+MOST_DIRECTIONS, MOST_TOGETHER = 16, 3
+"""Most directions of a joint draw, and most columns that move together in one."""
+
+SUMMAND_BOUND = 6
+"""Largest points of one stage's scorecard; the sum of several has several times as large ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """What is drawn, one after the other.
+
+    Parameters
+    ----------
+    cards : SparseCards
+        Candidates of the first draw.
+    first_share : Fraction
+        Share of the budget that the first draw takes; the others share the rest evenly.
+    later : int
+        Number of joint draws.
+    directions, together : int
+        Directions of a joint draw, and most columns of one.
+    scale : int
+        What the first scorecard is multiplied by before it is refined.
+    summed : int
+        How many of the last scorecards the released one is the sum of.
+    ranges : tuple of (int, int)
+        What every stage's weights keep to, so that their sum belongs to the grid.
+    """
+
+    cards: SparseCards
+    first_share: Fraction
+    later: int
+    directions: int
+    together: int
+    scale: int
+    summed: int
+    ranges: tuple[tuple[int, int], ...]
+
+    def describe(self) -> str:
+        """Return the stages in words, for a receipt."""
+        low, high = self.cards.starts[0]
+        weighed = ", equal weight to every number of points" if self.cards.shares else ""
+        first = (
+            f"staged exact draws, each a Gibbs law over counted candidates: 1. scorecards of at "
+            f"most {self.cards.most} points of -1..1, start {low}..{high}{weighed}, "
+            f"{float(self.first_share):.3g} of epsilon"
+        )
+        if not self.later:
+            return first
+        each = float((1 - self.first_share) / self.later)
+        more = f"2. to {1 + self.later}. each" if self.later > 1 else "2."
+        doubled = f" (times {self.scale})" if self.scale > 1 else ""
+        released = f"the sum of the last {self.summed}" if self.summed > 1 else "the last"
+        return (
+            f"{first}; {more} joint steps of -1..1 from the one before{doubled} along "
+            f"{self.directions} random directions of at most {self.together} columns and of the "
+            f"start by -{LARGEST_START}..{LARGEST_START}, {each:.3g} of epsilon; released: "
+            f"{released}"
+        )
+
+
+def later_draws(weight: float | None) -> int:
+    """Return how many joint draws pay, given ``n_rows * epsilon`` (None: rows not public)."""
+    if weight is None or weight < LEAST_LATER:
+        return 0
+    return max(1, min(MOST_LATER, round((weight - FIRST_WEIGHT) / LATER_WEIGHT)))
+
+
+def automatic_bound(weight: float | None) -> int:
+    """Return how large points may get where nobody set a bound."""
+    return SUMMAND_BOUND * later_draws(weight) or LARGEST_START
+
+
+def plan_stages(
+    grid: WeightGrid,
+    weight: float | None,
+    n_rows: int | None,
+    *,
+    by_levels: bool = True,
+    patience: float = PATIENCE,
+    later: int | None = None,
+    first_share: Fraction | None = None,
+) -> Stages:
+    """Return the stages of a release.
+
+    Parameters
+    ----------
+    grid : WeightGrid
+        What the released scorecard belongs to; every weight an interval with 0.
+    weight : float or None
+        ``n_rows * epsilon`` where the number of rows is public, for a sensitivity of two rows.
+    n_rows : int or None
+        Number of rows, where public.
+    by_levels : bool
+        Whether the first draw gives every number of points the same weight, or every scorecard.
+    patience : float
+        Seconds that the draws are expected to take at most.
+    later, first_share : int, Fraction or None
+        Instead of the rule.
+
+    Raises
+    ------
+    CalibrationError
+        If a weight's values are no interval with 0.
+    """
+    for allowed in grid.values:
+        if 0 not in allowed or allowed[-1] - allowed[0] != len(allowed) - 1:
+            raise CalibrationError(
+                "staged takes weights from intervals of integers with 0 among them, got others; "
+                "use such intervals or another mechanism."
+            )
+    later = later_draws(weight) if later is None else later
+    if grid.norm_budget is not None or not any(len(allowed) > 1 for allowed in grid.values):
+        later = 0  # steps along directions know no budget
+    most = max(max(-allowed[0], allowed[-1]) for allowed in grid.values)
+    summed = max(1, min(later, most // SUMMAND_BOUND))
+    scale = 2 if later and most // summed > 1 else 1
+    ranges = tuple(
+        _summand(allowed[0], allowed[-1], summed, (0 if j else summed // 2))
+        for j, allowed in enumerate(grid.values)
+    )
+    rows = ASSUMED_ROWS if n_rows is None else n_rows
+    cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1))
+    if first_share is None:
+        first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
+    directions, together = _directions(ranges, later, rows, patience / 2)
+    return Stages(
+        cards=cards,
+        first_share=Fraction(1) if not later or first_share is None else first_share,
+        later=later,
+        directions=directions,
+        together=together,
+        scale=scale,
+        summed=summed,
+        ranges=ranges,
+    )
+
+
+def _summand(low: int, high: int, summed: int, spared: int) -> tuple[int, int]:
+    """Return the interval that each of several summands keeps to."""
+    return -((-low - spared) // summed) if low + spared < 0 else 0, high // summed
+
+
+def _cards(
+    grid: WeightGrid,
+    ranges: tuple[tuple[int, int], ...],
+    scale: int,
+    rows: int,
+    by_levels: bool,
+    patience: float,
+) -> SparseCards:
+    """Return the candidates of the first draw: as many points as the time allows."""
+    low, high = (_toward_zero(limit, scale) for limit in ranges[0])
+    low, high = max(low, -LARGEST_START), min(high, LARGEST_START)
+    signs = tuple(
+        tuple(sign for sign in (1, -1) if limits[0] <= scale * sign <= limits[1])
+        for limits in ranges[1:]
+    )
+    used = sum(1 for options in signs if options)
+    most = min(1, used)
+    while most < min(MOST_POINTS, used) and (
+        sparse_work(used, most + 1, high - low + 1, rows) <= patience
+    ):
+        most += 1
+    starts = []
+    for size in range(most + 1):
+        far = LARGEST_START
+        if grid.norm_budget is not None:
+            if size > grid.norm_budget:
+                break
+            far = math.isqrt(grid.norm_budget - size)
+        starts.append((max(low, -far), min(high, far)))
+    shares = (1,) * len(starts) if by_levels else None
+    return SparseCards(signs=signs, starts=tuple(starts), shares=shares)
+
+
+def _toward_zero(limit: int, scale: int) -> int:
+    return limit // scale if limit >= 0 else -(-limit // scale)
+
+
+def _directions(
+    ranges: tuple[tuple[int, int], ...], later: int, rows: int, patience: float
+) -> tuple[int, int]:
+    """Return how many directions of how many columns: as many as time and memory allow."""
+    used = sum(1 for low, high in ranges[1:] if low < high)
+    if not later or not used:
+        return 0, 0
+    n_shifts = 2 * LARGEST_START + 1
+    for directions in range(min(MOST_DIRECTIONS, used), 1, -1):
+        together = min(MOST_TOGETHER, -(-used // directions))
+        seconds, entries = joint_work(directions, together, n_shifts, rows)
+        if later * seconds <= patience and entries <= LARGEST_TABLES:
+            return directions, together
+    return 1, 1

@@ -1,0 +1,5 @@
+"""Counted draws for any number of columns: sparse cards, then joint steps along directions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,9 @@
+from .directions import Direction as Direction, deal_directions as deal_directions
+from .joint import JointSteps as JointSteps, draw_joint as draw_joint
+from .points import BinaryPoints as BinaryPoints
+from .sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
+from .work import (
+    LARGEST_TABLES as LARGEST_TABLES,
+    joint_work as joint_work,
+    sparse_work as sparse_work,
+)

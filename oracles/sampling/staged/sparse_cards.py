@@ -1,0 +1,240 @@
+"""Exact draws of sparse cards: few columns with a weight of 1 or -1, any start from a range.
+
+Cards are counted, not listed. For every choice of columns the cost of each pattern of active ones
+follows from sums over the points where some of them are active, and those come from matrix
+products; a card's loss is a sum over patterns. A first walk counts the cards of each size by
+loss, a second one stops at the drawn card.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracles.arithmetic import FloatArray, IntArray, RandomBits
+from oracles.errors import InconsistentSolution
+from oracles.problem import Hypothesis
+from oracles.sampling.listed import draw_level
+from oracles.sampling.staged.points import BinaryPoints
+
+_CHUNK = 1 << 24
+
+_EXACT_IN_SINGLE = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseCards:
+    """The candidates of one draw.
+
+    Parameters
+    ----------
+    signs : tuple of tuple of int
+        For each column that is not constant, which of 1 and -1 its weight may be; 0 always.
+    starts : tuple of (int, int)
+        For each number of weights other than 0, from none to the most allowed, the least and the
+        largest weight of the constant column.
+    shares : tuple of int or None
+        For each number of weights, how much all cards of that size weigh together; None: every
+        card weighs the same.
+    """
+
+    signs: tuple[tuple[int, ...], ...]
+    starts: tuple[tuple[int, int], ...]
+    shares: tuple[int, ...] | None = None
+
+    @property
+    def most(self) -> int:
+        """Largest number of weights other than 0."""
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of cards of each size."""
+        ways = [1] + [0] * self.most
+        for signs in self.signs:
+            for size in range(self.most, 0, -1):
+                ways[size] += ways[size - 1] * len(signs)
+        return tuple(
+            way * (high - low + 1) for way, (low, high) in zip(ways, self.starts, strict=True)
+        )
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """How much one card of each size weighs: integers."""
+        counts = self.counts
+        if self.shares is None:
+            return (1,) * len(counts)
+        common = math.lcm(*(count for count in counts if count))
+        return tuple(
+            share * common // count if count else 0
+            for share, count in zip(self.shares, counts, strict=True)
+        )
+
+
+def draw_sparse_card(
+    points: BinaryPoints, cards: SparseCards, beta: Fraction, bits: RandomBits
+) -> Hypothesis:
+    """Draw a card with probability proportional to its weight times ``exp(-beta * loss)``.
+
+    Parameters
+    ----------
+    points : BinaryPoints
+        The problem.
+    cards : SparseCards
+        What is drawn from.
+    beta : Fraction
+        Weight of one row of loss, >= 0.
+    bits : RandomBits
+        Where decisions come from; every one is exact.
+    """
+    walk = _Walk(points, cards)
+    counts = [walk.count(size) for size in range(cards.most + 1)]
+    if [int(count.sum()) for count in counts] != list(cards.counts):
+        raise InconsistentSolution("every card must be counted once.")
+    levels = np.flatnonzero(np.sum(counts, axis=0))
+    factors = cards.factors
+    weights = [
+        sum(factor * int(count[level]) for factor, count in zip(factors, counts, strict=True))
+        for level in levels
+    ]
+    kept = [k for k, weight in enumerate(weights) if weight]
+    k = kept[draw_level(levels[kept], [weights[k] for k in kept], beta, bits)]
+    level = int(levels[k])
+    place = bits.below(weights[k])
+    for size, (factor, count) in enumerate(zip(factors, counts, strict=True)):
+        if place < factor * int(count[level]):
+            break
+        place -= factor * int(count[level])
+    card = walk.find(size, level, place // factor)
+    if points.loss(card) != level:
+        raise InconsistentSolution("the drawn card must have the drawn loss.")
+    return card
+
+
+class _Walk:
+    """Counts and finds cards of one problem."""
+
+    def __init__(self, points: BinaryPoints, cards: SparseCards) -> None:
+        self._points, self._cards = points, cards
+        self._used = [j for j, signs in enumerate(cards.signs) if signs]
+        self._columns = points.columns[self._used]
+        masks = [sum({1: 1, -1: 2}[sign] for sign in cards.signs[j]) for j in self._used]
+        self._allowed = np.array(masks, dtype=np.int64)
+        self._dtype = np.float32 if points.total < _EXACT_IN_SINGLE else np.float64
+        self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
+
+    def count(self, size: int) -> IntArray:
+        """Return how many cards of a size have each loss."""
+        counts = np.zeros(self._points.total + 1, dtype=np.int64)
+        if size < 2:
+            for _, loss in self._smallest(size):
+                counts[loss] += 1
+        else:
+            for prefix in self._prefixes(size - 2):
+                self._pairs(prefix, -1, 0, counts, np.zeros(4, dtype=np.int64))
+        return counts
+
+    def find(self, size: int, level: int, rank: int) -> Hypothesis:
+        """Return the card of a size, a loss and a rank."""
+        if size < 2:
+            members = (card for card, loss in self._smallest(size) if loss == level)
+            return next(itertools.islice(members, rank, None))
+        found = np.zeros(4, dtype=np.int64)
+        for prefix in self._prefixes(size - 2):
+            rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
+            if rank < 0:
+                columns = (*prefix, int(found[0]), int(found[1]))
+                signs = {c: -1 if found[2] >> k & 1 else 1 for k, c in enumerate(columns)}
+                return self._card(int(found[3]), signs)
+        raise InconsistentSolution("a level must have as many members as were counted.")
+
+    def _card(self, start: int, weights: dict[int, int]) -> Hypothesis:
+        card = [start] + [0] * len(self._cards.signs)
+        for c, weight in weights.items():
+            card[1 + self._used[c]] = weight
+        return tuple(card)
+
+    def _smallest(self, size: int) -> Iterator[tuple[Hypothesis, int]]:
+        """Yield the cards of no or of one column, and their losses."""
+        low, high = self._cards.starts[size]
+        costs, base = self._points.costs, self._points.base
+        everything = int(costs.sum())
+        if size == 0:
+            for start in range(low, high + 1):
+                yield self._card(start, {}), base + (everything if start >= 1 else 0)
+            return
+        active = self._columns.astype(np.int64) @ costs
+        for c in range(len(self._used)):
+            for sign in self._cards.signs[self._used[c]]:
+                for start in range(low, high + 1):
+                    loss = base + (int(active[c]) if start + sign >= 1 else 0)
+                    loss += everything - int(active[c]) if start >= 1 else 0
+                    yield self._card(start, {c: sign}), loss
+
+    def _prefixes(self, length: int) -> Iterator[tuple[int, ...]]:
+        """Yield the columns before the last two; sums of every subset are known meanwhile."""
+        self._known = {}
+        for shorter in range(length):
+            for subset in itertools.combinations(range(len(self._used)), shorter):
+                self._known[subset] = self._overlaps(subset)
+        for prefix in itertools.combinations(range(len(self._used)), length):
+            if prefix and len(self._used) - prefix[-1] < 3:
+                continue
+            self._known[prefix] = self._overlaps(prefix)
+            yield prefix
+            del self._known[prefix]
+
+    def _overlaps(self, subset: tuple[int, ...]) -> tuple[FloatArray, int]:
+        """Return the cost of the points where a subset and two later columns are active."""
+        columns, costs = self._columns, self._points.costs
+        if subset:
+            active = np.flatnonzero(columns[list(subset)].all(axis=0))
+            first = subset[-1] + 1
+        else:
+            active, first = np.arange(len(costs)), 0
+        n = len(columns)
+        sums = np.zeros((n, n))
+        step = max(1, _CHUNK // max(1, n - first))
+        for begin in range(0, len(active), step):
+            part = active[begin : begin + step]
+            chosen = columns[first:, part].astype(self._dtype)
+            # Partial sums are integers within the type's precision: any order is exact.
+            weighted: NDArray[np.floating] = chosen * costs[part].astype(self._dtype)
+            sums[first:, first:] += weighted @ chosen.T
+        return sums, int(costs[active].sum())
+
+    def _pairs(
+        self,
+        prefix: tuple[int, ...],
+        level: int,
+        rank: int,
+        counts: IntArray,
+        found: IntArray,
+    ) -> int:
+        from oracles.sampling.staged.sparse_card_kernels import walk_pairs  # slow to import
+
+        parts = [
+            self._known[tuple(c for k, c in enumerate(prefix) if subset >> k & 1)]
+            for subset in range(1 << len(prefix))
+        ]
+        low, high = self._cards.starts[len(prefix) + 2]
+        left: int = walk_pairs(
+            np.array([sums for sums, _ in parts]),
+            np.array([total for _, total in parts], dtype=np.int64),
+            np.array(prefix, dtype=np.int64),
+            self._allowed,
+            low,
+            high - low + 1,
+            self._points.base,
+            level,
+            rank,
+            counts,
+            found,
+        )
+        return left

@@ -1,0 +1,69 @@
+"""How much work and memory staged draws may take on any table: from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+
+SPARSE_PRODUCTS_PER_SECOND = 1e10
+"""Multiplications of the matrix products behind sparse cards. Measured on one core: 2e10."""
+
+CARDS_PER_SECOND = 4e7
+"""Cards evaluated. Measured on one core: 5e7 to 7e7, five columns of 36."""
+
+ADDITIONS_PER_SECOND = 2e9
+"""Table entries added in joint steps. Measured on one core: 1.4e9, on a quarter of the bound."""
+
+LARGEST_TABLES = 2**27
+"""Table entries of four bytes that joint steps may hold."""
+
+
+def sparse_work(n_columns: int, most: int, n_starts: int, n_points: int) -> float:
+    """Return seconds that a draw of sparse cards is expected to take at most.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns that may have a weight.
+    most : int
+        Largest number of weights other than 0.
+    n_starts : int
+        Weights of the constant column.
+    n_points : int
+        Rows of the table at most.
+    """
+    products, cards = float(n_points * n_columns), 0.0
+    for size in range(2, most + 1):
+        cards += math.comb(n_columns, size) * 2.0**size * (n_starts + 2.0**size / 4)
+        # Of every product the columns after the prefix only: squares that add up to this.
+        products += 2.0 * math.comb(n_columns + 1, size) / max(1, size - 1) * n_points
+        products += math.comb(n_columns, size - 2) * 2.0**size * n_columns**2 / 2
+    return 2 * (products / SPARSE_PRODUCTS_PER_SECOND + cards / (CARDS_PER_SECOND * n_starts))
+
+
+def joint_work(
+    n_directions: int, most: int, n_shifts: int, n_points: int, n_steps: int = 3
+) -> tuple[float, float]:
+    """Return seconds and table entries that a draw of joint steps takes at most.
+
+    Parameters
+    ----------
+    n_directions : int
+        Directions.
+    most : int
+        Columns of a direction.
+    n_shifts : int
+        Changes of the constant column's weight.
+    n_points : int
+        Rows of the table at most.
+    n_steps : int
+        Steps of each direction.
+    """
+    additions = entries = 0.0
+    for depth in range(n_directions + 1):
+        left = n_directions - depth
+        groups = min(float(n_points), float(most + 1) ** left)
+        size = groups * (n_shifts + 2.0 * most * left)
+        entries += size
+        if left:
+            additions += float(n_steps) ** (depth + 1) * size
+    return 2 * additions / ADDITIONS_PER_SECOND, entries
