@@ -1,0 +1,134 @@
+"""Joint steps along directions: counts, members and draws against a list of them all."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
+from oracles.sampling.staged import joint
+from oracles.sampling.staged.directions import deal_directions
+from oracles.sampling.staged.joint import JointSteps, _Walk, draw_joint
+from oracles.sampling.staged.points import BinaryPoints
+
+
+def points(seed, n_columns, n_points=40, largest=5):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 2, (n_columns, n_points)).astype(np.int8)
+    costs = rng.integers(-largest, largest + 1, n_points)
+    positives = np.maximum(-costs, 0) + 1
+    return BinaryPoints(
+        columns=columns,
+        costs=costs,
+        base=int(positives.sum()),
+        total=int((2 * positives + costs).sum()),
+    )
+
+
+def listed(candidates):
+    ranges = [range(low, high + 1) for low, high in candidates.steps]
+    for steps in itertools.product(*ranges):
+        for shift in range(candidates.shifts[0], candidates.shifts[1] + 1):
+            yield candidates.at(steps, shift)
+
+
+def plan(seed, n_columns, n_directions, most=3, shifts=(-2, 3)):
+    bits = RandomBits(SeededEntropy(seed))
+    directions = deal_directions(range(n_columns), n_directions, most, bits)
+    rng = np.random.default_rng(seed)
+    ends = [(-1, 1), (0, 1), (-1, 0), (0, 0)]
+    return JointSteps(
+        centre=tuple(rng.integers(-2, 3, 1 + n_columns).tolist()),
+        directions=directions,
+        steps=tuple(ends[k] for k in rng.choice(4, len(directions), p=[0.7, 0.1, 0.1, 0.1])),
+        shifts=shifts,
+    )
+
+
+CASES = [(0, 9, 5), (1, 6, 6), (2, 4, 2), (3, 1, 1), (4, 0, 0)]
+
+
+@pytest.mark.parametrize(("seed", "n_columns", "n_directions"), CASES)
+def test_every_candidate_is_counted_once_and_found(seed, n_columns, n_directions):
+    made, candidates = points(seed, n_columns), plan(seed, n_columns, n_directions)
+    everything = Counter(listed(candidates))
+    losses = np.array([made.loss(w) for w in everything.elements()])
+    walk = _Walk(made, candidates)
+    assert walk.descended() >= losses.min()
+    leaves, subtrees = walk.count(made.total + 1)
+    assert not subtrees.any()
+    assert (leaves == np.bincount(losses, minlength=made.total + 1)).all()
+    for cut in (made.total + 1, int(np.quantile(losses, 0.3)), 1):
+        leaves, subtrees = walk.count(cut)
+        assert leaves.sum() + subtrees.sum() == candidates.count
+        found = Counter()
+        for counts, inside in ((leaves, False), (subtrees, True)):
+            for level in np.flatnonzero(counts):
+                for rank in range(counts[level]):
+                    member = walk.find(int(level), rank, cut, inside)
+                    assert made.loss(member) >= level if inside else made.loss(member) == level
+                    found[member] += 1
+        assert found == everything
+
+
+def test_bounds_do_cut_something_off():
+    made, candidates = points(0, 9), plan(0, 9, 9)
+    leaves, subtrees = _Walk(made, candidates).count(made.base // 3)
+    assert subtrees.sum() > 0 and leaves.sum() < candidates.count
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("cheap", [2.0, -3.0])
+@pytest.mark.parametrize("beta", [Fraction(1, 8), Fraction(1)])
+def test_draws_follow_the_target_law(beta, cheap, monkeypatch):
+    # Chi-square against enumeration, 4,000 draws, false alarm 1e-6 each, also where so much is
+    # cut off that most draws fail; a temperature that is off by half is noticed.
+    monkeypatch.setattr(joint, "_CHEAP_NATS", cheap)
+    monkeypatch.setattr(joint, "_BOUND_EVERY", 1)
+    made, candidates = points(5, 6), plan(5, 6, 5, shifts=(-1, 1))
+    everything = list(listed(candidates))
+    losses = np.array([made.loss(w) for w in everything])
+    names = {w: k for k, w in enumerate(everything)}
+    bits = RandomBits(SeededEntropy(8))
+    drawn = [names[draw_joint(made, candidates, beta, bits)] for _ in range(4000)]
+
+    def agrees(factor):
+        law = np.exp(-factor * float(beta) * (losses - losses.min()))
+        law *= 4000 / law.sum()
+        seen = np.bincount(drawn, minlength=len(law)).astype(float)
+        few = law < 5
+        law, seen = np.append(law[~few], law[few].sum()), np.append(seen[~few], seen[few].sum())
+        return bool(stats.chisquare(seen[law > 0], law[law > 0]).pvalue > 1e-6)
+
+    assert agrees(1.0)
+    assert not agrees(1.5)
+
+
+def test_no_weight_means_equal_chances():
+    # Chi-square over all candidates, 3,000 draws, false alarm 1e-6.
+    made, candidates = points(1, 3), plan(2, 3, 3, shifts=(0, 1))
+    names = {w: k for k, w in enumerate(listed(candidates))}
+    bits = RandomBits(SeededEntropy(1))
+    seen = [names[draw_joint(made, candidates, Fraction(0), bits)] for _ in range(3000)]
+    assert stats.chisquare(np.bincount(seen, minlength=len(names))).pvalue > 1e-6
+
+
+def test_directions_share_no_column_and_take_every_sign():
+    # Chi-square of where column 0 goes and with which sign: 3 directions or none, two signs;
+    # 4,000 deals of 5 columns, 4 of which find a place, false alarm 1e-6.
+    bits = RandomBits(SeededEntropy(5))
+    seen = Counter()
+    for _ in range(4000):
+        dealt = deal_directions(range(5), 2, 2, bits)
+        columns = [column for hand in dealt for column, _ in hand]
+        assert len(set(columns)) == len(columns) == 4
+        places = {column: (k, sign) for k, hand in enumerate(dealt) for column, sign in hand}
+        seen[places.get(0)] += 1
+    keys = [(k, sign) for k in (0, 1) for sign in (1, -1)] + [None]
+    expected = np.array([800] * 5)
+    assert stats.chisquare([seen[key] for key in keys], expected).pvalue > 1e-6
+    assert deal_directions([4, 7], 9, 3, bits)[0][0][0] in (4, 7)
+    assert deal_directions([], 3, 3, bits) == ()

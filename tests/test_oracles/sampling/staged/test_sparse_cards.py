@@ -1,0 +1,154 @@
+"""Sparse cards: counts, members and draws against a list of them all."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
+from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
+from oracles.problem.perturbation import Perturbation
+from oracles.sampling.staged.points import BinaryPoints
+from oracles.sampling.staged.sparse_cards import SparseCards, _Walk, draw_sparse_card
+
+BOTH = (1, -1)
+
+
+def points(seed, n_columns, n_points=14, largest=5):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 2, (n_points, n_columns))
+    return BinaryPoints.of(
+        ZeroOneProblem(
+            points=np.column_stack([np.ones(n_points, dtype=int), columns]),
+            positives=rng.integers(0, largest, n_points),
+            negatives=rng.integers(0, largest, n_points),
+            grid=WeightGrid.box(1 + n_columns, 9),
+        )
+    )
+
+
+def listed(cards):
+    """Every card with its size, in no particular order."""
+    for weights in itertools.product(*((0, *signs) for signs in cards.signs)):
+        size = sum(1 for weight in weights if weight)
+        if size <= cards.most:
+            low, high = cards.starts[size]
+            for start in range(low, high + 1):
+                yield size, (start, *weights)
+
+
+CARDS = [
+    SparseCards(signs=(BOTH,) * 4, starts=((-2, 2),) * 5),
+    SparseCards(
+        signs=(BOTH, (1,), (), (-1,), BOTH, BOTH), starts=((-3, 3), (-2, 3), (0, 1), (0, 0))
+    ),
+    SparseCards(signs=(BOTH,) * 6, starts=((-1, 2),) * 6, shares=(1, 2, 0, 1, 3, 1)),
+    SparseCards(signs=(), starts=((-1, 1),), shares=(1,)),
+    SparseCards(signs=(BOTH,) * 3, starts=((-1, 0), (-1, 1))),
+]
+
+
+@pytest.mark.parametrize("cards", CARDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
+    made = points(seed, len(cards.signs))
+    everything = list(listed(cards))
+    walk = _Walk(made, cards)
+    for size in range(cards.most + 1):
+        members = [card for s, card in everything if s == size]
+        assert cards.counts[size] == len(members)
+        losses = np.array([made.loss(card) for card in members], dtype=int)
+        counts = walk.count(size)
+        assert (counts == np.bincount(losses, minlength=made.total + 1)).all()
+        for level in np.flatnonzero(counts):
+            found = {walk.find(size, int(level), rank) for rank in range(counts[level])}
+            assert found == {c for c, loss in zip(members, losses, strict=True) if loss == level}
+
+
+def test_counts_beyond_single_precision_stay_exact():
+    rng = np.random.default_rng(4)
+    columns = rng.integers(0, 2, (12, 4))
+    made = BinaryPoints.of(
+        ZeroOneProblem(
+            points=np.column_stack([np.ones(12, dtype=int), columns]),
+            positives=rng.integers(2**20, 2**21, 12),
+            negatives=rng.integers(2**20, 2**21, 12),
+            grid=WeightGrid.box(5, 1),
+        )
+    )
+    cards = SparseCards(signs=(BOTH,) * 4, starts=((-1, 1),) * 4)
+    assert made.total > 2**24
+    expected = sorted(made.loss(card) for size, card in listed(cards) if size == 3)
+    counts = _Walk(made, cards).count(3)
+    assert np.repeat(np.flatnonzero(counts), counts[counts > 0]).tolist() == expected
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_draws_follow_the_target_law(which):
+    # Chi-square against enumeration, 4,000 draws, false alarm 1e-6 each; and it would notice a
+    # temperature that is off by half, or another weight of the sizes (positive controls).
+    cards, beta = CARDS[which], Fraction(1, 4)
+    made = points(7, len(cards.signs))
+    everything = list(listed(cards))
+    sizes = np.array([size for size, _ in everything])
+    names = {card: k for k, (_, card) in enumerate(everything)}
+    losses = np.array([made.loss(card) for _, card in everything])
+    bits = RandomBits(SeededEntropy(which))
+    drawn = [names[draw_sparse_card(made, cards, beta, bits)] for _ in range(4000)]
+    factors = np.array(cards.factors, dtype=float)[sizes]
+
+    def agrees(weights):
+        # Cells of at least five expected draws: loss and size.
+        cells = np.unique(np.column_stack([losses, sizes]), axis=0, return_inverse=True)[1].ravel()
+        law = np.bincount(cells, weights=weights / weights.sum()) * 4000
+        seen = np.bincount(cells[drawn], minlength=len(law)).astype(float)
+        few = law < 5
+        law = np.append(law[~few], law[few].sum())
+        seen = np.append(seen[~few], seen[few].sum())
+        kept = law > 0
+        assert not seen[~kept].any()
+        return bool(stats.chisquare(seen[kept], law[kept]).pvalue > 1e-6)
+
+    assert agrees(factors * np.exp(-0.25 * losses))
+    assert not agrees(factors * np.exp(-0.375 * losses))
+    if cards.shares is not None:
+        assert not agrees(np.exp(-0.25 * losses))
+
+
+@pytest.mark.statistical
+def test_cards_of_one_loss_are_equally_likely():
+    # Chi-square over all 51 cards, 6,000 draws at beta 0, false alarm 1e-6.
+    cards = SparseCards(signs=(BOTH,) * 4, starts=((0, 0), (0, 0), (-1, 0)))
+    made = points(3, 4)
+    names = {card: k for k, (_, card) in enumerate(listed(cards))}
+    bits = RandomBits(SeededEntropy(2))
+    seen = [names[draw_sparse_card(made, cards, Fraction(0), bits)] for _ in range(6000)]
+    assert stats.chisquare(np.bincount(seen, minlength=len(names))).pvalue > 1e-6
+
+
+def test_points_are_merged_and_what_does_not_fit_is_refused():
+    grid = WeightGrid.box(2, 1)
+    good = {"points": [[1, 0], [1, 1], [1, 1], [1, 0]], "positives": [1, 2, 0, 1]}
+    merged = BinaryPoints.of(ZeroOneProblem(**good, negatives=[2, 0, 1, 0], grid=grid))
+    assert merged.columns.tolist() == [[1]] and merged.costs.tolist() == [-1]
+    assert merged.base == 4 and merged.total == 7 and merged.loss((0, 1)) == 3
+    bad = [
+        {"points": [[1, 2]], "positives": [1], "negatives": [0]},
+        {"points": [[0, 1]], "positives": [1], "negatives": [0]},
+        {"points": [[1, 1]], "positives": [-1], "negatives": [0]},
+        {"points": [[1, 1]], "positives": [10**8], "negatives": [0]},
+        {
+            "points": [[1, 1]],
+            "positives": [1],
+            "negatives": [0],
+            "perturbation": Perturbation(
+                blocks=((0,),), tables=(np.zeros(3, dtype=np.int64),), unit=1.0
+            ),
+        },
+    ]
+    for wrong in bad:
+        with pytest.raises(UnsupportedProblem, match="staged draws take 0/1 points"):
+            BinaryPoints.of(ZeroOneProblem(**wrong, grid=grid))
