@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from opdisc.audit.attacks import AttackCase
 from opdisc.audit.convex import ConvexAuditCase
@@ -23,6 +24,7 @@ from opdisc.mechanisms import (
     PermuteAndFlipMechanism,
     SeparatorMechanism,
     SphereMechanism,
+    StagedMechanism,
     one_hot_mechanism,
 )
 from opdisc.privacy import (
@@ -53,12 +55,18 @@ class AuditCase:
     effort: int = 1
 
 
+_LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
+
+
 def audit_cases() -> dict[str, AuditCase | ConvexAuditCase]:
     """Return what is audited, by mechanism."""
     single, several = two_hypotheses(), two_hypotheses(4)
     return {
         "permute_and_flip": AuditCase(build=lambda d: PermuteAndFlipMechanism(), pair=single),
         "exponential": AuditCase(build=lambda d: ExponentialMechanism(), pair=several, effort=3),
+        # Each draw in turn has all of the budget, or nearly all.
+        "staged": AuditCase(build=lambda d: StagedMechanism(), pair=single),
+        "staged_later": AuditCase(build=lambda d: _LATER, pair=single),
         "one_hot": AuditCase(build=one_hot_mechanism, pair=parity(5)),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),

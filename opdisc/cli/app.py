@@ -29,7 +29,7 @@ from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
 from opdisc.errors import TableError
-from opdisc.mechanisms import SPHERE_NOISES
+from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
 from opdisc.models import SavedModel, load_model, save_model
 from opdisc.planning import MECHANISMS
 from opdisc.privacy import NeighboringRelation
@@ -59,9 +59,13 @@ _MAX_NONZERO = click.option(
 
 _BASE_MEASURE = click.option(
     "--base-measure",
-    default="uniform",
+    default="auto",
     show_default=True,
-    help="Of mechanism exponential: uniform, sparse, or sparse:PENALTY (nats per point not 0).",
+    help="Of exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0).",
+)
+
+_PATIENCE = click.option(
+    "--patience", type=float, default=PATIENCE, show_default=True, help="Seconds for staged draws."
 )
 
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
@@ -102,6 +106,7 @@ Examples
 @_NORM_BUDGET
 @_MAX_NONZERO
 @_BASE_MEASURE
+@_PATIENCE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
@@ -176,6 +181,7 @@ Example
 @_NORM_BUDGET
 @_MAX_NONZERO
 @_BASE_MEASURE
+@_PATIENCE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
 def plan(data: Path, as_json: bool, **arguments: Any) -> None:

@@ -15,10 +15,11 @@ from opdisc.planning import MECHANISMS, check_option
 
 _UNSET = {
     "noise": "l2-laplace",
-    "base_measure": "uniform",
+    "base_measure": "auto",
     "max_rounds": None,
     "oracle": "auto",
     "time_limit": None,
+    "patience": None,
 }
 """Options that only some mechanisms take, and what leaves each out."""
 
@@ -70,6 +71,7 @@ def learn_model(
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
         settings.pop("base_measure", None)
+        settings.pop("patience", None)
         classifier = OPDiscClassifier(schema=declared, noise=noise, **settings)  # type: ignore[arg-type]
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)

@@ -25,7 +25,7 @@ from opdisc.data import (
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.progress import draw_progress, search_progress
-from opdisc.mechanisms import BaseMeasure, Release, run_mechanism
+from opdisc.mechanisms import PATIENCE, BaseMeasure, Release, run_mechanism
 from opdisc.models import SavedModel, Scorecard
 from opdisc.planning import (
     MechanismSettings,
@@ -33,12 +33,18 @@ from opdisc.planning import (
     SettledFit,
     build_mechanism,
     parse_automatic_bound,
+    parse_base_measure,
     parse_max_rounds,
     parse_time_limit,
     scorecard_grid,
     settle_fit,
 )
-from opdisc.privacy import GridPublic, GridReceipt, Ledger, PrivacyParams
+from opdisc.privacy import (
+    GridPublic,
+    GridReceipt,
+    Ledger,
+    PrivacyParams,
+)
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
 
@@ -113,11 +119,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         one threshold in the middle; values outside are clipped.
     weight_bound : int or "auto", default "auto"
         Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
-        to 5, where the number of rows is public and larger points cost little (docs/utility.md).
+        to 5, where the number of rows is public and larger points cost little, and up to 36 for
+        staged draws (docs/utility.md).
     mechanism : str, default "auto"
-        "auto", "permute_and_flip", "exponential", "block_one_hot", "one_hot", "opdisc" or
-        "rspm". "auto" takes the one with the smallest predicted error among those that end soon;
-        it looks at public facts only.
+        "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc"
+        or "rspm". "auto" takes the one with the smallest predicted error among those that end
+        soon, and staged draws where none does; it looks at public facts only.
     relation : str, default "replace_one"
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     oracle : str or Oracle, default "auto"
@@ -139,10 +146,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         Public cap on the rounds of the exact sampler of large grids, or on the nodes of
         permute-and-flip's search there. A cap makes the guarantee
         conditional; if it is met, nothing is released.
-    base_measure : str or BaseMeasure, default "uniform"
-        Public measure that the exponential mechanism weighs scorecards by: "uniform", "sparse" or
-        "sparse:PENALTY" (every weight other than 0 counts exp(-PENALTY), by default exp(-1)), or
-        a :class:`~opdisc.mechanisms.BaseMeasure`.
+    base_measure : str or BaseMeasure, default "auto"
+        Public measure that the exponential mechanism weighs scorecards by: "uniform", "levels"
+        (equal mass on 0, 1, 2, 3, 4 points and on all scorecards; grids that can be listed),
+        "sparse" or "sparse:PENALTY" (every weight other than 0 counts exp(-PENALTY), by default
+        exp(-1)), or a :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is uniform, and by levels
+        for the first of staged draws.
+    patience : float or None
+        Seconds that staged draws are planned for, public; None: 30. No clock is read while
+        drawing.
     progress : callable or None
         Called with a line of text during a long search or draw. What it says depends on the rows:
         it is not private and must not be published.
@@ -215,7 +227,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         max_nonzero: int | None = None,
         max_rounds: int | None = None,
         progress: Callable[[str], None] | None = None,
-        base_measure: str | BaseMeasure = "uniform",
+        base_measure: str | BaseMeasure = "auto",
+        patience: float | None = None,
         classes: Classes | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -233,6 +246,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.max_rounds = max_rounds
         self.progress = progress
         self.base_measure = base_measure
+        self.patience = patience
         self.classes = classes
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
@@ -273,7 +287,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         return MechanismSettings(
             structure=column_structure(schema),
             minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
-            base_measure=BaseMeasure.parse(self.base_measure),
+            base_measure=parse_base_measure(self.base_measure),
+            patience=PATIENCE if self.patience is None else self.patience,
             max_rounds=parse_max_rounds(self.max_rounds),
             time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else draw_progress(report),

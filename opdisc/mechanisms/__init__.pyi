@@ -61,3 +61,5 @@ from .separator.sets import (
     conjunction_rows as conjunction_rows,
     coordinate_rows as coordinate_rows,
 )
+from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
+from .staged.stages import PATIENCE as PATIENCE, automatic_bound as automatic_bound

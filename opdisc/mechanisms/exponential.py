@@ -25,6 +25,7 @@ from oracles.problem import (
     ENUMERATION_LIMIT,
     ColumnGroup,
     Hypothesis,
+    LevelWeights,
     LogWeights,
     WeightGrid,
     ZeroOneProblem,
@@ -35,6 +36,7 @@ from oracles.sampling import (
     SamplingProgress,
     is_sparse,
     sample_by_enumeration,
+    sample_by_levels,
     sample_sparse,
 )
 
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 LARGEST_LOG_WEIGHT = 1e6
 
 DEFAULT_PENALTY = 1.0
+
+LEVELS = LevelWeights(shares=(1, 1, 1, 1, 1), whole=1)
+"""The measure by levels: cards of up to four points, and all cards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +63,14 @@ class BaseMeasure:
     log_weights : tuple of tuple of float, or None
         Instead: for each coordinate the log-weight of each of its values, nats, in the order of
         the grid; they need not be normalised.
+    by_levels : bool
+        Instead: equal mass on the scorecards of 0, 1, 2, 3 and 4 points each, and on the whole
+        grid; uniform within each.
 
     Raises
     ------
     CalibrationError
-        If a number is not finite or too large, or both are given.
+        If a number is not finite or too large, or more than one of them is given.
 
     Notes
     -----
@@ -77,10 +85,13 @@ class BaseMeasure:
 
     penalty: float = 0.0
     log_weights: tuple[tuple[float, ...], ...] | None = None
+    by_levels: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is not a measure; store plain floats."""
         object.__setattr__(self, "penalty", _checked(self.penalty))
+        if self.by_levels and (self.penalty or self.log_weights is not None):
+            raise CalibrationError("a base measure by levels takes no other weights; drop them.")
         if self.log_weights is None:
             return
         if self.penalty:
@@ -93,31 +104,35 @@ class BaseMeasure:
 
     @classmethod
     def parse(cls, measure: BaseMeasure | str) -> Self | BaseMeasure:
-        """Return a base measure from ``"uniform"``, ``"sparse"``, ``"sparse:0.5"`` or itself."""
+        """Return a base measure from a name, such as ``"levels"`` or ``"sparse:0.5"``."""
         if isinstance(measure, BaseMeasure):
             return measure
         kind, _, number = measure.partition(":") if isinstance(measure, str) else ("", "", "")
         if kind == "uniform" and measure == "uniform":
             return cls()
+        if kind == "levels" and measure == "levels":
+            return cls(by_levels=True)
         try:
             if kind == "sparse":
                 return cls(penalty=float(number) if ":" in measure else DEFAULT_PENALTY)
         except ValueError:
             pass
         raise CalibrationError(
-            "base_measure must be 'uniform', 'sparse', 'sparse:PENALTY' with a number, or a "
-            f"BaseMeasure, got {measure!r}."
+            "base_measure must be 'uniform', 'levels', 'sparse', 'sparse:PENALTY' with a number, "
+            f"or a BaseMeasure, got {measure!r}."
         )
 
     @property
     def is_uniform(self) -> bool:
         """Whether every hypothesis counts the same."""
+        if self.by_levels:
+            return False
         if self.log_weights is None:
             return self.penalty == 0
         return all(len(set(table)) <= 1 for table in self.log_weights)
 
     def on(self, grid: WeightGrid) -> LogWeights | None:
-        """Return the log-weights on a grid; None where all hypotheses weigh the same.
+        """Return the log-weights of a product on a grid; None where all weigh the same.
 
         Raises
         ------
@@ -142,6 +157,8 @@ class BaseMeasure:
 
     def log_inverse(self, grid: WeightGrid) -> float:
         """Return the largest ``ln(1 / mu(w))`` over a grid, ``mu`` normalised there, nats."""
+        if self.by_levels:
+            return LEVELS.log_inverse(grid)
         weights = self.on(grid)
         if weights is None:
             return math.log(grid.n_hypotheses)
@@ -152,6 +169,8 @@ class BaseMeasure:
         """Return what a receipt says; explicit log-weights by their digest."""
         if self.is_uniform:
             return "uniform"
+        if self.by_levels:
+            return "equal mass on cards of 0, 1, 2, 3 and 4 points and on the whole grid"
         if self.log_weights is None:
             return f"each weight other than 0 counts exp({-self.penalty:g})"
         text = json.dumps(self.log_weights, separators=(",", ":"))
@@ -254,6 +273,11 @@ class ExponentialMechanism:
     def calibrate(self, public: GridPublic) -> ExponentialSpec:
         """Return the inverse temperature; refuse what cannot be summed over."""
         measure = self.base_measure
+        if measure.by_levels and not _is_listed(public.grid):
+            raise CalibrationError(
+                "base_measure='levels' takes grids whose weight combinations can be listed; use "
+                "a small max_nonzero, another base measure, or mechanism='staged'."
+            )
         base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
         beta = inverse_temperature(public.changed_rows, public.params.epsilon)
         return ExponentialSpec(
@@ -270,7 +294,7 @@ class ExponentialMechanism:
 
     def _total_variation(self, grid: WeightGrid, beta: Fraction) -> float:
         """Return the sampler's distance from its law, which depends on public facts only."""
-        if grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid):
+        if _is_listed(grid):
             return 0.0
         nothing = np.zeros(0, dtype=np.int64)
         empty = ZeroOneProblem(
@@ -307,6 +331,8 @@ class ExponentialMechanism:
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
         assert isinstance(spec, ExponentialSpec)
+        if self.base_measure.by_levels:
+            return sample_by_levels(problem, spec.beta, entropy, LEVELS)[0]
         weights = self.base_measure.on(problem.grid)
         if problem.grid.n_assignments <= ENUMERATION_LIMIT:
             hypothesis, total_variation = sample_by_enumeration(
@@ -320,3 +346,7 @@ class ExponentialMechanism:
         if total_variation > spec.total_variation or not math.isfinite(total_variation):
             raise CalibrationError("the sampler must not be less exact than was calibrated.")
         return hypothesis
+
+
+def _is_listed(grid: WeightGrid) -> bool:
+    return grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid)

@@ -8,6 +8,7 @@ from .choice import (
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     parse_automatic_bound as parse_automatic_bound,
+    parse_base_measure as parse_base_measure,
     parse_max_rounds as parse_max_rounds,
     parse_time_limit as parse_time_limit,
     parse_weight_bound as parse_weight_bound,

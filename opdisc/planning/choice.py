@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    PATIENCE,
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
     BlockOneHotMechanism,
@@ -16,6 +17,7 @@ from opdisc.mechanisms import (
     SeparatorMechanism,
     SphereMechanism,
     SphereNoise,
+    StagedMechanism,
     one_hot_mechanism,
 )
 from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
@@ -35,6 +37,7 @@ ScorecardMechanism = (
     PermuteAndFlipMechanism
     | AStarPermuteAndFlipMechanism
     | ExponentialMechanism
+    | StagedMechanism
     | BlockOneHotMechanism
     | SphereMechanism
     | SeparatorMechanism
@@ -43,6 +46,7 @@ ScorecardMechanism = (
 _NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
     "permute_and_flip": (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism),
     "exponential": (ExponentialMechanism,),
+    "staged": (StagedMechanism,),
     "block_one_hot": (BlockOneHotMechanism,),
     "one_hot": (BlockOneHotMechanism,),
     "opdisc": (SphereMechanism,),
@@ -90,7 +94,12 @@ class MechanismSettings:
         Certified gap that a release may have, rows; only where an oracle minimises.
     minimise : bool
         Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
-    base_measure, max_rounds, time_limit, progress
+    base_measure : BaseMeasure or None
+        As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: uniform, and by
+        levels for the first draw of ``"staged"``.
+    patience : float
+        As in :class:`~opdisc.mechanisms.StagedMechanism`.
+    max_rounds, time_limit, progress
         As in :class:`~opdisc.mechanisms.ExponentialMechanism`.
     """
 
@@ -98,7 +107,8 @@ class MechanismSettings:
     noise: SphereNoise = "l2-laplace"
     allowance: float = 0.0
     minimise: bool = False
-    base_measure: BaseMeasure = BaseMeasure()
+    base_measure: BaseMeasure | None = None
+    patience: float = PATIENCE
     max_rounds: int | None = None
     time_limit: float | None = None
     progress: DrawProgress | None = None
@@ -135,8 +145,9 @@ def build_mechanism(
     """
     settings = settings or MechanismSettings(structure=structure)
     allowance = settings.allowance
-    if name in MECHANISMS and name not in ("auto", "exponential"):
-        _check_uniform(settings.base_measure, f"mechanism='{name}'")
+    measure = settings.base_measure or BaseMeasure()
+    if name in MECHANISMS and name not in ("auto", "exponential", "staged"):
+        _check_uniform(measure, f"mechanism='{name}'")
     match name:
         case "auto":
             chosen, reason = choose_mechanism(
@@ -150,7 +161,9 @@ def build_mechanism(
         case "permute_and_flip":
             return _permute_and_flip(grid, settings), ""
         case "exponential":
-            return _exponential(grid, settings), ""
+            return _exponential(grid, settings, measure), ""
+        case "staged":
+            return _staged(settings), ""
         case "block_one_hot":
             blocks = even_blocks(grid) if public is None else searchable_blocks(public)
             return BlockOneHotMechanism(blocks=blocks, allowance=allowance), ""
@@ -187,7 +200,7 @@ def choose_mechanism(
     minimise : bool
         Whether an oracle was named, which leaves the exponential mechanism out.
     base_measure : BaseMeasure or None
-        One that is not uniform leaves the exponential mechanism only.
+        A product that is not uniform leaves the exponential mechanism only.
 
     Raises
     ------
@@ -235,12 +248,19 @@ def choose_mechanism(
             f"the budget leaves {size} weight combinations, which can all be looked at"
             + _predicted(exponential, public),
         )
-    if draw_is_short(public, structure) if public else can_sample(grid, structure):
+    if can_sample(grid, structure) and (public is None or draw_is_short(public, structure)):
         return (
             "exponential",
             f"the grid's {size} weight combinations are too many to list, and its columns' "
             "structure lets the exponential mechanism be sampled exactly"
             + _predicted(exponential, public),
+        )
+    if public is not None and _takes_stages(grid, measure):
+        staged = StagedMechanism(by_levels=base_measure is None or measure.by_levels)
+        return (
+            "staged",
+            f"the grid's {size} weight combinations are too many to list or to sample from at "
+            "once, and several exact draws always end" + _predicted(staged, public),
         )
     if public is None and measure.is_uniform:
         return (
@@ -265,6 +285,27 @@ def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
         return ""
     of = "" if public.n_rows is None else f" of {public.n_rows:,}"
     return f": on average at most {math.ceil(excess):,} extra errors{of} on any table"
+
+
+def _takes_stages(grid: WeightGrid, measure: BaseMeasure) -> bool:
+    """Return whether the stages know the base measure and the values of every weight."""
+    intervals = all(
+        0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1 for allowed in grid.values
+    )
+    return intervals and (measure.is_uniform or measure.by_levels)
+
+
+def _staged(settings: MechanismSettings) -> StagedMechanism:
+    """Return the staged mechanism; its first draw is by levels unless something else is asked."""
+    measure = settings.base_measure
+    if measure is not None and not (measure.is_uniform or measure.by_levels):
+        raise CalibrationError(
+            "staged draws take base_measure 'levels' or 'uniform'; use one of them or "
+            "mechanism='exponential'."
+        )
+    return StagedMechanism(
+        by_levels=measure is None or measure.by_levels, patience=settings.patience
+    )
 
 
 def _check_uniform(measure: BaseMeasure, other: str) -> None:
@@ -293,20 +334,20 @@ def _permute_and_flip(
     )
 
 
-def _exponential(grid: WeightGrid, settings: MechanismSettings) -> ExponentialMechanism:
+def _exponential(
+    grid: WeightGrid, settings: MechanismSettings, measure: BaseMeasure
+) -> ExponentialMechanism:
     """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
     if can_list(grid):
-        return ExponentialMechanism(
-            structure=settings.structure, base_measure=settings.base_measure
-        )
+        return ExponentialMechanism(structure=settings.structure, base_measure=measure)
     if not can_sample(grid, settings.structure):
         raise CalibrationError(
             f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
             f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
-            "columns, smaller weights or mechanism='block_one_hot'."
+            "columns, smaller weights or mechanism='staged'."
         )
     return ExponentialMechanism(
-        base_measure=settings.base_measure,
+        base_measure=measure,
         structure=settings.structure,
         max_rounds=settings.max_rounds,
         time_limit=settings.time_limit,

@@ -10,7 +10,14 @@ import math
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import BlockSpec, ExponentialSpec, NoiseSpec, SeparatorSpec, SphereSpec
+from opdisc.mechanisms import (
+    BlockSpec,
+    ExponentialSpec,
+    NoiseSpec,
+    SeparatorSpec,
+    SphereSpec,
+    StagedSpec,
+)
 from opdisc.planning.expected_errors import block_size
 from oracles.arithmetic import FloatArray
 from oracles.problem import WeightGrid
@@ -125,7 +132,9 @@ def _separator_excess(
     return total if spec.rate > 0 else total + spec.size * spec.spacing
 
 
-def exponential_excess(spec: ExponentialSpec, level: float) -> tuple[float, float, float]:
+def exponential_excess(
+    spec: ExponentialSpec | StagedSpec, level: float
+) -> tuple[float, float, float]:
     """Return mean and quantile of the exponential mechanism's excess, in closed form.
 
     Where the best hypothesis has share m of the base measure, ``P[excess >= t] <= x / (1 + x)``

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opdisc.calibration import harmonic_number
-from opdisc.mechanisms import BlockSpec, ExponentialSpec, NoiseSpec
+from opdisc.mechanisms import BlockSpec, ExponentialSpec, NoiseSpec, StagedSpec
 from oracles.problem import WeightGrid
 
 
@@ -29,8 +29,9 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     **Guarantee.** Blocks: ``lambda (H_n - 1) + g`` each, the mean of the largest of n exponentials
     minus a given one, and a lattice step for the floor; exponential mechanism: the largest
     ``ln(1 / mu(w)) / beta`` of its base measure, which is ``ln |W| / beta`` if that is uniform.
+    Staged draws: that of the first one, beside the best of its own candidates.
     """
-    if isinstance(spec, ExponentialSpec):
+    if isinstance(spec, ExponentialSpec | StagedSpec):
         return spec.log_inverse / float(spec.beta)
     if not isinstance(spec, BlockSpec):
         return None

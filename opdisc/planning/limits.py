@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms import BaseMeasure
 
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""
@@ -46,3 +47,8 @@ def parse_max_rounds(cap: int | None) -> int | None:
 def parse_time_limit(seconds: float | None) -> float | None:
     """Return a limit in seconds; an infinite one is none, anything else is checked by its user."""
     return None if seconds == math.inf else seconds
+
+
+def parse_base_measure(measure: BaseMeasure | str) -> BaseMeasure | None:
+    """Return a base measure, or None for "auto": each mechanism its own."""
+    return None if measure == "auto" else BaseMeasure.parse(measure)

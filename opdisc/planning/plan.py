@@ -8,13 +8,18 @@ from typing import Literal
 
 from opdisc.data import column_structure, load_schema
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import BaseMeasure
+from opdisc.mechanisms import PATIENCE, BaseMeasure
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.grid import scorecard_grid
-from opdisc.planning.limits import parse_automatic_bound
+from opdisc.planning.limits import parse_automatic_bound, parse_base_measure
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.weight_rule import is_short, settle_fit
-from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, parse_relation
+from opdisc.privacy import (
+    GridPublic,
+    NeighboringRelation,
+    PrivacyParams,
+    parse_relation,
+)
 from oracles.errors import UnsupportedProblem
 
 _LONG = "an exact draw may take very long"
@@ -55,7 +60,8 @@ def plan_fit(
     relation: str = "replace_one",
     norm_budget: int | None = None,
     max_nonzero: int | None = None,
-    base_measure: str | BaseMeasure = "uniform",
+    base_measure: str | BaseMeasure = "auto",
+    patience: float = PATIENCE,
     quantile: float = 0.95,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
@@ -68,7 +74,7 @@ def plan_fit(
         What would be spent; nothing is.
     n_rows : int or None
         Number of rows; used only where the relation makes it public.
-    weight_bound, relation, norm_budget, max_nonzero, base_measure
+    weight_bound, relation, norm_budget, max_nonzero, base_measure, patience
         As in :class:`~opdisc.PrivateScorecardClassifier`; the other mechanisms are
         compared at the bound that the automatic choice settles on.
     quantile : float
@@ -95,7 +101,9 @@ def plan_fit(
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
     bound = parse_automatic_bound(weight_bound)
     settings = MechanismSettings(
-        structure=column_structure(declared), base_measure=BaseMeasure.parse(base_measure)
+        structure=column_structure(declared),
+        base_measure=parse_base_measure(base_measure),
+        patience=patience,
     )
 
     def public_for(weight_bound: int) -> GridPublic:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import ExponentialSpec, Mechanism
+from opdisc.mechanisms import ExponentialSpec, Mechanism, StagedSpec
 from opdisc.planning.choice import build_mechanism
 from opdisc.planning.excess_laws import exponential_excess, quantile_limit, simulated_excess
 from opdisc.privacy import GridPublic, PrivacyParams
@@ -41,6 +41,8 @@ class ErrorPrediction:
         Probability over the simulation that ``quantile`` is large enough; 1 for closed forms.
     rows : int or None
         Rows of the table, where their number is public.
+    beside : str
+        What the excess is counted from; empty: the best scorecard of the grid.
     """
 
     mean: float
@@ -48,13 +50,14 @@ class ErrorPrediction:
     level: float
     confidence: float
     rows: int | None
+    beside: str = ""
 
     def __str__(self) -> str:
         """Return the prediction as a sentence."""
         of = "" if self.rows is None else f" of {self.rows:,}"
         return (
             f"with probability {self.level:.0%} at most {math.ceil(self.quantile):,} extra "
-            f"errors{of}"
+            f"errors{of}{self.beside and f' beside {self.beside}'}"
         )
 
 
@@ -115,7 +118,11 @@ def predict_error(
         if not 0 < value < 1:
             raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
     spec = mechanism.calibrate(public)
-    if isinstance(spec, ExponentialSpec):
+    beside = ""
+    if isinstance(spec, StagedSpec):
+        beside = spec.stages.yardstick
+        found = exponential_excess(spec, quantile)
+    elif isinstance(spec, ExponentialSpec):
         found = exponential_excess(spec, quantile)
     else:
         draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
@@ -129,6 +136,7 @@ def predict_error(
         level=quantile,
         confidence=found[2],
         rows=rows,
+        beside=beside,
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
+    StagedMechanism,
+    automatic_bound,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
 from opdisc.planning.expected_errors import expected_excess
@@ -97,6 +100,8 @@ def settle_fit(
         return least.explained(
             "weights -1..1, because larger ones need a public number of rows to be judged by"
         )
+    if isinstance(least.mechanism, StagedMechanism):
+        return _widened(least, rows, public_for, build)
     if not isinstance(least.mechanism, _DRAWN):
         return least.explained("weights -1..1, because larger ones make the exact search harder")
     chosen, grown = least, 0.0
@@ -114,6 +119,20 @@ def settle_fit(
         f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} that "
         f"raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} of the "
         f"rows (by {grown / rows:.1%})"
+    )
+
+
+def _widened(
+    least: SettledFit, rows: int, public_for: Callable[[int], GridPublic], build: Builder
+) -> SettledFit:
+    """Return staged draws with the bound that their stages need."""
+    public = least.public
+    weight = 2 * float(inverse_temperature(public.changed_rows, public.params.epsilon)) * rows
+    bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
+    wider = least if bound == 1 else _settled(bound, public_for, build)
+    return wider.explained(
+        f"weights -{bound}..{bound}, which leaves room for every stage at this number of rows and "
+        "budget"
     )
 
 

@@ -6,6 +6,11 @@ from .grid import (
     hypothesis_at as hypothesis_at,
     squared_norms as squared_norms,
 )
+from .level_weights import (
+    LevelWeights as LevelWeights,
+    all_sizes as all_sizes,
+    size_counts as size_counts,
+)
 from .perturbation import Perturbation as Perturbation
 from .product_weights import (
     LogWeights as LogWeights,

@@ -3,6 +3,7 @@ from .a_star import (
     check_a_star as check_a_star,
     minimise_by_a_star as minimise_by_a_star,
 )
+from .by_levels import sample_by_levels as sample_by_levels
 from .effort import (
     FAST_NATS as FAST_NATS,
     FAST_WORK as FAST_WORK,

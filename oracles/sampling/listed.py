@@ -243,6 +243,17 @@ def draw_level(
         precision *= 2
 
 
+def total_weight(
+    levels: Sequence[int] | IntArray,
+    counts: Sequence[int] | IntArray,
+    beta: Fraction,
+    bits: int,
+) -> tuple[int, int]:
+    """Enclose the sum of ``counts * exp(-beta * (levels - levels[0]))``, units of ``2**-bits``."""
+    table = _cumulated(levels, counts, beta, bits)
+    return table.total_low, table.total_high
+
+
 def _cumulated(
     levels: Sequence[int] | IntArray,
     counts: Sequence[int] | IntArray,

@@ -111,6 +111,32 @@ def _weighted(
     return draw_listed(exponents, candidate, bits)
 
 
+class SparseListing:
+    """Every hypothesis within a norm budget, in the order of the walk."""
+
+    def __init__(self, problem: ZeroOneProblem) -> None:
+        self._walk, self._count = _Walk(problem), problem.grid.n_hypotheses
+        points = LogWeights(
+            tables=tuple(
+                tuple(Fraction(-1 if j and value else 0) for value in allowed)
+                for j, allowed in enumerate(problem.grid.values)
+            )
+        )
+        self._sizes = _Walk(problem, points)
+
+    def losses(self) -> IntArray:
+        """Return all losses."""
+        return self._walk.listed(1.0, self._count).astype(np.int64)
+
+    def sizes(self) -> IntArray:
+        """Return how many weights are not 0, the constant column's left out."""
+        return self._sizes.listed(0.0, self._count).astype(np.int64)
+
+    def at(self, place: int) -> Hypothesis:
+        """Return the hypothesis at a position."""
+        return self._walk.run(-3, place, np.zeros(0, dtype=np.int64))
+
+
 class _Walk:
     """The arrays that the compiled walk runs on, full columns first: those change least often.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
-from opdisc.calibration import gibbs_weight
+from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.staged.stages import LARGEST_START, PATIENCE, Stages, plan_stages
-from opdisc.privacy import CalibrationStatus, EntropySource, PublicInputs
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling import (
@@ -40,6 +41,11 @@ class StagedSpec(NoiseSpec):
     betas: tuple[Fraction, ...]
     log_inverse: float
 
+    @property
+    def beta(self) -> Fraction:
+        """Inverse temperature of the first draw."""
+        return self.betas[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedMechanism:
@@ -59,13 +65,13 @@ class StagedMechanism:
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP: every draw is the exponential mechanism at its share of
+    **Guarantee.** Pure epsilon-DP: every draw is permute-and-flip at its share of
     epsilon, the shares add up to 1, and candidates are functions of earlier draws and of coins
     that do not look at the table (docs/theory.md, staged-draws).
 
     References
     ----------
-    .. [1] McSherry, Talwar (2007), Theorem 6; Dwork, Rothblum, Vadhan (2010): adaptive
+    .. [1] McKenna, Sheldon (2020), Theorem 1; Dwork, Rothblum, Vadhan (2010): adaptive
        composition.
     """
 
@@ -74,6 +80,8 @@ class StagedMechanism:
     later: int | None = None
     first_share: Fraction | None = None
     name: str = "staged"
+    uses_delta: ClassVar[bool] = False
+    options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
 
     def __post_init__(self) -> None:
         """Refuse impossible settings."""
@@ -92,9 +100,9 @@ class StagedMechanism:
         """None: every draw ends on every table."""
         return None
 
-    def calibrate(self, public: PublicInputs) -> StagedSpec:
+    def calibrate(self, public: GridPublic) -> StagedSpec:
         """Return the stages and their inverse temperatures; refuse grids that are no box."""
-        beta = gibbs_weight(public.sensitivity, public.params.epsilon)
+        beta = inverse_temperature(public.changed_rows, public.params.epsilon)
         stages = plan_stages(
             public.grid,
             None if public.n_rows is None else float(2 * beta * public.n_rows),
@@ -104,7 +112,7 @@ class StagedMechanism:
             later=self.later,
             first_share=self.first_share,
         )
-        betas = (beta * stages.first_share,)
+        betas: tuple[Fraction, ...] = (beta * stages.first_share,)
         if stages.later:
             betas += (beta * (1 - stages.first_share) / stages.later,) * stages.later
         if sum(betas) != beta:
@@ -112,11 +120,11 @@ class StagedMechanism:
         return StagedSpec(
             law=stages.describe(),
             scales=tuple(float(part) for part in betas),
-            theorem="McSherry, Talwar 2007, Theorem 6 and composition (docs/theory.md, "
+            theorem="McKenna, Sheldon 2020, Theorem 1 and adaptive composition (docs/theory.md, "
             "staged-draws)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            distance=0.0,
+            total_variation=0.0,
             spacing=0.0,
             stages=stages,
             betas=betas,

@@ -72,13 +72,21 @@ class Stages:
     summed: int
     ranges: tuple[tuple[int, int], ...]
 
+    @property
+    def yardstick(self) -> str:
+        """What the first draw's errors are counted from."""
+        best = f"the best scorecard of at most {self.cards.most} points of -1..1"
+        if not self.later:
+            return best
+        return f"{best} (the first draw; {self.later} more refine it, without a bound)"
+
     def describe(self) -> str:
         """Return the stages in words, for a receipt."""
         low, high = self.cards.starts[0]
         weighed = ", equal weight to every number of points" if self.cards.shares else ""
         first = (
-            f"staged exact draws, each a Gibbs law over counted candidates: 1. scorecards of at "
-            f"most {self.cards.most} points of -1..1, start {low}..{high}{weighed}, "
+            f"staged exact draws, each permute-and-flip over counted candidates: 1. scorecards "
+            f"of at most {self.cards.most} points of -1..1, start {low}..{high}{weighed}, "
             f"{float(self.first_share):.3g} of epsilon"
         )
         if not self.later:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import INFINITE, BoolArray, Model
+from oracles.arithmetic import BoolArray, IntArray
+from oracles.branch_and_bound.arrays import INFINITE, Model
 from oracles.branch_and_bound.block_bound.arrays import FloatArray, ShortArray
 from oracles.branch_and_bound.reduction import Reduction
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import BoolArray, Model
+from oracles.arithmetic import BoolArray, IntArray
+from oracles.branch_and_bound.arrays import Model
 from oracles.branch_and_bound.block_bound.cells import Cells
 
 _MOST_POINTS = 12_000

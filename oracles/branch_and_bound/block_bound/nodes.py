@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import INFINITE, BoolArray
+from oracles.arithmetic import BoolArray, IntArray
+from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.cells import Cells, cells_of, narrowed, spread
 from oracles.branch_and_bound.block_bound.choice import (
     ClosePairs,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import INFINITE, BoolArray, Model
+from oracles.arithmetic import BoolArray, IntArray
+from oracles.branch_and_bound.arrays import INFINITE, Model
 from oracles.branch_and_bound.block_bound.arrays import (
     LARGEST_SUM,
     MOST_LEVELS,

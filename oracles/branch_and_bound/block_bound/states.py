@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import BoolArray
+from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.block_bound.arrays import ShortArray
 
 _EXCESS_BITS = 31

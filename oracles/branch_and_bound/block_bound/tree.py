@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.arrays import INFINITE, BoolArray
+from oracles.arithmetic import BoolArray, IntArray
+from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.ascent import Course, Stop, raise_bound
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,

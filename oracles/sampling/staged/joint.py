@@ -2,8 +2,9 @@
 
 Directions have no column in common. Every joint step is looked at, but
 subtrees that a lower bound shows to be far worse than the best step known are only counted, at
-that bound. A member of such a subtree is drawn as if it were as good as the bound, and kept with
-the probability that makes up for it; otherwise everything is drawn anew. So the law is exact
+that bound. A member of such a subtree is proposed as if it were as good as the bound, and kept
+with
+the probability that makes up for it; otherwise the next proposal follows. So the law is exact
 whatever is cut off.
 """
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from oracles.arithmetic import IntArray, RandomBits
 from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
-from oracles.sampling.listed import draw_level
+from oracles.sampling.coin_order import CoinOrder
 from oracles.sampling.staged.directions import Direction
 from oracles.sampling.staged.points import BinaryPoints
 
@@ -72,7 +73,9 @@ class JointSteps:
 def draw_joint(
     points: BinaryPoints, candidates: JointSteps, beta: Fraction, bits: RandomBits
 ) -> Hypothesis:
-    """Draw a candidate with probability proportional to ``exp(-beta * loss)``, exactly.
+    """Draw the candidate that shows the first head, exactly.
+
+    A candidate shows heads with probability ``exp(-beta * (loss - least loss))``.
 
     Parameters
     ----------
@@ -92,16 +95,17 @@ def draw_joint(
     levels = np.flatnonzero(counts)
     if int(counts.sum()) != candidates.count:
         raise InconsistentSolution("every joint step must be counted once.")
+    coins = CoinOrder(levels, counts[levels], beta, bits)
     while True:
-        level = int(levels[draw_level(levels, counts[levels], beta, bits)])
+        level = int(levels[coins.propose()])
         place = bits.below(int(counts[level]))
         in_subtree = place >= leaves[level]
         place -= int(leaves[level]) if in_subtree else 0
         drawn = walk.find(level, place, cut, in_subtree)
-        excess = points.loss(drawn) - level
-        if excess < 0 or (excess > 0 and not in_subtree):
+        loss = points.loss(drawn)
+        if loss < max(level, int(levels[0])) or (loss > level and not in_subtree):
             raise InconsistentSolution("a lower bound must not exceed a loss.")
-        if not in_subtree or bits.exponential_trial(beta * excess):
+        if coins.keeps(level, loss):
             return drawn
 
 

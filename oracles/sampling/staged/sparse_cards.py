@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oracles.arithmetic import FloatArray, IntArray, RandomBits
 from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
-from oracles.sampling.listed import draw_level
+from oracles.sampling.coin_order import CoinOrder
 from oracles.sampling.staged.points import BinaryPoints
 
 _CHUNK = 1 << 24
@@ -80,7 +79,9 @@ class SparseCards:
 def draw_sparse_card(
     points: BinaryPoints, cards: SparseCards, beta: Fraction, bits: RandomBits
 ) -> Hypothesis:
-    """Draw a card with probability proportional to its weight times ``exp(-beta * loss)``.
+    """Draw the card that shows the first head, each as often among the coins as it weighs.
+
+    A card shows heads with probability ``exp(-beta * (loss - least loss))``.
 
     Parameters
     ----------
@@ -104,14 +105,17 @@ def draw_sparse_card(
         for level in levels
     ]
     kept = [k for k, weight in enumerate(weights) if weight]
-    k = kept[draw_level(levels[kept], [weights[k] for k in kept], beta, bits)]
-    level = int(levels[k])
-    place = bits.below(weights[k])
-    for size, (factor, count) in enumerate(zip(factors, counts, strict=True)):
-        if place < factor * int(count[level]):
+    coins = CoinOrder(levels[kept], [weights[k] for k in kept], beta, bits)
+    while True:
+        k = kept[coins.propose()]
+        level = int(levels[k])
+        if coins.keeps(level, level):
             break
-        place -= factor * int(count[level])
-    card = walk.find(size, level, place // factor)
+    place, size = bits.below(weights[k]), 0
+    while place >= (weight := factors[size] * int(counts[size][level])):
+        place -= weight
+        size += 1
+    card = walk.find(size, level, place // factors[size])
     if points.loss(card) != level:
         raise InconsistentSolution("the drawn card must have the drawn loss.")
     return card
@@ -126,7 +130,8 @@ class _Walk:
         self._columns = points.columns[self._used]
         masks = [sum({1: 1, -1: 2}[sign] for sign in cards.signs[j]) for j in self._used]
         self._allowed = np.array(masks, dtype=np.int64)
-        self._dtype = np.float32 if points.total < _EXACT_IN_SINGLE else np.float64
+        single = points.total < _EXACT_IN_SINGLE
+        self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
         self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
 
     def count(self, size: int) -> IntArray:
@@ -205,8 +210,8 @@ class _Walk:
             part = active[begin : begin + step]
             chosen = columns[first:, part].astype(self._dtype)
             # Partial sums are integers within the type's precision: any order is exact.
-            weighted: NDArray[np.floating] = chosen * costs[part].astype(self._dtype)
-            sums[first:, first:] += weighted @ chosen.T
+            weighted = chosen * costs[part].astype(self._dtype)
+            sums[first:, first:] += np.matmul(weighted, chosen.T)
         return sums, int(costs[active].sum())
 
     def _pairs(

@@ -10,11 +10,16 @@ from opdisc import OPDiscClassifier, PrivateScorecardClassifier, RSPMClassifier
 from opdisc.calibration.margins import harmonic_number
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.exponential import ExponentialMechanism
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.planning.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
-from opdisc.planning.choice import BeyondReach, build_mechanism, choose_mechanism
+from opdisc.planning.choice import (
+    BeyondReach,
+    MechanismSettings,
+    build_mechanism,
+    choose_mechanism,
+)
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.utility import predict_error
@@ -122,19 +127,32 @@ def test_larger_points_only_where_the_time_hardly_depends_on_the_rows():
 # --- the frontier --------------------------------------------------------------------------------
 
 
-def test_beyond_the_frontier_the_mechanism_layer_refuses_and_names_it():
+def test_beyond_the_frontier_a_base_measure_is_refused_and_the_frontier_named():
     wide = public(WeightGrid.box(60, 1))
+    sparse = BaseMeasure(penalty=1.0)
     with pytest.raises(BeyondReach, match=r"10,000,000 are listed.*two blocks.*max_nonzero"):
-        choose_mechanism(wide.grid, (), wide)
+        choose_mechanism(wide.grid, (), wide, base_measure=sparse)
 
 
-def test_beyond_the_frontier_a_fit_takes_sparse_scorecards_and_says_so():
-    fit = settled(60, 1.0, 1000, 1)
+def test_beyond_the_frontier_a_base_measure_takes_sparse_scorecards_and_says_so():
+    settings = MechanismSettings(base_measure=BaseMeasure(penalty=1.0))
+    fit = settle_fit(
+        1,
+        lambda b: public(WeightGrid.box(60, b)),
+        lambda inputs: build_mechanism("auto", inputs.grid, public=inputs, settings=settings),
+    )
     assert fit.mechanism.name == "exponential" and fit.public.grid.norm_budget == 4
     assert "at most 4 weights other than 0" in fit.reason
     # One more would not be listed.
     assert WeightGrid.box(60, 1, norm_budget=5).n_hypotheses > 10_000_000
-    assert "as the squared norm" in settled(60, 1.0, 1000, 2).reason
+
+
+@pytest.mark.parametrize(("n_rows", "bound"), [(1000, 3), (3000, 6), (50_000, 36)])
+def test_beyond_the_frontier_draws_are_staged_and_have_room(n_rows, bound):
+    fit = settled(60, 1.0, n_rows)
+    assert fit.mechanism.name == "staged" and fit.bound == bound
+    assert "always end" in fit.reason and "room for every stage" in fit.reason
+    assert settled(60, 1.0, n_rows, 2).public.grid == WeightGrid.box(60, 2)
 
 
 def test_a_fit_beyond_the_frontier_ends_and_holds():
@@ -142,9 +160,9 @@ def test_a_fit_beyond_the_frontier_ends_and_holds():
     X = np.repeat(rng.integers(0, 2, (20, 45)), 20, axis=0)
     model = PrivateScorecardClassifier(epsilon=5.0).fit(X, X[:, 7])
     assert model.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
-    assert model.receipt_.norm_budget == 4
+    assert model.receipt_.mechanism == "staged"
     assert np.mean(model.predict(X) == X[:, 7]) > 0.9
-    assert "other than 0" in model.receipt_.choice
+    assert "staged exact draws" in model.receipt_.noise_law
 
 
 def test_large_named_blocks_where_the_search_takes_them():
@@ -197,7 +215,10 @@ def test_a_plan_with_an_automatic_bound_compares_at_that_bound():
     assert planned[0].weight_bound >= 3
 
 
-def test_a_plan_beyond_the_frontier_predicts_for_the_sparse_scorecards():
+def test_a_plan_beyond_the_frontier_predicts_for_the_first_draw_and_says_so():
     (first, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=32_561)
-    assert first.mechanism == "exponential" and "other than 0" in first.reason
-    assert first.prediction is not None and first.prediction.quantile < 500
+    assert first.mechanism == "staged" and first.weight_bound == 6
+    assert "beside the best scorecard of at most 5 points" in str(first.prediction)
+    assert "the first draw" in first.prediction.beside
+    # ln(6 * C(36, 5) * 2^5 * 7 starts) = 20.1 nats at 1200 / 32561 of budget, 2 rows a nat.
+    assert first.prediction.mean == pytest.approx(20.1 * 2 / (1200 / 32_561), rel=0.02)

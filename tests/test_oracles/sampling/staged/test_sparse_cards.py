@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
 from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
@@ -88,7 +89,7 @@ def test_counts_beyond_single_precision_stay_exact():
 @pytest.mark.statistical
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_draws_follow_the_target_law(which):
-    # Chi-square against enumeration, 4,000 draws, false alarm 1e-6 each; and it would notice a
+    # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each; and it would notice a
     # temperature that is off by half, or another weight of the sizes (positive controls).
     cards, beta = CARDS[which], Fraction(1, 4)
     made = points(7, len(cards.signs))
@@ -97,13 +98,13 @@ def test_draws_follow_the_target_law(which):
     names = {card: k for k, (_, card) in enumerate(everything)}
     losses = np.array([made.loss(card) for _, card in everything])
     bits = RandomBits(SeededEntropy(which))
-    drawn = [names[draw_sparse_card(made, cards, beta, bits)] for _ in range(4000)]
+    drawn = [names[draw_sparse_card(made, cards, beta, bits)] for _ in range(1500)]
     factors = np.array(cards.factors, dtype=float)[sizes]
 
     def agrees(weights):
         # Cells of at least five expected draws: loss and size.
         cells = np.unique(np.column_stack([losses, sizes]), axis=0, return_inverse=True)[1].ravel()
-        law = np.bincount(cells, weights=weights / weights.sum()) * 4000
+        law = np.bincount(cells, weights=weights / weights.sum()) * 1500
         seen = np.bincount(cells[drawn], minlength=len(law)).astype(float)
         few = law < 5
         law = np.append(law[~few], law[few].sum())
@@ -112,20 +113,20 @@ def test_draws_follow_the_target_law(which):
         assert not seen[~kept].any()
         return bool(stats.chisquare(seen[kept], law[kept]).pvalue > 1e-6)
 
-    assert agrees(factors * np.exp(-0.25 * losses))
-    assert not agrees(factors * np.exp(-0.375 * losses))
+    assert agrees(first_head_law(losses, 0.25, factors))
+    assert not agrees(first_head_law(losses, 0.375, factors))
     if cards.shares is not None:
-        assert not agrees(np.exp(-0.25 * losses))
+        assert not agrees(first_head_law(losses, 0.25))
 
 
 @pytest.mark.statistical
 def test_cards_of_one_loss_are_equally_likely():
-    # Chi-square over all 51 cards, 6,000 draws at beta 0, false alarm 1e-6.
+    # Chi-square over all 51 cards, 2,000 draws at beta 0, false alarm 1e-6.
     cards = SparseCards(signs=(BOTH,) * 4, starts=((0, 0), (0, 0), (-1, 0)))
     made = points(3, 4)
     names = {card: k for k, (_, card) in enumerate(listed(cards))}
     bits = RandomBits(SeededEntropy(2))
-    seen = [names[draw_sparse_card(made, cards, Fraction(0), bits)] for _ in range(6000)]
+    seen = [names[draw_sparse_card(made, cards, Fraction(0), bits)] for _ in range(2000)]
     assert stats.chisquare(np.bincount(seen, minlength=len(names))).pvalue > 1e-6
 
 

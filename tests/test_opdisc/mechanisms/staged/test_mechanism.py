@@ -1,0 +1,217 @@
+"""Staged draws in the frame: budget, receipt, law of the whole, failing closed."""
+
+import itertools
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers.oracles.first_head import first_head_law
+from scipy import stats
+
+from opdisc import PrivateScorecardClassifier
+from opdisc.audit.event import audit_mechanism, two_hypotheses
+from opdisc.cli.app import cli
+from opdisc.cli.console import run_command_line
+from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.mechanisms.run import run_mechanism
+from opdisc.mechanisms.staged.mechanism import StagedMechanism, combined
+from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
+from opdisc.privacy.ledger import Ledger
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
+from oracles import WeightGrid, ZeroOneProblem
+
+
+def problem(seed, d, bound, n_points=30, largest=4):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 2, (n_points, d))
+    return ZeroOneProblem(
+        points=np.column_stack([np.ones(n_points, dtype=int), columns]),
+        positives=rng.integers(0, largest, n_points),
+        negatives=rng.integers(0, largest, n_points),
+        grid=WeightGrid.box(1 + d, bound),
+    )
+
+
+def public(grid, epsilon=1.0, n_rows: int | None = 100):
+    return GridPublic(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=grid,
+        n_rows=n_rows,
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "n_rows"), [(0.1, 50), (1.0, 5000), (1.0, 100_000)])
+def test_the_shares_add_up_to_the_budget_exactly(epsilon, n_rows):
+    spec = StagedMechanism().calibrate(public(WeightGrid.box(30, 36), epsilon, n_rows))
+    assert sum(spec.betas) == Fraction(epsilon) / 2
+    assert len(spec.betas) == 1 + spec.stages.later
+    assert spec.distance == 0.0 and len(spec.scales) == len(spec.betas)
+
+
+def test_a_release_holds_and_belongs_to_the_grid():
+    made = problem(0, 12, 12)
+    release = run_mechanism(
+        StagedMechanism(later=3, first_share=Fraction(1, 4)),
+        made,
+        public(made.grid, epsilon=50.0),
+        entropy=SystemEntropy(),
+    )
+    assert release.receipt.guarantee == "HOLDS" and made.grid.contains(release.hypothesis)
+    assert release.receipt.delta_numerical == 0.0 and len(release.receipt.noise_scales) == 4
+    assert "staged-draws" in release.receipt.theorem
+
+
+def test_the_middle_of_a_sum_is_the_sum_of_the_middles():
+    # Cards that all predict "+" by the smallest margin, score 1, or "-" by score 0, sum up to it.
+    for n in range(1, 7):
+        assert combined([(1, 2)] * n)[0] >= 1 and combined([(0, -1)] * n)[0] < 1
+        assert combined([(1, 2)] * n)[1] == 2 * n
+
+
+def test_the_first_draw_is_doubled_without_a_change_of_its_predictions():
+    made = problem(1, 5, 6)
+    card = (1, -1, 0, 1, 1, 0)
+    assert (made.predict(card) == made.predict(tuple(2 * w for w in card))).all()
+
+
+@pytest.mark.statistical
+def test_two_stages_have_the_composed_law():
+    # One column and a start in -1..1, one direction: the released card's law is the first stage's
+    # times the second stage's, by hand. Chi-square, 2,000 draws, false alarm 1e-6; equal weight
+    # per scorecard instead of per level, or either temperature halved, is noticed.
+    made = ZeroOneProblem(
+        points=[[1, 0], [1, 1]], positives=[2, 14], negatives=[6, 0], grid=WeightGrid.box(2, 1)
+    )
+    mechanism = StagedMechanism(later=1, first_share=Fraction(1, 2))
+    spec = mechanism.calibrate(public(made.grid, epsilon=1.0))
+    assert spec.stages.scale == 1 and spec.stages.directions == 1
+    cards = list(itertools.product((-1, 0, 1), repeat=2))
+    loss = np.array([made.loss(card) for card in cards])
+
+    def law(first, second):
+        # Three cards without a point, six with one: equal mass takes two copies of the former.
+        copies = [2 if card[1] == 0 else 1 for card in cards]
+        mass = first_head_law(loss, first, copies)
+        total = np.zeros(9)
+        for card, share in zip(cards, mass, strict=True):
+            # The start goes as far as its range, the column one step.
+            near = np.array([abs(card[1] - other[1]) <= 1 for other in cards])
+            total[near] += share * first_head_law(loss[near], second)
+        return total
+
+    entropy = SeededEntropy(4)
+    seen = [cards.index(mechanism.draw(made, spec, entropy)) for _ in range(2000)]
+    counts = np.bincount(seen, minlength=9)
+
+    def agrees(expected):
+        return bool(stats.chisquare(counts, 2000 * expected).pvalue > 1e-6)
+
+    assert agrees(law(0.25, 0.25))
+    assert not agrees(law(0.25, 0.125))
+    assert not agrees(law(0.0, 0.25))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("stage", [0, 1])
+def test_a_stage_at_half_its_noise_is_caught(stage):
+    # False alarm 1e-6 of the calibrated stage. Each stage in turn has 49 parts in 50.
+    pair = two_hypotheses()
+    share = Fraction(49, 50) if stage == 0 else Fraction(1, 50)
+
+    class Shown(StagedMechanism):
+        """Releases what the audited stage drew."""
+
+        def draw(self, made, spec, entropy):
+            if stage == 1:
+                return super().draw(made, spec, entropy)
+            first = replace(spec, stages=replace(spec.stages, later=0), betas=spec.betas[:1])
+            return super().draw(made, first, entropy)
+
+    class Halved(Shown):
+        def calibrate(self, inputs):
+            spec = super().calibrate(inputs)
+            betas = tuple(b * (2 if k == stage else 1) for k, b in enumerate(spec.betas))
+            return replace(spec, betas=betas)
+
+    for kind, caught in ((Shown, False), (Halved, True)):
+        result = audit_mechanism(
+            kind(later=1, first_share=share),
+            pair,
+            public(pair.first.grid),
+            draws=2_000,
+            entropy=SeededEntropy(5),
+        )
+        assert result.refuted is caught
+
+
+def test_the_budget_is_recorded_before_the_first_draw_and_stays_spent(tmp_path):
+    made = problem(2, 4, 3)
+    ledger = Ledger(tmp_path / "ledger")
+    seen = []
+
+    class Broken(StagedMechanism):
+        def draw(self, made, spec, entropy):
+            seen.append(ledger.spendings())
+            raise RuntimeError(f"the loss is {made.loss((0,) * 5)}")
+
+    with pytest.raises(UncertifiedRelease) as refusal:
+        run_mechanism(Broken(), made, public(made.grid), entropy=SystemEntropy(), ledger=ledger)
+    assert "loss is" not in str(refusal.value) and refusal.value.__cause__ is None
+    assert len(seen) == 1 and len(seen[0]) == len(ledger.spendings()) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"patience": 0.0}, {"patience": float("nan")}])
+def test_impossible_settings_are_refused(wrong):
+    with pytest.raises(CalibrationError, match="patience must be"):
+        StagedMechanism(**wrong)
+    with pytest.raises(CalibrationError, match="first_share must be"):
+        StagedMechanism(first_share=Fraction(1))
+
+
+def test_add_or_remove_one_never_looks_at_the_number_of_rows():
+    grid = WeightGrid.box(30, 3)
+    hidden = replace(public(grid, n_rows=None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+    spec = StagedMechanism().calibrate(hidden)
+    assert spec.stages.later == 0 and spec.betas == (Fraction(1),)
+
+
+@pytest.mark.parametrize("bound", [1, 2, "auto"])
+def test_the_classifier_keeps_to_the_stated_bound(bound):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (400, 20))
+    y = (X[:, 3] + X[:, 5] + X[:, 8] >= 2).astype(int)
+    model = PrivateScorecardClassifier(epsilon=20.0, mechanism="staged", weight_bound=bound)
+    model.fit(X, y)
+    assert model.receipt_.mechanism == "staged" and model.receipt_.guarantee == "HOLDS"
+    largest = 12 if bound == "auto" else bound
+    assert np.abs(model.coef_).max() <= largest
+    assert model.receipt_.weights == ((*range(-largest, largest + 1),),) * 21
+    assert model.score(X, y) > 0.9
+
+
+def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    table = tmp_path / "table.csv"
+    names = [f"x{j}" for j in range(24)]
+    rows = rng.integers(0, 2, (60, 24))
+    lines = [",".join([*names, "y"])]
+    lines += [",".join(map(str, [*row, row[0]])) for row in rows]
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    schema = tmp_path / "s.toml"
+    schema.write_text(
+        'name = "t"\ntarget = { column = "y", positive = "1", negative = "0" }\n'
+        + "".join(f'[[feature]]\ncolumn = "{name}"\nbinary = true\n' for name in names),
+        encoding="utf-8",
+    )
+    common = [str(table), "--schema", str(schema), "--epsilon", "2", "--patience", "5"]
+    assert run_command_line(cli, ["fit", *common, "--mechanism", "staged", "--json"]) == 0
+    receipt = json.loads(capsys.readouterr().out)["receipt"]
+    assert receipt["mechanism"] == "staged" and receipt["guarantee"] == "HOLDS"
+    assert run_command_line(cli, ["plan", *common]) == 0
+    planned = capsys.readouterr().out
+    assert planned.startswith("staged (automatic choice): with probability 95%")
+    assert "beside the best scorecard of at most" in planned

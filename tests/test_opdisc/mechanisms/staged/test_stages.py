@@ -1,0 +1,81 @@
+"""The stages of a release: functions of public numbers, with bounded work and room to add up."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.staged.stages import (
+    LARGEST_START,
+    MOST_LATER,
+    automatic_bound,
+    later_draws,
+    plan_stages,
+)
+from oracles import WeightGrid
+from oracles.sampling.staged.work import LARGEST_TABLES, joint_work, sparse_work
+
+
+def test_more_rows_or_budget_buy_more_draws_up_to_six():
+    counts = [later_draws(x) for x in (None, 10, 2929, 2930, 8000, 23_000, 1e9)]
+    assert counts == [0, 0, 0, 1, 2, MOST_LATER, MOST_LATER]
+    assert automatic_bound(None) == automatic_bound(10) == LARGEST_START
+    assert automatic_bound(1e9) == 6 * MOST_LATER
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n_columns=st.integers(0, 1000),
+    bound=st.integers(1, 40),
+    n_rows=st.integers(1, 100_000),
+    epsilon=st.floats(1e-3, 1e3),
+    patience=st.floats(1.0, 60.0),
+)
+def test_any_table_gets_stages_within_the_work(n_columns, bound, n_rows, epsilon, patience):
+    grid = WeightGrid.box(1 + n_columns, bound)
+    stages = plan_stages(grid, n_rows * epsilon, n_rows, patience=patience)
+    assert 0 < stages.first_share <= 1 and (stages.later == 0) == (stages.first_share == 1)
+    cards = stages.cards
+    if cards.most > 1:
+        low, high = cards.starts[0]
+        assert sparse_work(n_columns, cards.most, high - low + 1, n_rows) <= patience
+    if stages.directions > 1:
+        seconds, entries = joint_work(stages.directions, stages.together, 7, n_rows)
+        assert stages.later * seconds <= patience and entries <= LARGEST_TABLES
+    # The largest first card, scaled, keeps to the ranges, and the largest sum to the grid.
+    for low, high in stages.ranges:
+        assert low <= 0 <= high
+    start = stages.ranges[0]
+    for low, high in cards.starts:
+        assert start[0] <= stages.scale * low <= stages.scale * high <= start[1]
+    for j, (low, high) in enumerate(stages.ranges):
+        lost = stages.summed // 2 if j == 0 else 0
+        assert stages.summed * high <= bound and stages.summed * low - lost >= -bound
+
+
+def test_signs_and_budgets_are_kept():
+    grid = WeightGrid(values=((-3, -2, -1, 0, 1, 2, 3), (0, 1), (-1, 0), (0,)))
+    stages = plan_stages(grid, 10.0, 100)
+    assert stages.cards.signs == ((1,), (-1,), ())
+    assert stages.cards.most == 2
+    budget = plan_stages(WeightGrid.box(9, 1, norm_budget=3), 1e9, 100)
+    assert budget.later == 0
+    assert budget.cards.starts == ((-1, 1), (-1, 1), (-1, 1), (0, 0))
+
+
+def test_a_grid_without_zero_or_with_gaps_is_refused():
+    for values in (((1,), (-1, 1)), ((0, 1), (-1, 1)), ((0, 1), (1, 2))):
+        with pytest.raises(CalibrationError, match="intervals of integers with 0 among them"):
+            plan_stages(WeightGrid(values=values), 10.0, 100)
+
+
+def test_the_receipt_lists_every_stage():
+    grid = WeightGrid.box(37, 18)
+    text = plan_stages(grid, 11_000.0, 11_000).describe()
+    assert "1. scorecards of at most" in text and "equal weight to every number of points" in text
+    assert "2. to 4. each joint steps" in text and "released: the sum of the last 3" in text
+    one = plan_stages(grid, 100.0, 11_000, by_levels=False).describe()
+    assert "2." not in one and "equal weight" not in one and one.endswith("1 of epsilon")
+    fixed = plan_stages(grid, None, None, later=1, first_share=Fraction(1, 4))
+    assert fixed.first_share == Fraction(1, 4) and "0.75 of epsilon" in fixed.describe()
