@@ -10,6 +10,7 @@ import pandas as pd
 from opdisc.data import check_columns, load_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
+from opdisc.mechanisms import PATIENCE
 from opdisc.models import SavedModel
 from opdisc.planning import MECHANISMS, check_option
 
@@ -19,7 +20,7 @@ _UNSET = {
     "max_rounds": None,
     "oracle": "auto",
     "time_limit": None,
-    "patience": None,
+    "patience": PATIENCE,
 }
 """Options that only some mechanisms take, and what leaves each out."""
 
@@ -64,7 +65,7 @@ def learn_model(
         )
     chosen = {**_UNSET, "noise": noise, **settings}
     for option, unset in _UNSET.items():
-        if chosen[option] != unset:
+        if chosen[option] not in (unset, None):
             check_option(option, mechanism)
     check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier

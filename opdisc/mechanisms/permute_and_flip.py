@@ -33,8 +33,8 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
     if grid.n_assignments > ENUMERATION_LIMIT:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
-            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller "
-            "weights or mechanism='exponential'."
+            f"weight combinations, got about 10^{math.log10(grid.n_assignments):.1f}; use fewer "
+            "columns, smaller weights or mechanism='exponential'."
         )
 
 

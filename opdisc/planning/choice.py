@@ -28,6 +28,7 @@ from opdisc.planning.reach import (
     can_list,
     can_sample,
     draw_is_short,
+    is_drowned,
 )
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
@@ -213,7 +214,7 @@ def choose_mechanism(
     **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
     always the same: one block, the exponential mechanism, then blocks, the fewer the better.
     """
-    size = f"{grid.n_hypotheses:.3g}"
+    size = _amount(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
@@ -248,20 +249,29 @@ def choose_mechanism(
             f"the budget leaves {size} weight combinations, which can all be looked at"
             + _predicted(exponential, public),
         )
-    if can_sample(grid, structure) and (public is None or draw_is_short(public, structure)):
+    staged = public is not None and _takes_stages(grid, measure)
+    drowned = public is not None and staged and is_drowned(public)
+    if (
+        not (drowned or measure.by_levels)
+        and can_sample(grid, structure)
+        and (public is None or draw_is_short(public, structure))
+    ):
         return (
             "exponential",
             f"the grid's {size} weight combinations are too many to list, and its columns' "
             "structure lets the exponential mechanism be sampled exactly"
             + _predicted(exponential, public),
         )
-    if public is not None and _takes_stages(grid, measure):
-        staged = StagedMechanism(by_levels=base_measure is None or measure.by_levels)
-        return (
-            "staged",
-            f"the grid's {size} weight combinations are too many to list or to sample from at "
-            "once, and several exact draws always end" + _predicted(staged, public),
+    if staged:
+        stages = StagedMechanism(by_levels=base_measure is None or measure.by_levels)
+        why = (
+            f"at this budget most of the grid's {size} weight combinations are noise, and a few "
+            "points are drawn first"
+            if drowned
+            else f"the grid's {size} weight combinations are too many to list or to sample from "
+            "at once, and several exact draws always end"
         )
+        return "staged", why + _predicted(stages, public)
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",
@@ -274,6 +284,11 @@ def choose_mechanism(
         f"to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; use fewer columns, smaller "
         "weights or a small max_nonzero, or name 'one_hot' or 'exponential' and wait."
     )
+
+
+def _amount(count: int) -> str:
+    """Return a count in words; it may be too large for a float."""
+    return f"{count:.3g}" if count < 10**300 else f"1e+{len(str(count)) - 1}"
 
 
 def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:

@@ -279,3 +279,40 @@ def test_contradictions_are_one_sentence_and_cost_nothing(folder, capsys, option
     status, out, err = run(capsys, "fit", "--ledger", "budget", *options)
     assert (status, out, err.count("\n")) == (1, "", 1) and words in err
     assert not (folder / "budget").exists()
+
+
+# --- by levels -----------------------------------------------------------------------------------
+
+
+def test_levels_are_a_measure_of_listed_grids_and_stand_on_the_receipt():
+    measure = BaseMeasure.parse("levels")
+    assert measure == BaseMeasure(by_levels=True) and not measure.is_uniform
+    with pytest.raises(CalibrationError, match="takes no other weights"):
+        BaseMeasure(by_levels=True, penalty=1.0)
+    grid = WeightGrid.box(6, 1)
+    spec = ExponentialMechanism(base_measure=measure).calibrate(public(grid))
+    assert "equal mass on cards of 0, 1, 2, 3 and 4 points" in spec.law and spec.distance == 0.0
+    with pytest.raises(CalibrationError, match="can be listed"):
+        ExponentialMechanism(base_measure=measure).calibrate(public(WeightGrid.box(40, 1)))
+
+
+def test_the_oracle_inequality_is_what_is_predicted():
+    # The mean excess over the best card: ln of the total mass over the least one's, by hand.
+    grid = WeightGrid.box(3, 1)
+    found = predict_error(
+        ExponentialMechanism(base_measure=BaseMeasure(by_levels=True)), public(grid)
+    )
+    # 3 cards without a point, 12 with one, 12 with two, 27 in all; four of six masses are used.
+    least = (1 / 12 + 1 / 27) / 4
+    assert found.mean == pytest.approx(2 * math.log(1 / least))
+
+
+def test_a_fit_by_levels_and_its_plan(tmp_path):
+    X = np.array([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1]] * 40)
+    model = PrivateScorecardClassifier(epsilon=5.0, base_measure="levels").fit(X, X[:, 0])
+    assert model.receipt_.mechanism == "exponential" and model.receipt_.guarantee == "HOLDS"
+    assert "equal mass" in model.receipt_.noise_law and model.score(X, X[:, 0]) == 1.0
+    (first, *_) = plan_fit("adult-small", epsilon=0.1, n_rows=100, base_measure="levels")
+    assert first.mechanism == "exponential" and first.prediction is not None
+    (wide, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=1000, base_measure="levels")
+    assert wide.mechanism == "staged"

@@ -33,7 +33,7 @@ def test_a_mechanism_that_cannot_run_says_why():
 
 
 def test_a_mechanism_that_may_take_long_says_so():
-    planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=100)}
+    planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=10_000)}
     assert planned["exponential"].automatic
     assert planned["permute_and_flip"].prediction is not None
     assert "may take very long" in planned["permute_and_flip"].reason

@@ -31,5 +31,12 @@ def test_many_free_columns_are_beyond_unless_the_loss_weighs_little() -> None:
     assert flat.flatness == 2.5
 
 
-def test_small_grids_are_fast_however_their_columns_relate() -> None:
-    assert sampling_reach(WeightGrid.box(16, 1), (), 0.5).verdict == "fast"
+def test_small_grids_are_fast_where_columns_relate_or_the_loss_weighs_little() -> None:
+    assert sampling_reach(WeightGrid.box(16, 1), (), 0.5, n_rows=900).verdict == "fast"
+    assert sampling_reach(WeightGrid.box(19, 1), (), 0.5, n_rows=7214).verdict == "slow"
+    related = one_hot(6, 6)
+    assert sampling_reach(WeightGrid.box(16, 1), related, 0.5, n_rows=7214).verdict == "fast"
+
+
+def test_free_columns_need_more_than_small_blocks() -> None:
+    assert sampling_reach(WeightGrid.box(20, 1), (), 0.5, n_rows=5000).verdict == "slow"
