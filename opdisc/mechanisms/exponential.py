@@ -118,7 +118,7 @@ class BaseMeasure:
         except ValueError:
             pass
         raise CalibrationError(
-            "base_measure must be 'uniform', 'levels', 'sparse', 'sparse:PENALTY' with a number, "
+            "base_measure must be 'uniform', 'sparse', 'sparse:PENALTY' with a number, 'levels', "
             f"or a BaseMeasure, got {measure!r}."
         )
 

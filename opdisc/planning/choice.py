@@ -315,7 +315,7 @@ def _staged(settings: MechanismSettings) -> StagedMechanism:
     measure = settings.base_measure
     if measure is not None and not (measure.is_uniform or measure.by_levels):
         raise CalibrationError(
-            "staged draws take base_measure 'levels' or 'uniform'; use one of them or "
+            "staged draws take the base measure 'levels' or 'uniform'; use one of them or "
             "mechanism='exponential'."
         )
     return StagedMechanism(
