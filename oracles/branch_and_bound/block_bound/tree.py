@@ -34,8 +34,6 @@ _STAGE = Course(n_steps=161, every=16, patience=0.005, step=0.009, decay=0.005, 
 
 _N_STAGES = 4
 
-_TRIAL = Course(n_steps=8, every=100, step=0.04)
-
 _NODE = Course(n_steps=25, every=8, step=0.006, patience=0.03, temperature=0.4)
 
 _HANDED_NODES, _HANDED_SLICE = 200, 10
