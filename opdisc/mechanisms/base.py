@@ -95,6 +95,18 @@ class SamplingMechanism(Protocol):
         ...
 
 
+@runtime_checkable
+class PreparedMechanism(Protocol):
+    """A sampling mechanism that can say beforehand whether a draw may fail."""
+
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse a table that the draw cannot take, and try the draw on a public toy.
+
+        Called before anything is spent: what can fail for another reason than chance fails here.
+        """
+        ...
+
+
 Mechanism = PerturbingMechanism | SamplingMechanism
 
 

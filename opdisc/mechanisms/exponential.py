@@ -18,7 +18,8 @@ import numpy as np
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
-from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.mechanisms.rehearsal import rehearse, small_grid, toy_problem
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
 from oracles.errors import NoHypothesis
 from oracles.problem import (
     ENUMERATION_LIMIT,
@@ -27,11 +28,14 @@ from oracles.problem import (
     LogWeights,
     WeightGrid,
     ZeroOneProblem,
+    check_structure,
+    complete_structure,
 )
 from oracles.sampling import (
     SamplingDiagnostics,
     SamplingOptions,
     SamplingProgress,
+    check_sparse_table,
     is_sparse,
     sample_by_enumeration,
     sample_sparse,
@@ -281,13 +285,21 @@ class ExponentialMechanism:
         return self._sampler(empty, beta).total_variation_bound
 
     def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
-        from oracles.sampling import PartitionSampler  # compiled code, slow to import
-
         watched = self.progress is not None or self.time_limit is not None
         options = SamplingOptions(
             max_rounds=self.max_rounds, progress=self._watch() if watched else None
         )
-        weights = self.base_measure.on(problem.grid)
+        return self._rejection(problem, beta, self.base_measure.on(problem.grid), options)
+
+    def _rejection(
+        self,
+        problem: ZeroOneProblem,
+        beta: Fraction,
+        weights: LogWeights | None,
+        options: SamplingOptions | None = None,
+    ) -> PartitionSampler:
+        from oracles.sampling import PartitionSampler  # compiled code, slow to import
+
         return PartitionSampler(problem, beta, self.structure, options, weights)
 
     def _watch(self) -> SamplingProgress:
@@ -302,6 +314,25 @@ class ExponentialMechanism:
                 raise NoHypothesis("a draw must end within its time limit; raise the limit.")
 
         return watch
+
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse a table that the draw cannot take, and draw from a small public toy."""
+        assert isinstance(spec, ExponentialSpec)
+        grid = problem.grid
+        weights = self.base_measure.on(grid)
+        if grid.n_assignments <= ENUMERATION_LIMIT:
+            return  # listing needs no compiled code, and takes every table
+        toy, entropy = toy_problem(small_grid(grid)), SeededEntropy(0)
+        # On the toy's grid: which hypothesis weighs how much is not what may fail.
+        measure = None if weights is None else BaseMeasure(penalty=DEFAULT_PENALTY).on(toy.grid)
+        if is_sparse(grid):
+            check_sparse_table(problem)
+            rehearse("the sparse draw", lambda: sample_sparse(toy, spec.beta, entropy, measure))
+            return
+        check_structure(complete_structure(self.structure, problem.n_features), problem.points)
+        rehearse(
+            "the exact sampler", lambda: self._rejection(toy, spec.beta, measure).draw(entropy)
+        )
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""

@@ -1,6 +1,7 @@
 from .a_star import (
     ROUNDING as ROUNDING,
     check_a_star as check_a_star,
+    check_a_star_table as check_a_star_table,
     minimise_by_a_star as minimise_by_a_star,
 )
 from .effort import (
@@ -24,4 +25,8 @@ from .options import (
     SearchProgress as SearchProgress,
 )
 from .rejection.sampler import PartitionSampler as PartitionSampler
-from .sparse import is_sparse as is_sparse, sample_sparse as sample_sparse
+from .sparse import (
+    check_sparse_table as check_sparse_table,
+    is_sparse as is_sparse,
+    sample_sparse as sample_sparse,
+)
