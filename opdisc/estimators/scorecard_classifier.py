@@ -281,4 +281,5 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             options=options,
             ledger=self._open_ledger(),
             choice=settled.reason,
+            counts_rows=True,
         )

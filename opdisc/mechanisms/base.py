@@ -11,6 +11,9 @@ from oracles.problem import Hypothesis, ZeroOneProblem
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
 
+BOUNDED_ROWS = "every row adds a number in [0, 1] to each loss"
+"""What is assumed of losses that the library did not make from rows."""
+
 MINIMISER_OPTIONS = frozenset({"oracle", "time_limit"})
 """Options of every mechanism that asks an oracle."""
 

@@ -5,6 +5,7 @@ Selection from the whole grid at once: permute-and-flip and the exponential mech
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -289,17 +290,9 @@ class ExponentialMechanism:
         options = SamplingOptions(
             max_rounds=self.max_rounds, progress=self._watch() if watched else None
         )
-        return self._rejection(problem, beta, self.base_measure.on(problem.grid), options)
-
-    def _rejection(
-        self,
-        problem: ZeroOneProblem,
-        beta: Fraction,
-        weights: LogWeights | None,
-        options: SamplingOptions | None = None,
-    ) -> PartitionSampler:
         from oracles.sampling import PartitionSampler  # compiled code, slow to import
 
+        weights = self.base_measure.on(problem.grid)
         return PartitionSampler(problem, beta, self.structure, options, weights)
 
     def _watch(self) -> SamplingProgress:
@@ -322,17 +315,17 @@ class ExponentialMechanism:
         weights = self.base_measure.on(grid)
         if grid.n_assignments <= ENUMERATION_LIMIT:
             return  # listing needs no compiled code, and takes every table
-        toy, entropy = toy_problem(small_grid(grid)), SeededEntropy(0)
+        toy = toy_problem(small_grid(grid))
         # On the toy's grid: which hypothesis weighs how much is not what may fail.
         measure = None if weights is None else BaseMeasure(penalty=DEFAULT_PENALTY).on(toy.grid)
         if is_sparse(grid):
             check_sparse_table(problem)
-            rehearse("the sparse draw", lambda: sample_sparse(toy, spec.beta, entropy, measure))
+            rehearse(
+                "the sparse draw", lambda: sample_sparse(toy, spec.beta, SeededEntropy(0), measure)
+            )
             return
         check_structure(complete_structure(self.structure, problem.n_features), problem.points)
-        rehearse(
-            "the exact sampler", lambda: self._rejection(toy, spec.beta, measure).draw(entropy)
-        )
+        rehearse("the exact sampler", lambda: _drawn_once(toy.grid, self.structure, spec.beta))
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
@@ -350,3 +343,14 @@ class ExponentialMechanism:
         if total_variation > spec.total_variation or not math.isfinite(total_variation):
             raise CalibrationError("the sampler must not be less exact than was calibrated.")
         return hypothesis
+
+
+@functools.cache
+def _drawn_once(
+    grid: WeightGrid, structure: tuple[ColumnGroup, ...], beta: Fraction
+) -> Hypothesis:
+    """Draw from a toy by rejection, once per process: what it compiles or loads stays loaded."""
+    from oracles.sampling import PartitionSampler
+
+    options = SamplingOptions(n_threads=1)
+    return PartitionSampler(toy_problem(grid), beta, structure, options).draw(SeededEntropy(0))

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
+    BOUNDED_ROWS,
     Mechanism,
     NoiseSpec,
     PerturbingMechanism,
@@ -33,6 +34,7 @@ def run_mechanism(
     options: SolveOptions | None = None,
     ledger: Ledger | None = None,
     choice: str = "",
+    counts_rows: bool = False,
 ) -> Release:
     """Release one hypothesis, or nothing.
 
@@ -54,6 +56,10 @@ def run_mechanism(
         Where the budget is recorded, durably, before anything is drawn.
     choice : str
         Why this mechanism; printed on the receipt.
+    counts_rows : bool
+        Whether the problem's counts were made by counting rows, as :func:`opdisc.data.aggregate`
+        does. If not, they are compared with the public number of rows; where none is public, that
+        no row counts for more than one is a condition on the receipt.
 
     Returns
     -------
@@ -74,6 +80,8 @@ def run_mechanism(
     mechanisms. There is one noise draw per call and never a second.
     """
     _check_public(problem, public)
+    if isinstance(problem, ZeroOneProblem) and not counts_rows:
+        public = _counted(problem, public)
     spec = mechanism.calibrate(public)
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
@@ -105,6 +113,21 @@ def _check_public(problem: ZeroOneProblem, public: GridPublic) -> None:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")
     if problem.perturbation is not None:
         raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
+
+
+def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
+    """Refuse counts that are no counts of rows; where that is not known, say so publicly."""
+    if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
+        raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
+    if public.n_rows is None:
+        return replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
+    counts = (*problem.positives.tolist(), *problem.negatives.tolist())
+    if sum(counts) > public.n_rows:
+        raise CalibrationError(
+            "a problem's counts must add up to at most the public number of rows, or a row would "
+            "weigh more than the noise covers; count each row once and give its n_rows."
+        )
+    return public
 
 
 def _check_support(

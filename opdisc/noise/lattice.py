@@ -55,8 +55,8 @@ def check_noise_fits(steps: float) -> None:
     """
     if not steps <= MOST_NOISE:
         raise CalibrationError(
-            "all noise together must stay below 2**54 lattice steps; use a larger epsilon, fewer "
-            "columns or a coarser lattice."
+            "epsilon must be larger: all noise together must stay below 2**54 lattice steps; "
+            "raise it, or use fewer columns or a coarser lattice."
         )
 
 

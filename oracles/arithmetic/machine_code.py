@@ -20,7 +20,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
-class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+class CheckedFiles(IndexDataCacheFile):
     """Numba's index and data files of one function, behind digests.
 
     Parameters
@@ -77,7 +77,7 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
             file.write(self._digest(name, text) + text)
 
 
-class KeptCode(FunctionCache):  # type: ignore[misc]
+class KeptCode(FunctionCache):
     """The machine code of one function on disk; without it, the function is compiled again.
 
     Parameters

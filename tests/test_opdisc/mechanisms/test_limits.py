@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, _drawn_once
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
@@ -235,6 +235,18 @@ def test_a_kernel_that_cannot_be_loaded_costs_nothing(name, kernel, ledger, monk
 
     monkeypatch.setattr(kernel, damaged)
     mechanism, grid = SAMPLERS[name]
+    with pytest.raises(OracleUnavailable, match="EOFError"):
+        released(mechanism, rows(5, grid), ledger)
+    assert nothing_spent(ledger)
+
+
+def test_an_exact_sampler_that_cannot_be_loaded_costs_nothing(ledger, monkeypatch):
+    def damaged(self, entropy):
+        raise EOFError("ran out of input")
+
+    _drawn_once.cache_clear()
+    monkeypatch.setattr("oracles.sampling.rejection.sampler.PartitionSampler.draw", damaged)
+    mechanism, grid = SAMPLERS["rejection"]
     with pytest.raises(OracleUnavailable, match="EOFError"):
         released(mechanism, rows(5, grid), ledger)
     assert nothing_spent(ledger)
