@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from opdisc import PrivateLogisticRegression
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     BlockOneHotMechanism,
@@ -146,6 +147,14 @@ def test_a_numerical_delta_that_leaves_no_promise_is_void():
     assert found.guarantee == "VOID" and "numerical delta" in found.conditions[0]
     # The same law without a numerical delta keeps its promise, however weak.
     assert receipt(ExponentialMechanism(), epsilon=1e6).guarantee == "HOLDS"
+
+
+def test_exponential_sampling_says_that_its_doubles_are_not_covered():
+    X = np.random.default_rng(0).random((50, 2))
+    clf = PrivateLogisticRegression(mechanism="exponential_sampling").fit(X, X[:, 0] > 0.5)
+    assert clf.receipt_.delta_numerical == 0 and clf.receipt_.guarantee != "HOLDS"
+    assert "(+ 0.0e+00 for cut tails; rounding of doubles not covered)" in str(clf.receipt_)
+    assert "(+ 0.0e+00 numerical)" in str(receipt(ExponentialMechanism()))
 
 
 def test_the_rule_for_numerical_deltas():
