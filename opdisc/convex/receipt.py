@@ -31,6 +31,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         Released coordinates are multiples of this.
     """
 
+    numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
     may_be_infinite: ClassVar[tuple[str, ...]] = ("epsilon", "smoothness")
 
     rows_per_unit: Annotated[int, msgspec.Meta(ge=1)]

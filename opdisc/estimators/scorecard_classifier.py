@@ -309,4 +309,5 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             options=options,
             ledger=self._open_ledger(),
             choice=settled.reason,
+            counts_rows=True,
         )

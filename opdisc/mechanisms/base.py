@@ -11,6 +11,9 @@ from oracles.problem import Hypothesis, ZeroOneProblem
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
 
+BOUNDED_ROWS = "every row adds a number in [0, 1] to each loss"
+"""What is assumed of losses that the library did not make from rows."""
+
 MINIMISER_OPTIONS = frozenset({"oracle", "time_limit"})
 """Options of every mechanism that asks an oracle."""
 
@@ -92,6 +95,18 @@ class SamplingMechanism(Protocol):
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one hypothesis from the law."""
+        ...
+
+
+@runtime_checkable
+class PreparedMechanism(Protocol):
+    """A sampling mechanism that can say beforehand whether a draw may fail."""
+
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse a table that the draw cannot take, and try the draw on a public toy.
+
+        Called before anything is spent: what can fail for another reason than chance fails here.
+        """
         ...
 
 

@@ -6,6 +6,7 @@ It draws a hypothesis with probability proportional to ``mu(w) exp(-beta L(w))``
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -19,7 +20,8 @@ import numpy as np
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
-from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.mechanisms.rehearsal import rehearse, small_grid, toy_problem
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
 from oracles.errors import NoHypothesis
 from oracles.problem import (
     ENUMERATION_LIMIT,
@@ -29,11 +31,14 @@ from oracles.problem import (
     LogWeights,
     WeightGrid,
     ZeroOneProblem,
+    check_structure,
+    complete_structure,
 )
 from oracles.sampling import (
     SamplingDiagnostics,
     SamplingOptions,
     SamplingProgress,
+    check_sparse_table,
     is_sparse,
     sample_by_enumeration,
     sample_by_levels,
@@ -306,12 +311,12 @@ class ExponentialMechanism:
         return self._sampler(empty, beta).total_variation_bound
 
     def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
-        from oracles.sampling import PartitionSampler  # compiled code, slow to import
-
         watched = self.progress is not None or self.time_limit is not None
         options = SamplingOptions(
             max_rounds=self.max_rounds, progress=self._watch() if watched else None
         )
+        from oracles.sampling import PartitionSampler  # compiled code, slow to import
+
         weights = self.base_measure.on(problem.grid)
         return PartitionSampler(problem, beta, self.structure, options, weights)
 
@@ -327,6 +332,25 @@ class ExponentialMechanism:
                 raise NoHypothesis("a draw must end within its time limit; raise the limit.")
 
         return watch
+
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse a table that the draw cannot take, and draw from a small public toy."""
+        assert isinstance(spec, ExponentialSpec)
+        grid = problem.grid
+        weights = self.base_measure.on(grid)
+        if grid.n_assignments <= ENUMERATION_LIMIT:
+            return  # listing needs no compiled code, and takes every table
+        toy = toy_problem(small_grid(grid))
+        # On the toy's grid: which hypothesis weighs how much is not what may fail.
+        measure = None if weights is None else BaseMeasure(penalty=DEFAULT_PENALTY).on(toy.grid)
+        if is_sparse(grid):
+            check_sparse_table(problem)
+            rehearse(
+                "the sparse draw", lambda: sample_sparse(toy, spec.beta, SeededEntropy(0), measure)
+            )
+            return
+        check_structure(complete_structure(self.structure, problem.n_features), problem.points)
+        rehearse("the exact sampler", lambda: _drawn_once(toy.grid, self.structure, spec.beta))
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
@@ -350,3 +374,14 @@ class ExponentialMechanism:
 
 def _is_listed(grid: WeightGrid) -> bool:
     return grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid)
+
+
+@functools.cache
+def _drawn_once(
+    grid: WeightGrid, structure: tuple[ColumnGroup, ...], beta: Fraction
+) -> Hypothesis:
+    """Draw from a toy by rejection, once per process: what it compiles or loads stays loaded."""
+    from oracles.sampling import PartitionSampler
+
+    options = SamplingOptions(n_threads=1)
+    return PartitionSampler(toy_problem(grid), beta, structure, options).draw(SeededEntropy(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -21,10 +22,12 @@ from opdisc.calibration import (
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
 from opdisc.noise import (
+    check_noise_fits,
     gaussian_vector,
     geometric,
     geometric_total_variation,
     l2_laplace_vector,
+    largest_geometric,
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
@@ -96,6 +99,7 @@ class BlockOneHotMechanism:
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
+        check_noise_fits(float(sum(largest_geometric(rate) for rate, _ in active)))
         return BlockSpec(
             law=f"one-sided geometric on blocks of {', '.join(str(n) for _, n in active)}",
             scales=tuple(float(spacing / rate) for rate, _ in active),
@@ -225,6 +229,8 @@ class SphereMechanism:
         tail = 2.0 * (dimension + 128)
         if scale * tail > _LARGEST_SPHERE_NOISE:
             raise CalibrationError("epsilon must be larger: the sphere noise would not fit.")
+        box = sum(max(v * v for v in allowed) for allowed in public.grid.values)
+        check_noise_fits(scale * tail * (1 + math.sqrt(box / squared)) / public.spacing)
         return SphereSpec(
             law=f"{self.noise} in {dimension} dimensions, R^2 = {squared}",
             scales=(scale,),

@@ -16,7 +16,8 @@ from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
-from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.mechanisms.rehearsal import rehearse, toy_problem
+from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
 from oracles.errors import NoHypothesis, UnsupportedProblem
 from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.sampling import (
@@ -24,6 +25,7 @@ from oracles.sampling import (
     SearchDiagnostics,
     SearchProgress,
     check_a_star,
+    check_a_star_table,
     minimise_by_a_star,
 )
 
@@ -159,6 +161,17 @@ class AStarPermuteAndFlipMechanism:
             blocks=(tuple(range(grid.n_features)),),
             rates=rates,
             spacing=public.spacing,
+        )
+
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse more rows than the search can add up, and search a public toy."""
+        assert isinstance(spec, BlockSpec)
+        steps, rate = round(1 / spec.spacing), spec.rates[0]
+        check_a_star_table(problem, steps)
+        toy = toy_problem(problem.grid)
+        rehearse(
+            "the search of permute-and-flip",
+            lambda: minimise_by_a_star(toy, rate, steps, entropy=SeededEntropy(0)),
         )
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:

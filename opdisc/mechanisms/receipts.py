@@ -12,7 +12,7 @@ from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versi
 TRUSTED_ORACLES = {
     "enumeration": "oracles.enumeration.listing:EnumerationOracle",
     "branch-and-bound": "oracles.branch_and_bound.oracle:BranchAndBoundOracle",
-    "cp-sat": "oracles.milp.cp_sat:CpSatOracle",
+    "cp-sat": "oracles.milp.cp_sat:CpSatOracle",  # third-party code, named as a condition
     "table": "oracles.enumeration.table_oracle:TabularOracle",
 }
 """Classes that prove optimality in integers. A guarantee rests on the class, never on a name."""
@@ -72,6 +72,8 @@ def _conditions(
     conditions = []
     if isinstance(mechanism, SamplingMechanism) and mechanism.condition is not None:
         conditions.append(mechanism.condition)
+    for name in third_party(oracle) if oracle is not None else ():
+        conditions.append(f"the compiled third-party solver '{name}' proves what it says")
     if oracle is not None and not oracle.integer_arithmetic:
         conditions.append(f"the floating-point lower bound of '{oracle.name}' is right")
     elif oracle is not None and not _all_trusted(oracle):
@@ -83,6 +85,14 @@ def _conditions(
         if condition not in conditions:  # a sampling mechanism states its own limit
             conditions.append(condition)
     return tuple(conditions)
+
+
+def third_party(oracle: Oracle) -> tuple[str, ...]:
+    """Return the names of the solvers of other projects that an oracle asks, if it may."""
+    if type(oracle) is HandoverOracle:
+        return tuple(dict.fromkeys((*third_party(oracle.first), *third_party(oracle.second))))
+    theirs = type(oracle).__module__.startswith("oracles.milp")
+    return (oracle.name,) if theirs else ()
 
 
 def _all_trusted(oracle: Oracle) -> bool:

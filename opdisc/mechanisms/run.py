@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
+    BOUNDED_ROWS,
     Mechanism,
     NoiseSpec,
     PerturbingMechanism,
+    PreparedMechanism,
     Release,
     SamplingMechanism,
 )
 from opdisc.mechanisms.receipts import make_receipt, trusted_name
+from opdisc.mechanisms.rehearsal import check_amount, rehearse_oracle
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
 from oracles.errors import UnsupportedProblem
 from oracles.interface import Oracle, Solution, SolveOptions, resolve_oracle, solve
@@ -30,6 +34,7 @@ def run_mechanism(
     options: SolveOptions | None = None,
     ledger: Ledger | None = None,
     choice: str = "",
+    counts_rows: bool = False,
 ) -> Release:
     """Release one hypothesis, or nothing.
 
@@ -51,6 +56,10 @@ def run_mechanism(
         Where the budget is recorded, durably, before anything is drawn.
     choice : str
         Why this mechanism; printed on the receipt.
+    counts_rows : bool
+        Whether the problem's counts were made by counting rows, as :func:`opdisc.data.aggregate`
+        does. If not, they are compared with the public number of rows; where none is public, that
+        no row counts for more than one is a condition on the receipt.
 
     Returns
     -------
@@ -71,21 +80,28 @@ def run_mechanism(
     mechanisms. There is one noise draw per call and never a second.
     """
     _check_public(problem, public)
+    if isinstance(problem, ZeroOneProblem) and not counts_rows:
+        public = _counted(problem, public)
     spec = mechanism.calibrate(public)
+    check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PerturbingMechanism):
         chosen = resolve_oracle(oracle, problem)
-        _check_support(mechanism, problem, spec, chosen)
+        shape = _check_support(mechanism, problem, spec, chosen)
+        rehearse_oracle(chosen, mechanism, spec, shape, options)
         receipt = make_receipt(mechanism, spec, public, chosen, options, entropy, choice)
     else:
         chosen = None
+        if isinstance(mechanism, PreparedMechanism):
+            mechanism.prepare(problem, spec)
         receipt = make_receipt(mechanism, spec, public, None, options, entropy, choice)
     if ledger is not None:
         ledger.spend(receipt)
     if isinstance(mechanism, PerturbingMechanism):
         assert chosen is not None
-        perturbed = mechanism.perturb(problem, spec, entropy)
-        hypothesis = _certified(perturbed, chosen, options, spec).hypothesis
+        hypothesis = _certified(
+            lambda: mechanism.perturb(problem, spec, entropy), chosen, options, spec
+        ).hypothesis
     else:
         hypothesis = _drawn(mechanism, problem, spec, entropy)
     return Release(hypothesis=hypothesis, receipt=receipt)
@@ -99,26 +115,49 @@ def _check_public(problem: ZeroOneProblem, public: GridPublic) -> None:
         raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
 
 
+def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
+    """Refuse counts that are no counts of rows; where that is not known, say so publicly."""
+    if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
+        raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
+    if public.n_rows is None:
+        return replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
+    counts = (*problem.positives.tolist(), *problem.negatives.tolist())
+    if sum(counts) > public.n_rows:
+        raise CalibrationError(
+            "a problem's counts must add up to at most the public number of rows, or a row would "
+            "weigh more than the noise covers; count each row once and give its n_rows."
+        )
+    return public
+
+
 def _check_support(
     mechanism: PerturbingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, oracle: Oracle
-) -> None:
-    """Refuse an oracle that cannot take problems of this shape, before anything is spent."""
-    supported = oracle.supports(problem)
+) -> ZeroOneProblem:
+    """Refuse an oracle that cannot take problems of this shape, before anything is spent.
+
+    Returns the problem under throw-away noise.
+    """
+    shape, supported = problem, oracle.supports(problem)
     if supported and trusted_name(oracle) != "enumeration":
         # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.
-        supported = oracle.supports(mechanism.perturb(problem, spec, SeededEntropy(0)))
+        shape = mechanism.perturb(problem, spec, SeededEntropy(0))
+        supported = oracle.supports(shape)
     if not supported:
         raise UnsupportedProblem(f"oracle '{oracle.name}' {oracle.requirement}.")
+    return shape
 
 
 def _certified(
-    problem: ZeroOneProblem, oracle: Oracle, options: SolveOptions, spec: NoiseSpec
+    perturbed: Callable[[], ZeroOneProblem],
+    oracle: Oracle,
+    options: SolveOptions,
+    spec: NoiseSpec,
 ) -> Solution:
-    """Solve once; anything short of a certificate within the allowance is a refusal."""
+    """Perturb and solve once; short of a certificate within the allowance is a refusal."""
     solution: Solution | None = None
-    # Whatever goes wrong after the noise was drawn depends on the rows: say nothing more.
+    # Whatever goes wrong once noise is drawn depends on the rows: say nothing more.
     with suppress(Exception):
-        solution = solve(problem, oracle, options)
+        solution = solve(perturbed(), oracle, options)
     # Raised outside the handler, so that no solver state travels along as the cause.
     if solution is None or solution.certificate.gap_in_rows > spec.allowance:
         raise UncertifiedRelease(

@@ -1,9 +1,12 @@
 from .lattice import (
+    MOST_NOISE as MOST_NOISE,
+    check_noise_fits as check_noise_fits,
     discrete_laplace as discrete_laplace,
     gaussian_vector as gaussian_vector,
     geometric as geometric,
     geometric_total_variation as geometric_total_variation,
     l2_laplace_vector as l2_laplace_vector,
+    largest_geometric as largest_geometric,
     sphere_total_variation as sphere_total_variation,
 )
 from .real import (

@@ -23,7 +23,12 @@ from opdisc.privacy import EntropySource
 THRESHOLD_BITS = 136
 """Bits of a digit's probability that are compared: one byte, then two 64-bit words."""
 
+MOST_NOISE = 2.0**54
+"""Most lattice steps of all noise together, so that no exact sum can overflow after the spend."""
+
 _LARGEST_DIGITS = 60
+
+_SMALLEST_RATE = Fraction(1, 2**64)
 
 _CHUNK = 1 << 22
 
@@ -35,10 +40,38 @@ SPHERE_BITS = 128
 """Sphere noise differs from its law with probability about ``2**-SPHERE_BITS`` per draw."""
 
 
+def check_noise_fits(steps: float) -> None:
+    """Refuse noise that could be too large to be added up with losses in 64 bits.
+
+    Parameters
+    ----------
+    steps : float
+        What all tables of noise together reach at most, lattice steps.
+
+    Raises
+    ------
+    CalibrationError
+        If that is more than :data:`MOST_NOISE`.
+    """
+    if not steps <= MOST_NOISE:
+        raise CalibrationError(
+            "epsilon must be larger: all noise together must stay below 2**54 lattice steps; "
+            "raise it, or use fewer columns or a coarser lattice."
+        )
+
+
+def largest_geometric(rate: Fraction) -> int:
+    """Return the largest value that :func:`geometric` draws, lattice steps."""
+    return int(2 ** _digits(rate) - 1)
+
+
 def _digits(rate: Fraction) -> int:
     """Return how many binary digits keep the truncation below ``2**-THRESHOLD_BITS``."""
-    if rate <= 0:
-        raise CalibrationError(f"a decay rate must be > 0, got {float(rate)}.")
+    if rate < _SMALLEST_RATE:
+        raise CalibrationError(
+            "a decay rate must be > 0 and not so small that no 60 bits hold the noise; use a "
+            "larger epsilon or a coarser lattice."
+        )
     needed = max(1.0, THRESHOLD_BITS * math.log(2) * 1.001 / float(min(rate, Fraction(10**6))))
     digits = math.ceil(math.log2(needed)) + 1
     if digits > _LARGEST_DIGITS:

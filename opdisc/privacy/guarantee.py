@@ -31,6 +31,24 @@ class Guarantee(enum.Enum):
     """Nothing is promised."""
 
 
+LARGEST_NUMERICAL = 2.0**-30
+"""Largest numerical delta of a promise, unless a larger delta was asked for."""
+
+
+def numerical_reasons(delta: float, delta_numerical: float) -> tuple[str, ...]:
+    """Return why a numerical delta leaves no promise worth the name; nothing if it does not.
+
+    It must be at most the delta that was asked for, or :data:`LARGEST_NUMERICAL`, and both
+    together below 1: (epsilon, 1)-privacy holds for every program.
+    """
+    if delta + delta_numerical >= 1 or delta_numerical > max(delta, LARGEST_NUMERICAL):
+        return (
+            f"the numerical delta, {delta_numerical:.1e}, is too large for a promise: it grows "
+            "with e^epsilon, choose a smaller epsilon",
+        )
+    return ()
+
+
 def judge(
     status: CalibrationStatus,
     entropy: EntropySource,
@@ -63,4 +81,6 @@ def judge(
 
 def numerical_delta(total_variation: float, epsilon: float) -> float:
     """Return ``(1 + e^epsilon) * total_variation``: what a law that near adds to delta."""
+    if total_variation <= 0:
+        return 0.0
     return min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * (1 + 1e-12) * total_variation)

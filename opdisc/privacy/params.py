@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
 
+SMALLEST_EPSILON = 1e-100
+"""Smallest epsilon that is taken; at far larger ones the noise already exceeds every table."""
+
 
 def parse_relation(name: str) -> NeighboringRelation:
     """Return the relation of that name."""
@@ -43,7 +46,7 @@ class PrivacyParams:
     Parameters
     ----------
     epsilon : float
-        Positive and finite.
+        Positive, not below :data:`SMALLEST_EPSILON`, and finite.
     delta : float
         In [0, 1); 0 asks for pure differential privacy.
 
@@ -64,5 +67,10 @@ class PrivacyParams:
                 raise CalibrationError(f"{name} must be a number, got {value!r}.")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise CalibrationError(f"epsilon must be finite and > 0, got epsilon={self.epsilon}.")
+        if self.epsilon < SMALLEST_EPSILON:
+            raise CalibrationError(
+                f"epsilon must be at least {SMALLEST_EPSILON:g}, or noise scales would leave the "
+                f"range of doubles, got epsilon={self.epsilon}."
+            )
         if not 0 <= self.delta < 1:
             raise CalibrationError(f"delta must be in [0, 1), got delta={self.delta}.")

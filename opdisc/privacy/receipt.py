@@ -6,12 +6,18 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
 from opdisc.privacy.entropy import EntropySource
-from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge, numerical_delta
+from opdisc.privacy.guarantee import (
+    CalibrationStatus,
+    Guarantee,
+    judge,
+    numerical_delta,
+    numerical_reasons,
+)
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.records import Amount, Count, Record
@@ -78,6 +84,9 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
     guarantee: str
     conditions: tuple[str, ...]
 
+    numerical_covers: ClassVar[str] = "numerical"
+    """What ``delta_numerical`` is for, as printed."""
+
     def __post_init__(self) -> None:
         """Refuse unknown words and impossible promises."""
         CalibrationStatus(self.calibration)
@@ -99,7 +108,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("guarantee", self.guarantee),
             *(("  condition", condition) for condition in self.conditions),
             ("epsilon", f"{self.epsilon:g}"),
-            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} numerical)"),
+            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} {self.numerical_covers})"),
             ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
             ("mechanism", self.mechanism),
             ("theorem", f"{self.theorem} [{self.calibration}]"),
@@ -237,6 +246,8 @@ def common_fields(
         Versions of what takes part besides Python and this package.
     """
     rests_on = (*public.assumptions, *conditions)
+    numerical = numerical_delta(noise.total_variation, public.params.epsilon)
+    void = (*void, *numerical_reasons(public.params.delta, numerical))
     guarantee, reasons = judge(noise.status, entropy, rests_on, void=void)
     return {
         "mechanism": mechanism,
@@ -244,7 +255,7 @@ def common_fields(
         "calibration": noise.status.value,
         "epsilon": public.params.epsilon,
         "delta": public.params.delta,
-        "delta_numerical": numerical_delta(noise.total_variation, public.params.epsilon),
+        "delta_numerical": numerical,
         "relation": public.relation.value,
         "privacy_unit": public.privacy_unit,
         "noise_law": noise.law,

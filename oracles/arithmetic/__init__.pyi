@@ -14,6 +14,7 @@ from .child_process import (
     module_environment as module_environment,
 )
 from .compilation import (
+    code_on_disk as code_on_disk,
     compiled as compiled,
     compiled_apart as compiled_apart,
     compiled_entry as compiled_entry,

@@ -12,6 +12,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from oracles.arithmetic.machine_code import KeptCode
+
 _KERNEL = re.compile(r"^@(?:compiled|njit)", re.MULTILINE)
 
 _IMPORT = re.compile(
@@ -46,13 +48,12 @@ def compiled_apart(function: _Function) -> _Function:
     Another process can compile it for this one.
     """
     options: dict[str, Any] = {
-        "cache": True,
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
         "_nrt": False,
     }
-    return cast(_Function, _kept(numba.njit(**options)(function)))
+    return cast(_Function, _kept(function, options))
 
 
 def compiled_entry(function: _Function) -> _Function:
@@ -61,39 +62,52 @@ def compiled_entry(function: _Function) -> _Function:
     Other threads of Python run beside it, here and in ``compiled_in_place``.
     """
     options: dict[str, Any] = {
-        "cache": True,
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
         "nogil": True,
     }
-    return cast(_Function, _kept(numba.njit(**options)(function)))
+    return cast(_Function, _kept(function, options))
 
 
 def compiled_in_place(function: _Function) -> _Function:
     """Compile a function that Python calls and that allocates nothing; keep it on disk."""
     options: dict[str, Any] = {
-        "cache": True,
         "no_cfunc_wrapper": True,
         "error_model": "numpy",
         "nogil": True,
         "_nrt": False,
     }
-    return cast(_Function, _kept(numba.njit(**options)(function)))
+    return cast(_Function, _kept(function, options))
 
 
-def njit(**options: Any) -> Callable[[_Function], _Function]:
+def njit(*, cache: bool = True, **options: Any) -> Callable[[_Function], _Function]:
     """Return numba's decorator of that name, for functions that are kept on disk."""
 
     def decorate(function: _Function) -> _Function:
-        return cast(_Function, _kept(numba.njit(**options)(function)))
+        return cast(_Function, _kept(function, options, cache=cache))
 
     return decorate
 
 
-def _kept(dispatcher: Any) -> Any:
+def _kept(function: Any, options: dict[str, Any], *, cache: bool = True) -> Any:
     """Return the compiled function, after what is on disk of older sources was removed."""
-    drop_stale_code(Path(dispatcher.stats.cache_path))
+    dispatcher: Any = numba.njit(**options)(function)
+    # Numba finds no folder in a read-only installation without a home directory: code is then
+    # compiled in each process, and kept nowhere.
+    with suppress(RuntimeError, OSError):
+        kept = KeptCode(function, source_digest(_package_root())) if cache else None
+        if kept is not None:
+            drop_stale_code(Path(kept.cache_path))
+            dispatcher._cache = kept
     return dispatcher
+
+
+def code_on_disk(function: Any) -> bool | None:
+    """Return whether machine code of a function is on disk, or None if it is kept nowhere."""
+    folder = function.stats.cache_path
+    if folder is None:
+        return None
+    return any(Path(folder).glob(f"*.{function.py_func.__name__}-*.nbc"))
 
 
 @functools.cache
@@ -110,7 +124,7 @@ def drop_stale_code(folder: Path) -> None:
     """
     mark, digest = folder / _MARK, source_digest(_package_root())
     with suppress(OSError):
-        if mark.exists() and mark.read_text() == digest:
+        if mark.exists() and mark.read_bytes() == digest.encode():
             return
         for pattern in ("*.nbi", "*.nbc"):
             for path in folder.glob(pattern):

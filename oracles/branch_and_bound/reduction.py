@@ -60,8 +60,9 @@ class Reduction:
 def total_cost(problem: ZeroOneProblem) -> int:
     """Return a bound on every sum of costs and regrets, in objective steps."""
     total = int(np.abs(problem.negatives - problem.positives).astype(object).sum())
-    total += int(np.minimum(problem.positives, problem.negatives).astype(object).sum())
-    total = abs(total) * problem.steps_per_row
+    # Negative counts must not cancel positive ones.
+    total += int(np.abs(np.minimum(problem.positives, problem.negatives)).astype(object).sum())
+    total *= problem.steps_per_row
     if problem.perturbation is not None:
         for table in (*problem.perturbation.tables, problem.perturbation.norm_table):
             if table is not None:

@@ -8,13 +8,18 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import typeof, types
 
-from oracles.arithmetic import ChildProcess, ParentConnection, module_command, module_environment
+from oracles.arithmetic import (
+    ChildProcess,
+    ParentConnection,
+    code_on_disk,
+    module_command,
+    module_environment,
+)
 from oracles.branch_and_bound import local_search as walking
 from oracles.branch_and_bound.block_bound import compile_kernels
 from oracles.branch_and_bound.kernels import (
@@ -45,8 +50,8 @@ def compile_search() -> None:
     timer.start()
     try:
         example = _Example()
-        known = _is_on_disk(search_kernels.search)
-        if not known and (os.cpu_count() or 1) > 1:
+        known = code_on_disk(search_kernels.search)
+        if known is False and (os.cpu_count() or 1) > 1:
             with _Helper() as helper:
                 example.compile_steps()
                 helper.wait_for(search_kernels.bound_node)
@@ -60,8 +65,11 @@ def compile_search() -> None:
 
 
 def _explain() -> None:
+    often = "once per machine"
+    if code_on_disk(search_kernels.search) is None:
+        often = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"
     print(
-        "branch-and-bound: compiling the search, once per machine; it takes up to a minute",
+        f"branch-and-bound: compiling the search, {often}; it takes up to a minute",
         file=sys.stderr,
     )
 
@@ -127,11 +135,6 @@ def _compile(function: Any, *signature: Any) -> None:
     function.compile(signature)
 
 
-def _is_on_disk(function: Any) -> bool:
-    name = function.py_func.__name__
-    return any(Path(function.stats.cache_path).glob(f"*.{name}-*.nbc"))
-
-
 class _Helper:
     """A child process that runs this module; None if none could be started."""
 
@@ -151,7 +154,7 @@ class _Helper:
         """Wait until the function is on disk or the child has ended, for whatever reason."""
         last = time.monotonic() + _PATIENCE
         while self.child is not None and self.child.is_alive and time.monotonic() < last:
-            if _is_on_disk(function):
+            if code_on_disk(function):
                 return
             time.sleep(_GLANCE)
 

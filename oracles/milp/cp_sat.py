@@ -14,7 +14,7 @@ from typing import Any
 from oracles.arithmetic import ChildEnded, ChildProcess, module_command, module_environment
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
-from oracles.milp.formulation import formulate, formulation_limits
+from oracles.milp.formulation import LARGEST_INTEGER, formulate, formulation_limits
 from oracles.milp.program import MixedIntegerProgram
 from oracles.problem import ZeroOneProblem
 
@@ -191,5 +191,13 @@ def _claim(
 
 
 def _integer_bound(bound: float) -> int | float:
-    """Return the integer that CP-SAT proved and hands over as a float, scaled and unscaled."""
-    return math.floor(bound + 1e-6) if math.isfinite(bound) else -math.inf
+    """Return the integer that CP-SAT proved and hands over as a float, scaled and unscaled.
+
+    Beyond ``2**53`` floats are farther apart than integers: the next smaller one is no larger
+    than what was proved.
+    """
+    if not math.isfinite(bound):
+        return -math.inf
+    if abs(bound) >= LARGEST_INTEGER:
+        return math.floor(math.nextafter(bound, -math.inf))
+    return math.floor(bound + 1e-6)

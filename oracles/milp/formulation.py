@@ -136,7 +136,7 @@ def _check_resolution(problem: ZeroOneProblem, most: float) -> None:
     if not problem.is_exact:
         return
     total = float(np.abs(problem.negatives.astype(float) - problem.positives).sum())
-    total += float(np.minimum(problem.negatives, problem.positives).astype(float).sum())
+    total += float(np.abs(np.minimum(problem.negatives, problem.positives).astype(float)).sum())
     steps = total * problem.steps_per_row
     if problem.perturbation is not None:
         tables = (*problem.perturbation.tables, problem.perturbation.norm_table)

@@ -37,6 +37,9 @@ class TabularProblem:
         Rows per step of ``losses``, a power of two at most 1. A perturbation must share it.
     perturbation : Perturbation or None
         Subtracted from the loss.
+    from_bounded_rows : bool
+        Whether each row is known to add a number in [0, 1] to every loss: :meth:`from_rows` and
+        :meth:`from_function` see to it.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class TabularProblem:
     grid: WeightGrid
     unit: float = 1.0
     perturbation: Perturbation | None = None
+    from_bounded_rows: bool = False
 
     def __post_init__(self) -> None:
         """Validate, and freeze the table."""
@@ -127,7 +131,7 @@ class TabularProblem:
             if values.size != total.size or np.isnan(values).any():
                 raise InvalidProblem("a row needs one loss per assignment, none of them NaN.")
             total += np.rint(np.clip(values / bound, 0.0, 1.0) / unit).astype(np.int64)
-        return cls(losses=total, grid=grid, unit=unit)
+        return cls(losses=total, grid=grid, unit=unit, from_bounded_rows=True)
 
     @classmethod
     def from_function(

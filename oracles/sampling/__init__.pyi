@@ -1,6 +1,7 @@
 from .a_star import (
     ROUNDING as ROUNDING,
     check_a_star as check_a_star,
+    check_a_star_table as check_a_star_table,
     minimise_by_a_star as minimise_by_a_star,
 )
 from .by_levels import sample_by_levels as sample_by_levels
@@ -25,7 +26,11 @@ from .options import (
     SearchProgress as SearchProgress,
 )
 from .rejection.sampler import PartitionSampler as PartitionSampler
-from .sparse import is_sparse as is_sparse, sample_sparse as sample_sparse
+from .sparse import (
+    check_sparse_table as check_sparse_table,
+    is_sparse as is_sparse,
+    sample_sparse as sample_sparse,
+)
 from .staged.directions import deal_directions as deal_directions
 from .staged.joint import JointSteps as JointSteps, draw_joint as draw_joint
 from .staged.points import BinaryPoints as BinaryPoints

@@ -7,6 +7,7 @@ only the largest gain below it. What the search never looks at is never drawn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ MOST_VALUES = 2001
 ROUNDING = 1
 """Units by which a computed gain may differ from the exact one."""
 
-_LARGEST_SUM = 2**40
+_LARGEST_SUM = 2**54
 
 _WIDEST_REACH = 1_000_000
 
@@ -54,6 +55,30 @@ def check_a_star(problem_bits: float, most_values: int, rate: Fraction) -> None:
         raise UnsupportedProblem(
             "A* sampling needs a decay per unit from 2**-36 to 2**10; use another unit."
         )
+
+
+def check_a_star_table(problem: ZeroOneProblem, steps_per_row: int) -> int:
+    """Refuse points and counts that are too large to add up; return the widest reach of a score.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If there is a perturbation, a score may vary by more than a million, or all counts make
+        more than ``2**54`` units: bounds, of which gains take less than ``2**47``, are kept 64
+        times enlarged in 64 bits.
+    """
+    if problem.perturbation is not None:
+        raise UnsupportedProblem("A* sampling takes problems without a perturbation.")
+    spans = np.array([float(v[-1]) - float(v[0]) for v in problem.grid.values])
+    widest = float((np.abs(problem.points.astype(float)) @ spans).max(initial=0.0))
+    total = float(np.abs(problem.positives.astype(float)).sum())
+    total += float(np.abs(problem.negatives.astype(float)).sum())
+    if widest > _WIDEST_REACH or total * steps_per_row > _LARGEST_SUM:
+        raise UnsupportedProblem(
+            f"A* sampling takes scores that vary by at most {_WIDEST_REACH:,} and counts of at "
+            f"most 2**{math.log2(_LARGEST_SUM):.0f} units in all; use a coarser unit."
+        )
+    return int(widest)
 
 
 def minimise_by_a_star(
@@ -105,16 +130,11 @@ def minimise_by_a_star(
     """
     from oracles.sampling import a_star_kernels as kernels  # compiled code, slow to import
 
-    if problem.perturbation is not None:
-        raise UnsupportedProblem("A* sampling takes problems without a perturbation.")
+    widest = check_a_star_table(problem, steps_per_row)
     grid = problem.grid
     check_a_star(float(np.log2(grid.n_assignments)), max(grid.shape), rate)
     columns = tuple(order) if order is not None else _order(problem)
     model = _model(problem, columns, float(rate), steps_per_row, ways or max(grid.shape))
-    widest = int((model.high[0] - model.low[0]).max(initial=0))
-    total = int(np.abs(problem.positives).sum() + np.abs(problem.negatives).sum())
-    if widest > _WIDEST_REACH or total * steps_per_row > _LARGEST_SUM:
-        raise UnsupportedProblem("A* sampling takes scores up to a million and fewer rows.")
     heap = _new_heap(1 << 12)
     state = np.zeros(8, dtype=np.int64)
     state[kernels.SIZE], state[kernels.INCUMBENT], state[kernels.BEST] = 1, _NONE, -1

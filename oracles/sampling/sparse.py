@@ -27,7 +27,9 @@ from oracles.sampling.listed import checked_beta, draw_level, draw_listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LARGEST_TOTAL = 50_000_000
+_LARGEST_COUNTED = 50_000_000
+
+_LARGEST_TOTAL = 2**53
 
 
 def is_sparse(grid: WeightGrid) -> bool:
@@ -37,6 +39,29 @@ def is_sparse(grid: WeightGrid) -> bool:
         and all(0 in allowed for allowed in grid.values)
         and grid.n_hypotheses <= ENUMERATION_LIMIT
     )
+
+
+def check_sparse_table(problem: ZeroOneProblem) -> int:
+    """Refuse problems that cannot be sampled by walking over them; return the sum of all counts.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If there are too many hypotheses, a perturbation, negative counts, or more than ``2**53``
+        in all, up to which losses are exact as doubles.
+    """
+    if problem.perturbation is not None or not is_sparse(problem.grid):
+        raise UnsupportedProblem(
+            "sampling sparse hypotheses takes problems without a perturbation and grids of at "
+            f"most {ENUMERATION_LIMIT:,} hypotheses within their norm budget; lower the budget."
+        )
+    total = int(problem.positives.sum() + problem.negatives.sum())
+    negative = min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0
+    if negative or total > _LARGEST_TOTAL:
+        raise UnsupportedProblem(
+            "sampling sparse hypotheses takes counts from 0 to 2**53 in total."
+        )
+    return total
 
 
 def sample_sparse(
@@ -66,30 +91,19 @@ def sample_sparse(
     Raises
     ------
     UnsupportedProblem
-        If there are too many hypotheses, a perturbation, or negative counts.
+        As :func:`check_sparse_table` says.
     """
     exact = checked_beta(beta)
-    if problem.perturbation is not None or not is_sparse(problem.grid):
-        raise UnsupportedProblem(
-            "sampling sparse hypotheses takes problems without a perturbation and grids of at "
-            f"most {ENUMERATION_LIMIT:,} hypotheses within their norm budget; lower the budget."
-        )
-    total = int(problem.positives.sum() + problem.negatives.sum())
-    negative = min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0
-    if negative or total > _LARGEST_TOTAL:
-        raise UnsupportedProblem(
-            f"sampling sparse hypotheses takes counts from 0 to {_LARGEST_TOTAL:,} in total."
-        )
+    total = check_sparse_table(problem)
     bits = RandomBits(entropy)
     weights = checked_weights(log_weights, problem.grid)
     if weights is not None:
         return _weighted(problem, exact, weights, bits), 0.0
     walk = _Walk(problem)
-    counts = np.zeros(total + 1, dtype=np.int64)
-    walk.run(-1, 0, counts)
-    levels = np.flatnonzero(counts)
-    level = int(levels[draw_level(levels, counts[levels], exact, bits)])
-    hypothesis = walk.run(level, bits.below(int(counts[level])), counts)
+    levels, counts = walk.levels(total)
+    place = draw_level(levels, counts, exact, bits)
+    level, members = int(levels[place]), int(counts[place])
+    hypothesis = walk.run(level, bits.below(members), np.zeros(0, dtype=np.int64))
     if problem.loss(hypothesis) != level:
         raise InconsistentSolution("the drawn hypothesis must have the drawn loss.")
     return hypothesis, 0.0
@@ -178,8 +192,20 @@ class _Walk:
                 kept = [float(p - zero) for v, p in zip(allowed, table, strict=True) if v != 0]
                 self._penalties[i, : len(kept)] = kept
         self._costs = costs
+        self._n_hypotheses = problem.grid.n_hypotheses
         self._base = int(problem.positives.sum())
         self._budget = int(problem.grid.norm_budget or 0)
+
+    def levels(self, total: int) -> tuple[IntArray, IntArray]:
+        """Return every loss that occurs, increasing, and how many hypotheses have it."""
+        if total <= _LARGEST_COUNTED:
+            counts = np.zeros(total + 1, dtype=np.int64)
+            self.run(-1, 0, counts)
+            found = np.flatnonzero(counts)
+            return found, counts[found]
+        # A count for each possible loss would fill the memory; there are fewer hypotheses.
+        losses = self.listed(1.0, self._n_hypotheses).astype(np.int64)
+        return np.unique(losses, return_counts=True)
 
     def listed(self, beta: float, count: int) -> NDArray[np.float64]:
         """Return ``beta * loss`` plus the penalty of every hypothesis, in the walk's order."""

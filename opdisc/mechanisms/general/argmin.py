@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
-from opdisc.mechanisms.base import PerturbingMechanism, Release
+from opdisc.mechanisms.base import BOUNDED_ROWS, PerturbingMechanism, Release
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SystemEntropy
 from oracles.arithmetic import Objective
@@ -160,7 +160,8 @@ def run_with_argmin(
     Returns
     -------
     Release
-        Its receipt is CONDITIONAL on the minimiser being exact on every table and every noise.
+        Its receipt is CONDITIONAL on the minimiser being exact on every table and every noise, and
+        on every row adding at most 1 to a loss.
 
     Raises
     ------
@@ -168,6 +169,7 @@ def run_with_argmin(
         If ``argmin`` raised or answered outside the grid; the budget is spent.
     """
     problem = ArgminProblem(loss_steps=loss_steps, grid=public.grid, unit=public.spacing)
+    public = replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
     return run_mechanism(
         mechanism,
         cast(ZeroOneProblem, problem),

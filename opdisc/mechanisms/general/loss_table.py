@@ -6,13 +6,14 @@ Sensitivity is that of a sum of per-row losses in [0, 1]. For classes too large 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import (
+    BOUNDED_ROWS,
     Mechanism,
     NoiseSpec,
     PerturbingMechanism,
@@ -131,7 +132,8 @@ def run_on_table(
     problem : TabularProblem
         The private losses. Each row of the private table must add a number in [0, 1] (times
         ``public.rows_per_unit`` per privacy unit) to every entry, as
-        :meth:`~oracles.problem.TabularProblem.from_rows` sees to.
+        :meth:`~oracles.problem.TabularProblem.from_rows` sees to; of any other table that is a
+        condition on the receipt.
     public : GridPublic
         All that the noise may depend on; its spacing must be the table's unit.
     entropy : EntropySource or None
@@ -149,6 +151,8 @@ def run_on_table(
     CalibrationError
         If the mechanism cannot run on tables or the units differ.
     """
+    if not problem.from_bounded_rows:
+        public = replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
     runner: SamplingMechanism
     if isinstance(mechanism, ExponentialMechanism):
         runner = TableExponential(base_measure=mechanism.base_measure)

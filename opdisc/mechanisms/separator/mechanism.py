@@ -31,9 +31,11 @@ from opdisc.mechanisms.separator.sets import (
     coordinate_rows,
 )
 from opdisc.noise import (
+    check_noise_fits,
     discrete_laplace,
     gaussian_vector,
     geometric_total_variation,
+    largest_geometric,
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
@@ -44,8 +46,6 @@ SeparatorNoise = Literal["laplace", "gaussian", "gaussian-published-3.5"]
 SEPARATOR_NOISES: tuple[SeparatorNoise, ...] = ("laplace", "gaussian", "gaussian-published-3.5")
 
 SeparatorRoute = Literal["tables", "rows"]
-
-_LARGEST_STEPS = 2.0**58
 
 _LARGEST_NORMAL = 22.0  # in standard deviations: sqrt(-2 ln U) for U of 320 bits
 
@@ -163,6 +163,7 @@ class SeparatorMechanism:
         spacing = Fraction(public.spacing)
         margin = lattice_margin(public.changed_rows, self.allowance, spacing)
         rate = separator_decay_rate(moved, margin, spacing, public.params.epsilon)
+        check_noise_fits(float(size * largest_geometric(rate)))
         return SeparatorSpec(
             law=f"discrete Laplace on each of {size} separators, {moved} of them moved",
             scales=(float(spacing / rate),),
@@ -192,8 +193,7 @@ class SeparatorMechanism:
             stddev = published_separator_stddev(size, epsilon, delta)
             status = CalibrationStatus.REFUTED
             theorem = "Neel, Roth, Wu 2018, as published (docs/theory.md, published-gaussian)"
-        if _LARGEST_NORMAL * stddev * size / public.spacing > _LARGEST_STEPS:
-            raise CalibrationError("epsilon must be larger: the separator noise would not fit.")
+        check_noise_fits(_LARGEST_NORMAL * stddev * size / public.spacing)
         return SeparatorSpec(
             law=f"{self.noise} on each of {size} separators, {moved} of them moved",
             scales=(stddev,),

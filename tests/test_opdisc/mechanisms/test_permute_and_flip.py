@@ -33,7 +33,7 @@ def public(grid=GRID, epsilon=5.0):
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,
-        n_rows=400,
+        n_rows=800,
     )
 
 

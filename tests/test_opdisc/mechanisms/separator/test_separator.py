@@ -217,7 +217,7 @@ def test_a_users_own_separator_set_runs():
     release = run_mechanism(
         SeparatorMechanism(separators=conjunction_rows(5), route="rows"),
         problem,
-        public(small, 1e5),
+        public(small, 40.0, n_rows=200),
         entropy=SystemEntropy(),
     )
     assert release.hypothesis == (1, 0, -1, 0, -1, 0) and release.receipt.guarantee == "HOLDS"

@@ -1,0 +1,153 @@
+"""What can fail without the rows is tried before anything is spent, on a toy of public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms.base import NoiseSpec, PerturbingMechanism
+from opdisc.mechanisms.receipts import COMPLETE_ORACLES, trusted_name
+from opdisc.noise import MOST_NOISE
+from opdisc.privacy import SeededEntropy
+from oracles.errors import OracleUnavailable, UnsupportedProblem
+from oracles.interface import HandoverOracle, Limit, Oracle, SolveOptions, Termination
+from oracles.problem import TabularProblem, WeightGrid, ZeroOneProblem
+
+_TOY_SECONDS = 10.0
+
+_ANY_GAP = 2.0**30
+
+_FEW = 6
+
+_LIMITS = (Limit.TIME, Limit.NODE, Limit.MEMORY, Limit.INTERRUPTED)
+
+
+def check_amount(problem: object, spacing: float) -> None:
+    """Refuse a table of more rows than exact sums have room for.
+
+    Parameters
+    ----------
+    problem : object
+        The private problem.
+    spacing : float
+        Lattice spacing, rows; 0 for none, where losses are in rows.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent.
+    """
+    if isinstance(problem, ZeroOneProblem):
+        counts = (problem.positives, problem.negatives)
+        steps = sum(float(np.abs(c.astype(float)).sum()) for c in counts) / (spacing or 1.0)
+    elif isinstance(problem, TabularProblem):
+        steps = float(np.abs(problem.losses.astype(float)).max())
+    else:
+        return  # a loss of the caller's own is in Python's integers
+    # Three times what rows and noise may reach is below what the exact search can add up, so that
+    # no sum can overflow after the spend.
+    if steps > MOST_NOISE:
+        raise UnsupportedProblem(
+            "all rows together must weigh at most 2**54 lattice steps; use a coarser spacing."
+        )
+
+
+def toy_problem(grid: WeightGrid) -> ZeroOneProblem:
+    """Return a problem on a grid with two points that any structure of columns allows."""
+    points = np.zeros((2, grid.n_features), dtype=np.int64)
+    points[:, 0] = 1
+    points[1, 1:2] = 1
+    return ZeroOneProblem(
+        points=points,
+        positives=np.array([1, 2], dtype=np.int64),
+        negatives=np.array([2, 1], dtype=np.int64),
+        grid=grid,
+    )
+
+
+def small_grid(grid: WeightGrid) -> WeightGrid:
+    """Return a grid of as many coordinates, only the first few of which have a choice."""
+    chosen = 0
+    values = []
+    for allowed in grid.values:
+        nearest = sorted(allowed, key=abs)[: 3 if chosen < _FEW else 1]
+        chosen += len(nearest) > 1
+        values.append(tuple(sorted(nearest)))
+    return WeightGrid(values=tuple(values), norm_budget=grid.norm_budget)
+
+
+def rehearse(what: str, attempt: Callable[[], object]) -> None:
+    """Run something on a toy; whatever it raises is a refusal that costs nothing.
+
+    Raises
+    ------
+    OracleUnavailable
+        If the attempt failed.
+    """
+    try:
+        attempt()
+    except Exception as error:
+        raise OracleUnavailable(
+            f"{what} must work on a public toy problem before anything is spent, it ended with "
+            f"{type(error).__name__}; mend the installation or use another one."
+        ) from error
+
+
+def rehearse_oracle(
+    oracle: Oracle,
+    mechanism: PerturbingMechanism,
+    spec: NoiseSpec,
+    shape: ZeroOneProblem,
+    options: SolveOptions,
+) -> None:
+    """Let an oracle solve a toy of the same shape, under throw-away noise.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Who will be asked.
+    mechanism : PerturbingMechanism
+        Whose noise the problem will be under.
+    spec : NoiseSpec
+        The noise.
+    shape : ZeroOneProblem
+        The problem under throw-away noise; its grid and noise are looked at, never its points.
+    options : SolveOptions
+        How it will be asked.
+
+    Raises
+    ------
+    OracleUnavailable
+        If it raises, or ends without an answer before any limit.
+    """
+    if not isinstance(shape, ZeroOneProblem):
+        return  # only their owner can make another problem of that shape
+    if type(oracle) is HandoverOracle:
+        with suppress(OracleUnavailable):  # the second one takes over
+            rehearse_oracle(oracle.first, mechanism, spec, shape, options)
+        rehearse_oracle(oracle.second, mechanism, spec, shape, options)
+        return
+    trusted = trusted_name(oracle)
+    # Listing needs no compiled code, and takes as long on a toy as on a table.
+    toy = toy_problem(small_grid(shape.grid) if trusted == "enumeration" else shape.grid)
+    if trusted != "enumeration":
+        if shape.perturbation is None:
+            toy = mechanism.perturb(toy, spec, SeededEntropy(0))
+        else:
+            toy = toy.with_perturbation(shape.perturbation)
+    seconds = min(options.time_limit or _TOY_SECONDS, _TOY_SECONDS)
+    # A proof is only asked of those that give one in milliseconds.
+    gap = options.absolute_gap if trusted in COMPLETE_ORACLES else _ANY_GAP
+    limits = replace(options, time_limit=seconds, absolute_gap=gap, progress=None)
+
+    def attempt() -> None:
+        if oracle.supports(toy):
+            claim = oracle.solve(toy, limits)
+            if claim.termination is Termination.NO_HYPOTHESIS and claim.limit not in _LIMITS:
+                raise CalibrationError("the toy problem has an answer.")
+
+    rehearse(f"oracle '{oracle.name}'", attempt)
