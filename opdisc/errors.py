@@ -16,7 +16,11 @@ class OPDiscError(Exception):
     """Root of every error raised by :mod:`opdisc`."""
 
 
-class SchemaError(OPDiscError, ValueError):
+class PublicMistake(OPDiscError):
+    """What was typed, or a file that holds no private row, breaks a rule: no row took part."""
+
+
+class SchemaError(PublicMistake, ValueError):
     """A schema is malformed, or a public value contradicts it."""
 
 
@@ -24,7 +28,11 @@ class TableError(OPDiscError, ValueError):
     """A table cannot be read, or does not have the shape its schema declares."""
 
 
-class CalibrationError(OPDiscError, ValueError):
+class MisplacedFile(TableError, PublicMistake):
+    """A file that was named is not there, or cannot be read or written where it is."""
+
+
+class CalibrationError(PublicMistake, ValueError):
     """No noise scale can be derived from the given public inputs."""
 
 
@@ -32,12 +40,16 @@ class UncertifiedRelease(OPDiscError, RuntimeError):
     """The oracle gave no certificate within the mechanism's allowance; nothing is released."""
 
 
-class ModelFileError(OPDiscError, ValueError):
+class ModelFileError(PublicMistake, ValueError):
     """A saved model is not one that this version of opdisc can trust."""
 
 
 class LedgerError(OPDiscError, ValueError):
     """The ledger cannot be read or written, or the budget would be exceeded."""
+
+
+class MisplacedLedger(LedgerError, PublicMistake):
+    """The ledger that was named is not there, or is no file that can be used."""
 
 
 class AuditFailure(OPDiscError, RuntimeError):

@@ -13,6 +13,7 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.texts import large_number
 from oracles.errors import NoHypothesis, UnsupportedProblem
 from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.sampling import (
@@ -29,7 +30,7 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
     if grid.n_assignments > ENUMERATION_LIMIT:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
-            f"weight combinations, got {grid.n_assignments:.3g}; use fewer columns, smaller "
+            f"weight combinations, got {large_number(grid.n_assignments)}; use fewer columns, smaller "
             "weights or mechanism='exponential'."
         )
 

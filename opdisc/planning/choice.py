@@ -28,6 +28,7 @@ from opdisc.planning.reach import (
     draw_is_short,
 )
 from opdisc.privacy import GridPublic
+from opdisc.texts import large_number
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import LARGEST_BLOCK, DrawProgress
 
@@ -200,7 +201,7 @@ def choose_mechanism(
     **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
     always the same: one block, the exponential mechanism, then blocks, the fewer the better.
     """
-    size = f"{grid.n_hypotheses:.3g}"
+    size = large_number(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:

@@ -7,6 +7,10 @@ import math
 from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
+from opdisc.texts import quoted
+
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-300, 1e300
+"""Beyond these a double holds neither the noise scale nor its inverse."""
 
 
 def parse_relation(name: str) -> NeighboringRelation:
@@ -15,7 +19,7 @@ def parse_relation(name: str) -> NeighboringRelation:
         return NeighboringRelation(name)
     except ValueError:
         known = ", ".join(member.value for member in NeighboringRelation)
-        raise CalibrationError(f"relation must be one of {known}, got {name!r}.") from None
+        raise CalibrationError(f"relation must be one of {known}, got {quoted(name)}.") from None
 
 
 class NeighboringRelation(enum.Enum):
@@ -61,8 +65,13 @@ class PrivacyParams:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise CalibrationError(f"{name} must be a number, got {value!r}.")
+                raise CalibrationError(f"{name} must be a number, got {quoted(value)}.")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise CalibrationError(f"epsilon must be finite and > 0, got epsilon={self.epsilon}.")
+        if not SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
+            raise CalibrationError(
+                f"epsilon must be from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got "
+                f"epsilon={self.epsilon}."
+            )
         if not 0 <= self.delta < 1:
             raise CalibrationError(f"delta must be in [0, 1), got delta={self.delta}.")

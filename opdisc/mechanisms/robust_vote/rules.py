@@ -16,6 +16,7 @@ from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.robust_vote.learners import CANDIDATE_LIMIT
 from opdisc.noise import discrete_laplace, geometric, geometric_total_variation
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.texts import large_number
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid, hypothesis_at, squared_norms
 
@@ -169,7 +170,7 @@ def check_candidates(grid: WeightGrid) -> None:
     if grid.n_assignments > CANDIDATE_LIMIT:
         raise CalibrationError(
             f"a vote takes at most {CANDIDATE_LIMIT:,} candidates, got "
-            f"{grid.n_assignments:.3g}; use fewer columns or smaller weights."
+            f"{large_number(grid.n_assignments)}; use fewer columns or smaller weights."
         )
     if grid.n_hypotheses < 2:
         raise CalibrationError("a vote needs at least two candidates; allow more weights.")
