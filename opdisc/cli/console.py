@@ -20,8 +20,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from opdisc.errors import OPDiscError, PublicMistake, TableError
-from opdisc.texts import one_sentence
+from opdisc.errors import OPDiscError, PublicMistake, TableError, one_sentence
 from oracles.errors import InvalidOption, OracleError, OracleUnavailable, UnsupportedProblem
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"

@@ -9,11 +9,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from opdisc.texts import large_number
 from oracles.errors import NoHypothesis, UnsupportedProblem
 from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.sampling import (
@@ -30,8 +29,8 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
     if grid.n_assignments > ENUMERATION_LIMIT:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
-            f"weight combinations, got {large_number(grid.n_assignments)}; use fewer columns, smaller "
-            "weights or mechanism='exponential'."
+            f"weight combinations, got {large_number(grid.n_assignments)}; use fewer columns, "
+            "smaller weights or mechanism='exponential'."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
@@ -28,7 +28,6 @@ from opdisc.planning.reach import (
     draw_is_short,
 )
 from opdisc.privacy import GridPublic
-from opdisc.texts import large_number
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import LARGEST_BLOCK, DrawProgress
 

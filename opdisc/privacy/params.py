@@ -6,8 +6,7 @@ import enum
 import math
 from dataclasses import dataclass
 
-from opdisc.errors import CalibrationError
-from opdisc.texts import quoted
+from opdisc.errors import CalibrationError, quoted
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-300, 1e300
 """Beyond these a double holds neither the noise scale nor its inverse."""

@@ -19,7 +19,7 @@ from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.datasets.schemas import load_schema, schema_path
 from opdisc.data.schema import Schema
 from opdisc.data.tables import read_table
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError, quoted
 
 _BALANCED = "adult-balanced"
 
@@ -71,10 +71,10 @@ def find_dataset(name: str) -> Path:
     """
     dataset = _known(name)
     if dataset.filename is None:
-        raise TableError(f"table {name!r} has no file, since scikit-learn bundles it; load it")
+        raise FileMistake(f"table {name!r} has no file, since scikit-learn bundles it; load it")
     path = _search(dataset.filename)
     if path is None:
-        raise TableError(
+        raise FileMistake(
             f"table {name!r} needs the file {dataset.filename}, which is neither in the directory "
             f"of OPDISC_DATA nor in ./data; from {dataset.source}, {dataset.obtain}, and set "
             "OPDISC_DATA to its directory"
@@ -157,7 +157,7 @@ def balanced_adult(adult: pd.DataFrame) -> pd.DataFrame:
 
 def _known(name: str) -> Dataset:
     if name not in DATASETS:
-        raise TableError(f"a table must be one of {', '.join(DATASETS)}, got {name!r}")
+        raise FileMistake(f"a table must be one of {', '.join(DATASETS)}, got {quoted(name)}")
     return DATASETS[name]
 
 

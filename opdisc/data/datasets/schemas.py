@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from opdisc.data.schema import Schema
-from opdisc.errors import SchemaError
+from opdisc.errors import SchemaError, quoted
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -33,7 +33,7 @@ def schema_path(name: str) -> Path:
                 return path
     known = ", ".join(shipped_schemas())
     raise SchemaError(
-        f"a schema must be a TOML file or a shipped one ({known}), but {name!r} is neither"
+        f"a schema must be a TOML file or a shipped one ({known}), but {quoted(name)} is neither"
     )
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.calibration import block_decay_rates, lattice_margin
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.robust_vote.learners import CANDIDATE_LIMIT
 from opdisc.noise import discrete_laplace, geometric, geometric_total_variation
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from opdisc.texts import large_number
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid, hypothesis_at, squared_norms
 
