@@ -74,7 +74,7 @@ def find_dataset(name: str) -> Path:
         raise FileMistake(f"table {name!r} has no file, since scikit-learn bundles it; load it")
     path = _search(dataset.filename)
     if path is None:
-        raise FileMistake(
+        raise TableError(
             f"table {name!r} needs the file {dataset.filename}, which is neither in the directory "
             f"of OPDISC_DATA nor in ./data; from {dataset.source}, {dataset.obtain}, and set "
             "OPDISC_DATA to its directory"
