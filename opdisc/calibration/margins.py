@@ -114,7 +114,9 @@ def block_decay_rates(
 def harmonic_number(size: int) -> float:
     """Return ``1 + 1/2 + ... + 1/size``, at most 1e-9 too large beyond 10,000."""
     if size > 10_000:
-        return math.log(size) + float(np.euler_gamma) + 0.5 / size
+        # Beyond a double's range the last term is far below the last digit of the first.
+        rest = 0.5 / size if size < 2**1000 else 0.0
+        return math.log(size) + float(np.euler_gamma) + rest
     return math.fsum(1.0 / k for k in range(1, size + 1))
 
 

@@ -238,7 +238,7 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     elif out is None:
         print_text(table_text(table))
     else:
-        click.echo(f"{len(table):,} rows with their predictions written to {out}")
+        print_text(f"{len(table):,} rows with their predictions written to {out}\n")
 
 
 @cli.command(
@@ -287,15 +287,16 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
         }
         print_json({**parts, "accuracies": accuracies})
         return
-    click.echo(
-        "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown."
-    )
-    click.echo(f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n")
-    _print_model(model, False)
-    click.echo(f"\n{'Accuracy (these figures are not private)':<54}training  held-out")
+    lines = [
+        "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown.",
+        f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n",
+        _model_text(model, False),
+        f"{'Accuracy (these figures are not private)':<54}training  held-out",
+    ]
     for a in shown.accuracies:
         label = a.name if a.private else f"non-private {a.name}"
-        click.echo(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
+        lines.append(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
+    print_text("\n".join(lines) + "\n")
 
 
 cli.add_command(audit)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opdisc.cli.console import print_json, print_text
+from opdisc.errors import escaped
 
 if TYPE_CHECKING:
     from opdisc.privacy import Book, Header, Spending, Spent
@@ -58,7 +59,7 @@ def budget(
     if as_json:
         print_json(_record(book))
     elif create:
-        print_text(f"Created {ledger} for table {book.header.table}. {_totals(book)}\n")
+        print_text(f"Created {ledger} for table {escaped(book.header.table)}. {_totals(book)}\n")
     else:
         print_text(_listing(book))
 
@@ -96,11 +97,11 @@ def _totals(book: Book) -> str:
 
 def _listing(book: Book) -> str:
     spent = book.head.spent
-    lines = [f"Table: {_printable(spent.table)}"] if spent.table else []
+    lines = [f"Table: {escaped(spent.table)}"] if spent.table else []
     if spent.unit:
         rows = spent.rows_per_unit
         lines.append(
-            f"Privacy unit: {_printable(spent.unit)}"
+            f"Privacy unit: {escaped(spent.unit)}"
             + ("" if rows in (None, 1) else f", at most {rows} rows")
         )
     lines.append(
@@ -121,16 +122,11 @@ def _line(spending: Spending) -> str:
     )
     rows = "" if spending.n_rows is None else f"{spending.n_rows:,}"
     return (
-        f"{_printable(spending.date) or '-':<12}{_printable(spending.mechanism):<20}{epsilon:>9}"
-        f"{delta:>10}  {_printable(spending.guarantee):<13}{rows or '-':>9}  "
-        f"{_printable(spending.schema_digest[:12]) or '-':<14}"
-        f"{_printable(spending.model[:12]) or '-':<14}{_printable(spending.purpose) or '-'}"
+        f"{escaped(spending.date) or '-':<12}{escaped(spending.mechanism):<20}{epsilon:>9}"
+        f"{delta:>10}  {escaped(spending.guarantee):<13}{rows or '-':>9}  "
+        f"{escaped(spending.schema_digest[:12]) or '-':<14}"
+        f"{escaped(spending.model[:12]) or '-':<14}{escaped(spending.purpose) or '-'}"
     )
-
-
-def _printable(text: str) -> str:
-    """Return a text that a terminal shows and does not obey."""
-    return text if text.isprintable() else ascii(text)
 
 
 def _record(book: Book) -> dict[str, Any]:

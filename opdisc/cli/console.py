@@ -20,8 +20,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from opdisc.errors import OPDiscError, TableError
-from oracles.errors import OracleError
+from opdisc.errors import OPDiscError, PublicMistake, TableError, one_sentence
+from oracles.errors import InvalidOption, OracleError, OracleUnavailable, UnsupportedProblem
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"
 
@@ -30,6 +30,9 @@ INTERRUPTED = 130
 _INTERRUPTION = "interrupted; whatever the ledger recorded stays spent."
 
 _PATIENCE = 2.0
+
+_WRONG_USAGE = (PublicMistake, InvalidOption, OracleUnavailable, UnsupportedProblem)
+"""Errors about what was typed and about public files; all others are refusals and failures."""
 
 
 class Steps(Protocol):
@@ -179,15 +182,18 @@ def run_command_line(command: click.Command, arguments: list[str] | None = None)
     Returns
     -------
     int
-        0 done; 1 refused or failed; 2 wrong usage; 130 interrupted.
+        0 done; 1 refused or failed; 2 wrong usage, that is, something is wrong with what was typed
+        or with a file that is public; 130 interrupted.
     """
     try:
         result = command.main(args=arguments, prog_name="opdisc", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.UsageError as error:
         return _refuse_usage(error)
+    except _WRONG_USAGE as error:
+        return _fail(str(error), 2)
     except (OPDiscError, OracleError) as error:
-        return _fail(_sentence(str(error)), 1)
+        return _fail(str(error), 1)
     except (click.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTION, INTERRUPTED)
     except _Stopped as stopped:
@@ -242,7 +248,7 @@ def _refuse_usage(error: click.UsageError) -> int:
         error.show()
         return 2
     command = "opdisc" if error.ctx is None else error.ctx.command_path
-    return _fail(f"{_sentence(error.format_message())} Try '{command} --help'.", 2)
+    return _fail(f"{one_sentence(error.format_message())} Try '{command} --help'.", 2)
 
 
 def _silence_output() -> None:
@@ -264,12 +270,7 @@ def _fail_to_transfer(error: OSError) -> int:
     return _fail(f"reading or writing failed ({reason}); check the place and run again.", 1)
 
 
-def _sentence(text: str) -> str:
-    folded = " ".join(text.split())
-    return folded if folded.endswith((".", "!", "?")) else folded + "."
-
-
 def _fail(message: str, status: int) -> int:
     with suppress(OSError):  # standard error may be full too: the status still tells
-        click.echo(f"error: {message}", err=True)
+        click.echo(f"error: {one_sentence(message)}", err=True)
     return status

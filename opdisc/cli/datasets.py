@@ -62,7 +62,7 @@ def datasets(name: str | None, out: Path | None, download: bool, as_json: bool) 
         if as_json:
             print_json({"name": name, "rows": len(table), "out": str(out)})
         else:
-            click.echo(f"{len(table):,} rows of {name} written to {out}")
+            print_text(f"{len(table):,} rows of {name} written to {out}\n")
         return
     listings = [item for item in list_datasets() if name in (None, item.dataset.name)]
     if not listings and name is not None:
@@ -82,7 +82,7 @@ def _download(name: str, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "path": str(path)})
     else:
-        click.echo(f"{name} fetched from OpenML, checksum as known, written to {path}")
+        print_text(f"{name} fetched from OpenML, checksum as known, written to {path}\n")
 
 
 def _record(item: DatasetListing) -> dict[str, Any]:

@@ -76,12 +76,14 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(records)
         return
+    lines = []
     for record in records:
         versions = record["versions"]
         assert isinstance(versions, dict)
         known = ", ".join(f"{k} {v}" for k, v in versions.items())
         state = f"installed ({known})" if record["installed"] else f"run: {record['install']}"
-        click.echo(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}")
+        lines.append(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}\n")
+    print_text("".join(lines))
 
 
 def _benchmark(
@@ -138,9 +140,11 @@ def _benchmark(
         return
     print_text("\n".join(["", *ratio_lines(sweep, rows), ""]))
     if tasks is None and len(chosen) < len(TASKS):
-        click.echo("The census tasks were left out: adult.csv was not found ('opdisc datasets').")
+        print_text(
+            "The census tasks were left out: adult.csv was not found ('opdisc datasets').\n"
+        )
     if out is not None:
-        click.echo(f"Saved to {out}.json and {out}.md")
+        print_text(f"Saved to {out}.json and {out}.md\n")
 
 
 def _names(

@@ -1,5 +1,9 @@
 from .comparing import Outcome as Outcome, Watcher as Watcher, compare as compare
-from .methods.method import ComparisonError as ComparisonError, registry as registry
+from .methods.method import (
+    ComparisonError as ComparisonError,
+    ComparisonMistake as ComparisonMistake,
+    registry as registry,
+)
 from .methods.paper import PARTS as PARTS, paper_arguments as paper_arguments
 from .oracles.report import (
     ratio_lines as ratio_lines,

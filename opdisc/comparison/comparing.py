@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.runs import Row, package_versions, setting_of
 from opdisc.comparison.source import Source, check_split
@@ -114,6 +114,11 @@ def compare(
     interrupted = False
     with open_store(directory, settings, resume=resume) as store:
         runs = list(runs_of(plan))
+        if not store.done <= {run.run_id for run in runs}:
+            raise ComparisonMistake(
+                f"{directory} must hold runs of this plan only, but has others; remove those "
+                "lines and resume."
+            )
         left = [run for run in runs if run.run_id not in store.done]
         watcher.begin(len(runs), len(runs) - len(left))
         rows = run_all(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from opdisc.comparison.methods import ComparisonError, Method, find_method, registry
+from opdisc.comparison.methods import ComparisonMistake, Method, find_method, registry
 from opdisc.privacy import PrivacyParams
 
 DEFAULT_METHODS = (
@@ -97,13 +97,15 @@ class Plan:
         for epsilon in self.epsilons:
             PrivacyParams(epsilon=epsilon, delta=0.0 if self.delta is None else self.delta)
         if self.repeats < 1:
-            raise ComparisonError(f"repeats must be at least 1, got {self.repeats}.")
+            raise ComparisonMistake(f"repeats must be at least 1, got {self.repeats}.")
         if not 0 <= self.test_fraction < 1:
-            raise ComparisonError(f"test-fraction must be in [0, 1), got {self.test_fraction:g}.")
+            raise ComparisonMistake(
+                f"test-fraction must be in [0, 1), got {self.test_fraction:g}."
+            )
         if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise ComparisonError(f"time-limit must be > 0 seconds, got {self.time_limit:g}.")
+            raise ComparisonMistake(f"time-limit must be > 0 seconds, got {self.time_limit:g}.")
         if self.seed < 0:
-            raise ComparisonError(f"seed must be at least 0, got {self.seed}.")
+            raise ComparisonMistake(f"seed must be at least 0, got {self.seed}.")
         parse_relation(self.relation)
         parse_weight_bound(self.weight_bound)
         self._check_methods()
@@ -114,17 +116,17 @@ class Plan:
             method, _ = parse_method(name)
             if method.requires == "peers":
                 if self.peers is None:
-                    raise ComparisonError(
+                    raise ComparisonMistake(
                         f"method '{name}' runs in an environment of its own; name that "
                         "environment's Python interpreter with --peers."
                     )
             elif method.requires and importlib.util.find_spec(method.requires) is None:
-                raise ComparisonError(
+                raise ComparisonMistake(
                     f"method '{name}' needs the package {method.requires}; install it or leave "
                     "the method out."
                 )
         if self.peers is not None and not Path(self.peers).is_file():
-            raise ComparisonError(
+            raise ComparisonMistake(
                 f"peers must name a Python interpreter, {self.peers} is no file."
             )
 
@@ -135,7 +137,7 @@ class Plan:
             if name != "auto":
                 get_oracle(name)
         if len(self.oracles) > 1 and not any(parse_method(n)[0].uses_oracle for n in self.methods):
-            raise ComparisonError(
+            raise ComparisonMistake(
                 "a sweep of oracles needs a method in which an oracle minimises, such as one-hot; "
                 "add one to --methods."
             )
@@ -205,13 +207,15 @@ def parse_method(name: str) -> tuple[Method, int | Literal["auto"] | None]:
     if not at:
         return method, None
     if not method.has_grid:
-        raise ComparisonError(f"method '{base}' learns no points; leave out '@{bound}'.")
+        raise ComparisonMistake(f"method '{base}' learns no points; leave out '@{bound}'.")
     if bound == "auto" and method.automatic_bound:
         return method, "auto"
     if bound == "auto":
-        raise ComparisonError(f"'{base}' does not choose its points; write '{base}@2', say.")
+        raise ComparisonMistake(f"'{base}' does not choose its points; write '{base}@2', say.")
     if not (bound.isascii() and bound.isdigit() and 1 <= int(bound) <= 1000):
-        raise ComparisonError(f"'@' must be followed by an integer from 1 to 1,000, got '{name}'.")
+        raise ComparisonMistake(
+            f"'@' must be followed by an integer from 1 to 1,000, got '{name}'."
+        )
     return method, int(bound)
 
 
@@ -297,6 +301,6 @@ def _can_run(method: Method, peers: bool) -> bool:
 
 def _check_list(what: str, values: tuple[Any, ...]) -> None:
     if not values:
-        raise ComparisonError(f"{what} must name at least one, got none.")
+        raise ComparisonMistake(f"{what} must name at least one, got none.")
     if len(set(values)) < len(values):
-        raise ComparisonError(f"{what} must be distinct, but one is given twice.")
+        raise ComparisonMistake(f"{what} must be distinct, but one is given twice.")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.data import (
     DATASETS,
     Schema,
@@ -107,9 +107,9 @@ def _known(dataset: str, schema: str | None) -> tuple[pd.DataFrame, Schema]:
     schemas = [name for known in DATASETS.values() for name in known.schemas]
     if dataset.replace("_", "-") not in {name.replace("_", "-") for name in schemas}:
         known = ", ".join(dict.fromkeys([*DATASETS, *schemas]))
-        raise ComparisonError(f"a dataset must be one of {known}, got '{dataset}'.")
+        raise ComparisonMistake(f"a dataset must be one of {known}, got '{dataset}'.")
     if schema is not None:
-        raise ComparisonError(f"'{dataset}' is a schema already; leave out --schema.")
+        raise ComparisonMistake(f"'{dataset}' is a schema already; leave out --schema.")
     return load_comparison_dataset(dataset)
 
 

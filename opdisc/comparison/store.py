@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import filelock
 import pandas as pd
 
-from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.runs import Row
-from opdisc.data import atomic_write_text, write_table
+from opdisc.data import atomic_write_text, is_misplaced, write_table
 
 SETTINGS = "settings.json"
 
@@ -29,6 +29,9 @@ ROWS = "runs.jsonl"
 TABLE = "runs.csv"
 
 LOCK = "runs.lock"
+
+_TEXT_KEYS = ("run_id", "dataset", "method", "evaluation", "status")
+"""What every run says of itself in text."""
 
 IDENTITY = ("plan", "dataset", "schema_digest", "table_digest")
 """What must be the same for a comparison to be continued."""
@@ -100,7 +103,9 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
     try:
         existed = directory.exists()
         if existed and not directory.is_dir():
-            raise ComparisonError(f"out must be a directory, {directory} is a file; name another.")
+            raise ComparisonMistake(
+                f"out must be a directory, {directory} is a file; name another."
+            )
         if existed and not resume and any(directory.iterdir()):
             raise ComparisonError(
                 f"{directory} exists and is not overwritten; continue it with --resume or name "
@@ -117,9 +122,8 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
     except OSError as error:
         lock.release()
         reason = error.strerror or type(error).__name__
-        raise ComparisonError(
-            f"out must be a writable directory, but {directory}: {reason}."
-        ) from None
+        wrong = ComparisonMistake if is_misplaced(error) else ComparisonError
+        raise wrong(f"out must be a writable directory, but {directory}: {reason}.") from None
     try:
         with file:
             known = _settle(directory, settings)
@@ -142,14 +146,12 @@ def read_rows(directory: Path) -> list[Row]:
     lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
     rows: list[Row] = []
     for number, line in enumerate(lines[:-1], start=1):
-        try:
-            row = json.loads(line)
-            row["run_id"]
-        except (ValueError, TypeError, KeyError):
-            raise ComparisonError(
+        row = _read_row(line)
+        if row is None:
+            raise ComparisonMistake(
                 f"every line of {path} must be a run, line {number} is not; remove that line and "
                 "resume."
-            ) from None
+            )
         rows.append(row)
     return rows
 
@@ -164,11 +166,25 @@ def read_settings(directory: Path) -> dict[str, Any]:
     """
     try:
         settings = json.loads((directory / SETTINGS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         settings = None
     if not isinstance(settings, dict):
-        raise ComparisonError(f"{directory} must hold a comparison's {SETTINGS}, but does not.")
+        raise ComparisonMistake(f"{directory} must hold a comparison's {SETTINGS}, but does not.")
     return settings
+
+
+def _read_row(line: bytes) -> Row | None:
+    """Return the run of a line, None for a line that no comparison wrote."""
+    try:
+        row = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    known = isinstance(row, dict) and all(isinstance(row.get(key), str) for key in _TEXT_KEYS)
+    return row if known else None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _settle(directory: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +192,7 @@ def _settle(directory: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(dict(settings)))
     if not (directory / SETTINGS).exists():
         if (directory / ROWS).stat().st_size:
-            raise ComparisonError(
+            raise ComparisonMistake(
                 f"{directory} has runs but no {SETTINGS}; name another with --out."
             )
         atomic_write_text(directory / SETTINGS, json.dumps(plain, indent=2) + "\n")
@@ -185,7 +201,7 @@ def _settle(directory: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     differing = [_difference(key, known.get(key), plain[key]) for key in IDENTITY]
     found = [text for text in differing if text]
     if found:
-        raise ComparisonError(
+        raise ComparisonMistake(
             f"{directory} was begun with other settings ({', '.join(found)}); resume with the "
             "same ones or name another directory with --out."
         )

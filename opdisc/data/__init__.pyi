@@ -26,6 +26,8 @@ from .files import (
     FilePath as FilePath,
     atomic_write_text as atomic_write_text,
     check_output as check_output,
+    is_misplaced as is_misplaced,
+    read_bounded as read_bounded,
 )
 from .inputs import (
     Classes as Classes,

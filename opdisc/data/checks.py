@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opdisc.errors import SchemaError
+from opdisc.errors import LONGEST_NAME, SchemaError, quoted
 
 
 def check_keys(
@@ -16,7 +16,9 @@ def check_keys(
     for key in raw:
         if key not in allowed:
             known = ", ".join(sorted(allowed))
-            raise SchemaError(f"{where} has the unknown key {key!r}; the known keys are {known}")
+            raise SchemaError(
+                f"{where} has the unknown key {quoted(key)}; the known keys are {known}"
+            )
 
 
 def check_name(value: object, what: str) -> None:
@@ -27,13 +29,22 @@ def check_name(value: object, what: str) -> None:
         or value != value.strip()
         or not value
     ):
-        raise SchemaError(f"{what} must be non-empty printable text, got {value!r}")
+        raise SchemaError(f"{what} must be non-empty printable text, got {quoted(value)}")
+    check_length(value, what)
+
+
+def check_length(text: str, what: str) -> None:
+    """Refuse a text that would fill a page wherever it is shown."""
+    if len(text) > LONGEST_NAME:
+        raise SchemaError(
+            f"{what} must have at most {LONGEST_NAME} characters, got {quoted(text)}; shorten it"
+        )
 
 
 def as_tuple(value: object, what: str) -> tuple[object, ...]:
     """Require a list or tuple."""
     if not isinstance(value, list | tuple):
-        raise SchemaError(f"{what} must be a list, got {value!r}")
+        raise SchemaError(f"{what} must be a list, got {quoted(value)}")
     return tuple(value)
 
 
@@ -46,17 +57,17 @@ def finite_number(value: object, what: str) -> float:
                 return number
     except OverflowError:
         pass
-    raise SchemaError(f"{what} must be finite numbers, got {value!r}")
+    raise SchemaError(f"{what} must be finite numbers, got {quoted(value)}")
 
 
 def checked_names(names: object, size: int, column: str) -> tuple[str, ...]:
     """Require no display name, or one per encoded column."""
-    checked = as_tuple(names, f"names of {column!r}")
+    checked = as_tuple(names, f"names of {quoted(column)}")
     for name in checked:
-        check_name(name, f"each display name of {column!r}")
+        check_name(name, f"each display name of {quoted(column)}")
     if checked and len(checked) != size:
         raise SchemaError(
-            f"feature {column!r} must have one display name per encoded column ({size}), "
+            f"feature {quoted(column)} must have one display name per encoded column ({size}), "
             f"got {len(checked)}"
         )
     return tuple(str(name) for name in checked)
@@ -67,5 +78,5 @@ def refuse_repeats(items: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for item in items:
         if item in seen:
-            raise SchemaError(f"{what} must be distinct, but {item!r} occurs twice")
+            raise SchemaError(f"{what} must be distinct, but {quoted(item)} occurs twice")
         seen.add(item)

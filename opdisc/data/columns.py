@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from opdisc.data.checks import as_tuple, refuse_repeats
 from opdisc.data.features import BinaryFeature, Feature, Kind
-from opdisc.errors import SchemaError
+from opdisc.errors import SchemaError, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,13 @@ def exclusive_groups(raw: object, features: Sequence[Feature]) -> tuple[tuple[st
     binary = [f.column for f in features if isinstance(f, BinaryFeature)]
     for group in groups:
         if len(group) < 2:
-            raise SchemaError(f"a group of exclusive must name two columns or more, got {group!r}")
+            raise SchemaError(
+                f"a group of exclusive must name two columns or more, got {quoted(group)}"
+            )
         for column in group:
             if binary.count(column) != 1:  # type: ignore[arg-type]
                 raise SchemaError(
-                    f"exclusive must name columns of one binary feature each, got {column!r}"
+                    f"exclusive must name columns of one binary feature each, got {quoted(column)}"
                 )
     refuse_repeats((str(c) for group in groups for c in group), "columns of exclusive")
     return tuple(tuple(str(column) for column in group) for group in groups)

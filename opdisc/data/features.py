@@ -19,7 +19,7 @@ from opdisc.data.checks import (
     finite_number,
     refuse_repeats,
 )
-from opdisc.errors import SchemaError
+from opdisc.errors import SchemaError, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +42,20 @@ class Category:
         check_name(self.name, "a category name")
         values = tuple(_category_value(value) for value in as_tuple(self.values, "values"))
         if not values:
-            raise SchemaError(f"a category needs at least one value, but {self.name!r} has none")
-        refuse_repeats(values, f"values of category {self.name!r}")
+            raise SchemaError(
+                f"a category needs at least one value, but {quoted(self.name)} has none"
+            )
+        refuse_repeats(values, f"values of category {quoted(self.name)}")
         object.__setattr__(self, "values", values)
 
 
 def _category_value(value: object) -> str:
     if not isinstance(value, str | int | float) or canonical_text(value) == "":
-        raise SchemaError(f"a category value must be non-empty text or a number, got {value!r}")
+        raise SchemaError(
+            f"a category value must be non-empty text or a number, got {quoted(value)}"
+        )
     if isinstance(value, float) and not math.isfinite(value):
-        raise SchemaError(f"a category value must be finite, got {value!r}")
+        raise SchemaError(f"a category value must be finite, got {quoted(value)}")
     return canonical_text(value)
 
 
@@ -60,9 +64,9 @@ def read_category(entry: object, column: str) -> Category:
     if isinstance(entry, Category):
         return entry
     if isinstance(entry, Mapping):
-        check_keys(entry, ("name", "values"), f"a category group of {column!r}")
+        check_keys(entry, ("name", "values"), f"a category group of {quoted(column)}")
         if "name" not in entry or "values" not in entry:
-            raise SchemaError(f"a category group of {column!r} must have a name and values")
+            raise SchemaError(f"a category group of {quoted(column)} must have a name and values")
         return Category(name=entry["name"], values=entry["values"])
     value = _category_value(entry)
     return Category(name=entry.strip() if isinstance(entry, str) else value, values=(value,))
@@ -103,9 +107,9 @@ class ThresholdFeature:
         _check_sign(self.sign, self.column)
         cuts = tuple(self._number(t) for t in as_tuple(self.thresholds, "thresholds"))
         if not cuts:
-            raise SchemaError(f"{self.column!r} needs at least one threshold, but has none")
+            raise SchemaError(f"{quoted(self.column)} needs at least one threshold, but has none")
         if any(b <= a for a, b in zip(cuts, cuts[1:], strict=False)):
-            raise SchemaError(f"thresholds of {self.column!r} must be strictly increasing")
+            raise SchemaError(f"thresholds of {quoted(self.column)} must be strictly increasing")
         object.__setattr__(self, "thresholds", cuts)
         if self.range is not None:
             object.__setattr__(self, "range", self._checked_range(cuts))
@@ -136,16 +140,16 @@ class ThresholdFeature:
     def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
         bounds = tuple(self._number(bound) for bound in as_tuple(self.range, "range"))
         if len(bounds) != 2 or not bounds[0] < bounds[1]:
-            raise SchemaError(f"range of {self.column!r} must be two increasing numbers")
+            raise SchemaError(f"range of {quoted(self.column)} must be two increasing numbers")
         if not (bounds[0] < cuts[0] and cuts[-1] <= bounds[1]):
             raise SchemaError(
-                f"thresholds of {self.column!r} must lie above the low end of its range and not "
-                "above the high end, because any other column would be constant"
+                f"thresholds of {quoted(self.column)} must lie above the low end of its range and "
+                "not above the high end, because any other column would be constant"
             )
         return bounds[0], bounds[1]
 
     def _number(self, value: object) -> float:
-        return finite_number(value, f"thresholds and range of {self.column!r}")
+        return finite_number(value, f"thresholds and range of {quoted(self.column)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,14 +182,16 @@ class CategoryFeature:
         _check_sign(self.sign, self.column)
         categories = as_tuple(self.categories, "categories")
         if not categories:
-            raise SchemaError(f"{self.column!r} needs at least one category, but has none")
+            raise SchemaError(f"{quoted(self.column)} needs at least one category, but has none")
         checked = tuple(read_category(entry, self.column) for entry in categories)
-        refuse_repeats((c.name for c in checked), f"category names of {self.column!r}")
-        refuse_repeats((v for c in checked for v in c.values), f"categories of {self.column!r}")
+        refuse_repeats((c.name for c in checked), f"category names of {quoted(self.column)}")
+        refuse_repeats(
+            (v for c in checked for v in c.values), f"categories of {quoted(self.column)}"
+        )
         if self.missing is not None and self.missing not in [c.name for c in checked]:
             raise SchemaError(
-                f"missing of {self.column!r} must name one of its declared categories, "
-                f"got {self.missing!r}"
+                f"missing of {quoted(self.column)} must name one of its declared categories, "
+                f"got {quoted(self.missing)}"
             )
         object.__setattr__(self, "categories", checked)
         object.__setattr__(self, "names", checked_names(self.names, len(checked), self.column))
@@ -235,7 +241,7 @@ class BinaryFeature:
         check_name(self.column, "a feature's column")
         _check_sign(self.sign, self.column)
         if self.name is not None:
-            check_name(self.name, f"the name of {self.column!r}")
+            check_name(self.name, f"the name of {quoted(self.column)}")
 
     @property
     def kind(self) -> Kind:
@@ -286,12 +292,12 @@ def feature_from_dict(raw: object) -> Feature:
     check_name(column, "a feature's column")
     if len(kinds) != 1:
         raise SchemaError(
-            f"feature {column!r} must have exactly one of thresholds, categories, binary"
+            f"feature {quoted(column)} must have exactly one of thresholds, categories, binary"
         )
-    check_keys(raw, _KEYS[kinds[0]], f"feature {column!r}")
+    check_keys(raw, _KEYS[kinds[0]], f"feature {quoted(column)}")
     if kinds[0] == "binary":
         if raw["binary"] is not True:
-            raise SchemaError(f"binary of feature {column!r} must be true")
+            raise SchemaError(f"binary of feature {quoted(column)} must be true")
         return BinaryFeature(column=str(column), name=raw.get("name"), sign=raw.get("sign"))
     names = _names_from(raw, str(column))
     if kinds[0] == "thresholds":
@@ -313,16 +319,18 @@ def feature_from_dict(raw: object) -> Feature:
 
 def _names_from(raw: Mapping[str, object], column: str) -> tuple[str, ...]:
     if "name" in raw and "names" in raw:
-        raise SchemaError(f"feature {column!r} must have name or names, not both")
+        raise SchemaError(f"feature {quoted(column)} must have name or names, not both")
     if "name" in raw:
-        check_name(raw["name"], f"the name of {column!r}")
+        check_name(raw["name"], f"the name of {quoted(column)}")
         return (str(raw["name"]),)
-    return as_tuple(raw.get("names", ()), f"names of {column!r}")  # type: ignore[return-value]
+    return as_tuple(raw.get("names", ()), f"names of {quoted(column)}")  # type: ignore[return-value]
 
 
 def _check_sign(sign: object, column: str) -> None:
     if sign not in (None, "positive", "negative"):
-        raise SchemaError(f"sign of {column!r} must be 'positive' or 'negative', got {sign!r}")
+        raise SchemaError(
+            f"sign of {quoted(column)} must be 'positive' or 'negative', got {quoted(sign)}"
+        )
 
 
 def _options(**values: object) -> dict[str, object]:

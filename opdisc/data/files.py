@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError
 
 FilePath: TypeAlias = str | PathLike[str]
 
@@ -19,6 +20,57 @@ PRIVATE_MODE = 0o600
 """Of new files with private rows: nobody but their owner reads them."""
 
 _SCRATCH_BYTES = 64 * 1024
+
+
+_MISPLACED = frozenset(
+    {
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENXIO,
+        errno.ENODEV,
+    }
+)
+
+
+def is_misplaced(error: OSError) -> bool:
+    """Return whether another place would do, rather than the same one later."""
+    return error.errno in _MISPLACED
+
+
+def unusable(rule: str, error: OSError) -> TableError:
+    """Return what to raise where a named file cannot be used, the system's reason added."""
+    reason = error.strerror or type(error).__name__
+    return (FileMistake if is_misplaced(error) else TableError)(f"{rule}: {reason}")
+
+
+def read_bounded(path: FilePath, largest: int) -> bytes:
+    """Return a file's bytes, of a larger one ``largest + 1`` of them.
+
+    A pipe is read to its end. A device has none, or waits for a key.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is a device.
+    """
+    with open_input(path) as file:
+        return file.read(largest + 1)
+
+
+def open_input(path: FilePath) -> BinaryIO:
+    """Open a file or a pipe to read; OSError for a device, and for a name that is none."""
+    try:
+        if stat.S_ISCHR(mode := os.stat(path).st_mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.ENODEV, "it is a device")
+        return open(path, "rb")
+    except ValueError:  # a name with a null byte
+        raise OSError(errno.ENOENT, "it is no file name") from None
 
 
 def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
@@ -41,7 +93,9 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
     """
     target = Path(os.path.realpath(path))
     if any(target == Path(os.path.realpath(other)) for other in inputs):
-        raise TableError(f"output must not replace an input, but {path} is one; name another path")
+        raise FileMistake(
+            f"output must not replace an input, but {path} is one; name another path"
+        )
     scratch = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         _check_regular(target, path)
@@ -50,8 +104,7 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
         finally:
             scratch.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
+        raise unusable(f"output must go to a writable place, but {path}", error) from None
 
 
 def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
@@ -86,8 +139,7 @@ def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
                 temporary.unlink()
             raise
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TableError(f"output must go to a writable place, but {path}: {reason}") from None
+        raise unusable(f"output must go to a writable place, but {path}", error) from None
     except UnicodeEncodeError:
         raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
 
@@ -96,7 +148,7 @@ def _check_regular(target: Path, named: FilePath) -> None:
     """Refuse directories and devices; OSError for a name that the file system does not take."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(target.stat().st_mode):
-            raise TableError(
+            raise FileMistake(
                 f"output must go to a file, but {named} is not one; name another path"
             )
 

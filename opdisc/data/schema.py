@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 from opdisc.data.cells import canonical_text
@@ -25,8 +23,9 @@ from opdisc.data.features import (
     ThresholdFeature,
     feature_from_dict,
 )
+from opdisc.data.schema_file import read_toml
 from opdisc.data.target import Label, Target, target_from_dict
-from opdisc.errors import SchemaError
+from opdisc.errors import SchemaError, quoted
 from oracles.problem import ColumnGroup
 
 
@@ -108,11 +107,11 @@ class Schema:
         check_name(self.privacy_unit, "the schema's unit")
         if type(self.rows_per_unit) is not int or self.rows_per_unit < 1:
             raise SchemaError(
-                f"rows_per_unit must be an integer of at least 1, got {self.rows_per_unit!r}"
+                f"rows_per_unit must be an integer of at least 1, got {quoted(self.rows_per_unit)}"
             )
         for key in _TEXT_KEYS:
             if not isinstance(getattr(self, key), str):
-                raise SchemaError(f"{key} must be text, got {getattr(self, key)!r}")
+                raise SchemaError(f"{key} must be text, got {quoted(getattr(self, key))}")
         object.__setattr__(self, "missing_values", _missing_values(self.missing_values))
         self._check_target()
         self._check_features()
@@ -124,7 +123,7 @@ class Schema:
         for label in (self.target.positive, self.target.negative):
             if label is not None and canonical_text(label) in self.missing_values:
                 raise SchemaError(
-                    f"a class label cannot be a missing value, but {label!r} is both"
+                    f"a class label cannot be a missing value, but {quoted(label)} is both"
                 )
 
     def _check_features(self) -> None:
@@ -133,9 +132,11 @@ class Schema:
             raise SchemaError("a schema needs at least one feature, but has none")
         for feature in features:
             if not isinstance(feature, ThresholdFeature | CategoryFeature | BinaryFeature):
-                raise SchemaError(f"a feature must be of a declared kind, got {feature!r}")
+                raise SchemaError(f"a feature must be of a declared kind, got {quoted(feature)}")
             if feature.column == self.target.column:
-                raise SchemaError(f"the target column {feature.column!r} cannot be a feature")
+                raise SchemaError(
+                    f"the target column {quoted(feature.column)} cannot be a feature"
+                )
             if isinstance(feature, CategoryFeature):
                 self._check_categories(feature)
         object.__setattr__(self, "features", features)
@@ -145,8 +146,9 @@ class Schema:
         for value in (v for category in feature.categories for v in category.values):
             if value in self.missing_values:
                 raise SchemaError(
-                    f"a category cannot be a missing value, but {value!r} of {feature.column!r} "
-                    "is both; name the category which missing cells count as by missing"
+                    f"a category cannot be a missing value, but {quoted(value)} of "
+                    f"{quoted(feature.column)} is both; name the category which missing cells "
+                    "count as by missing"
                 )
 
     @property
@@ -242,13 +244,7 @@ class Schema:
         SchemaError
             If the file cannot be read, is not TOML, or is not a schema.
         """
-        try:
-            raw = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise SchemaError(f"a schema file must be readable, but {path}: {reason}") from None
-        except (ValueError, RecursionError) as error:
-            raise SchemaError(f"a schema file must be UTF-8 TOML, but {path}: {error}") from None
+        raw = read_toml(path)
         try:
             return cls.from_dict(raw)
         except SchemaError as error:
@@ -281,7 +277,7 @@ class Schema:
         """
         for what, size in (("n_columns", n_columns), ("n_thresholds", n_thresholds)):
             if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise SchemaError(f"{what} must be an integer of at least 1, got {size!r}")
+                raise SchemaError(f"{what} must be an integer of at least 1, got {quoted(size)}")
         columns = tuple(f"x{i}" for i in range(n_columns)) if names is None else tuple(names)
         if len(columns) != n_columns:
             raise SchemaError(f"names must have one name per column ({n_columns})")

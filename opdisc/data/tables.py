@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 import pandas as pd
 
-from opdisc.data.files import FilePath, atomic_write_text
+from opdisc.data.files import FilePath, atomic_write_text, open_input, unusable
 from opdisc.data.provenance import with_declared_dtypes
 from opdisc.errors import TableError
 
@@ -41,11 +42,10 @@ def read_table(path: FilePath) -> pd.DataFrame:
     """
     path = Path(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with TextIOWrapper(open_input(path), encoding="utf-8-sig", newline="") as file:
             header, rows = _read_rows(file, path)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TableError(f"a table must be a readable file, but {path} is not: {reason}") from None
+        raise unusable(f"a table must be a readable file, but {path} is not", error) from None
     except UnicodeDecodeError:
         raise TableError(f"a table must be UTF-8 text, but {path} is not; convert it") from None
     except csv.Error:

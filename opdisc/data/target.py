@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opdisc.data.cells import canonical_text, parse_number
-from opdisc.data.checks import check_keys, check_name
-from opdisc.errors import SchemaError
+from opdisc.data.checks import check_keys, check_length, check_name
+from opdisc.errors import SchemaError, is_plain, quoted
 
 Label: TypeAlias = str | int | float | bool
 
@@ -47,7 +47,7 @@ class Target:
         if canonical_text(self.negative) == canonical_text(self.positive):
             raise SchemaError(
                 "positive and negative must be different labels, but both of target "
-                f"{self.column!r} are {self.positive!r}"
+                f"{quoted(self.column)} are {quoted(self.positive)}"
             )
 
     @property
@@ -102,7 +102,12 @@ def plain_label(label: Label) -> Label:
 def _label(value: object, what: str) -> Label:
     item = value.item() if isinstance(value, np.generic) else value
     if isinstance(item, str) and item.strip():
+        if not is_plain(item.strip()):
+            raise SchemaError(f"the {what} label must be printable text, got {quoted(item)}")
+        check_length(item, f"the {what} label")
         return item.strip()
     if isinstance(item, int) or (isinstance(item, float) and math.isfinite(item)):
         return item
-    raise SchemaError(f"the {what} label must be non-empty text or a finite number, got {value!r}")
+    raise SchemaError(
+        f"the {what} label must be non-empty text or a finite number, got {quoted(value)}"
+    )

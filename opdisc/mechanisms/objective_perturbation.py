@@ -119,7 +119,7 @@ class BlockOneHotMechanism:
         assert isinstance(spec, BlockSpec)
         tables = []
         for block, rate in zip(spec.blocks, spec.rates, strict=True):
-            shape = tuple(problem.grid.shape[j] for j in block)
+            shape = tuple(len(problem.grid.values[j]) for j in block)
             size = _assignments(problem.grid, block)
             noise = geometric(rate, size, entropy) if rate > 0 else np.zeros(size, dtype=np.int64)
             tables.append(noise.reshape(shape))
@@ -145,7 +145,7 @@ def check_partition(blocks: tuple[tuple[int, ...], ...], grid: WeightGrid) -> No
 def _assignments(grid: WeightGrid, block: tuple[int, ...]) -> int:
     size = 1
     for j in block:
-        size *= grid.shape[j]
+        size *= len(grid.values[j])
     return size
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.mechanisms.rehearsal import rehearse, toy_problem
@@ -35,8 +35,8 @@ def check_enumerable(grid: WeightGrid, mechanism: str) -> None:
     if grid.n_assignments > ENUMERATION_LIMIT:
         raise CalibrationError(
             f"{mechanism} lists every hypothesis and takes grids of at most {ENUMERATION_LIMIT:,} "
-            f"weight combinations, got about 10^{math.log10(grid.n_assignments):.1f}; use fewer "
-            "columns, smaller weights or mechanism='exponential'."
+            f"weight combinations, got {large_number(grid.n_assignments)}; use fewer columns, "
+            "smaller weights or mechanism='exponential'."
         )
 
 

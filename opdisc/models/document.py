@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 
 from opdisc.data import Schema, canonical_text
+from opdisc.errors import ModelFileError
+from opdisc.privacy import PrivacyReceipt
 
 _FORMAT = "opdisc-model"
 
@@ -45,6 +47,21 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     elif len(found) == 1:
         (negative,) = found.values()
     return negative, positive
+
+
+def check_receipt(receipt: PrivacyReceipt, schema: Schema) -> None:
+    """Refuse a receipt of another schema, or one that says otherwise than the schema.
+
+    Raises
+    ------
+    ModelFileError
+        If digest, privacy unit or the unit's number of rows differ.
+    """
+    if receipt.schema_digest != schema.digest():
+        raise ModelFileError("a model's receipt must be that of its schema.")
+    rows = getattr(receipt, "rows_per_unit", schema.rows_per_unit)
+    if (receipt.privacy_unit, rows) != (schema.privacy_unit, schema.rows_per_unit):
+        raise ModelFileError("a model's receipt must protect the privacy unit of its schema.")
 
 
 def model_digest(body: dict[str, Any]) -> str:

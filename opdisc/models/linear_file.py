@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from opdisc.convex import ConvexReceipt
 from opdisc.data import Label, Schema, encode_features, parse_number
-from opdisc.errors import ModelFileError, TableError
+from opdisc.errors import LONGEST_NAME, ModelFileError, TableError, escaped, shortened
 from opdisc.mechanisms import OPSampReceipt
-from opdisc.models.document import model_digest, spelled_classes
+from opdisc.models.document import check_receipt, model_digest, spelled_classes
 from opdisc.privacy import Record
 from oracles.arithmetic import FloatArray
 
 FORMAT = "opdisc-linear-model"
+
+_WIDEST = 80
 
 VERSIONS = (1, 2)
 """Format versions that are read; the last one is written."""
@@ -76,8 +78,9 @@ class SavedLinearModel:
             raise ModelFileError("a linear model's ranges must have their low end first.")
         if self.feature_range is not None and len(self.feature_range) != len(self.columns):
             raise ModelFileError("a linear model must have one range for each column.")
-        digest = "" if self.schema is None else self.schema.digest()
-        if self.receipt.schema_digest != digest:
+        if self.schema is not None:
+            check_receipt(self.receipt, self.schema)
+        elif self.receipt.schema_digest:
             raise ModelFileError("a model's receipt must be that of its schema.")
         if self.schema is not None and (
             self.columns != self.schema.column_names or self.classes != self.schema.classes
@@ -134,24 +137,31 @@ class SavedLinearModel:
     def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
         """Return predictions as a file should hold them: labels as the table spells them."""
         if self.schema is None:
-            return np.array([_plain(value) for value in self.predict(table)], dtype=object)
+            predicted = [_plain(value) for value in self.predict(table)]
+            if any(isinstance(value, float) and not math.isfinite(value) for value in predicted):
+                raise ModelFileError(
+                    "a model's predictions must be finite numbers; its weights are too large."
+                )
+            return np.array(predicted, dtype=object)
         spelled = np.array(spelled_classes(table, self.schema), dtype=object)
         return np.asarray(spelled[(self.scores(table) > 0).astype(int)])
 
     @property
     def summary(self) -> str:
         """The weights as a table in words."""
-        width = max(len(name) for name in (*self.columns, "start")) + 2
+        names = [shortened(escaped(name), LONGEST_NAME) for name in self.columns]
+        width = min(_WIDEST, max(map(len, [*names, "start"]))) + 2
         lines = [f"{'start':<{width}}{self.intercept:>12.6g}"]
         lines += [
             f"{name:<{width}}{weight:>12.6g}"
-            for name, weight in zip(self.columns, self.coefficients, strict=True)
+            for name, weight in zip(names, self.coefficients, strict=True)
         ]
         if self.classes is None:
             lines.append("Prediction: the total.")
         else:
             negative, positive = self.classes
-            lines.append(f"Prediction: {positive} if the total is above 0, otherwise {negative}.")
+            rule = f"Prediction: {positive} if the total is above 0, otherwise {negative}."
+            lines.append(escaped(rule))
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,7 +209,12 @@ class SavedLinearModel:
 
 
 class _LinearModelFile(Record, frozen=True, kw_only=True):
-    """What the file holds, its digest apart."""
+    """What the file holds, its digest apart.
+
+    Columns are named as a table names them, whatever that is; a schema has rules of its own.
+    """
+
+    any_text: ClassVar[tuple[str, ...]] = ("columns", "schema")
 
     format: str
     version: int

@@ -7,15 +7,32 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opdisc.data import Schema, atomic_write_text
+from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import _FORMAT, _VERSION, model_digest
 from opdisc.models.scorecard import Scorecard
-from opdisc.models.scorecard_file import _LARGEST_FILE, SavedModel, _refuse_constant
+from opdisc.models.scorecard_file import (
+    _LARGEST_FILE,
+    SavedModel,
+    _refuse_constant,
+    _refuse_repeats,
+)
 from opdisc.privacy import GridReceipt
 
 if TYPE_CHECKING:
     from opdisc.models.linear_file import SavedLinearModel
+
+
+_BROKEN = (
+    OPDiscError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What invalid parts raise."""
 
 
 def save_model(model: SavedModel | SavedLinearModel, path: str | PathLike[str]) -> None:
@@ -67,17 +84,20 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
         )
     except ModelFileError:
         raise
-    except (OPDiscError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except _BROKEN:
         raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+        data = read_bounded(path, _LARGEST_FILE)
         if len(data) > _LARGEST_FILE:
             raise ModelFileError(f"a model must be at most 16 MiB, '{path}' is larger.")
-        record = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        record = json.loads(
+            data.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_repeats,
+        )
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelFileError(f"a model must be a readable file, '{path}': {reason}.") from None

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.data import Label
+from opdisc.errors import escaped
 from opdisc.privacy import Record
+
+_WIDEST = 80
+"""Characters to which names are filled up; a longer one moves its own points only."""
 
 
 class Scorecard(Record, frozen=True, kw_only=True):
@@ -84,13 +88,13 @@ class Scorecard(Record, frozen=True, kw_only=True):
         """Return the scorecard as it would be printed on paper."""
         used = self.used()
         unused = [n for n, p in zip(self.columns, self.points, strict=True) if not p]
-        width = max(18, *(len(name) for name, _ in used))
+        width = min(_WIDEST, max(18, *(len(name) for name, _ in used)))
         lines = [f"Predict {self.target}"]
         lines += [f"  {name:<{width}}  {points:+d}" for name, points in used]
         lines.append(self.rule())
         if unused:
             lines.append(f"Not used (0 points): {', '.join(unused)}")
-        return "\n".join(lines)
+        return "\n".join(map(escaped, lines))
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from opdisc.data import Schema, encode_features
 from opdisc.errors import ModelFileError
-from opdisc.models.document import _FORMAT, _VERSION, model_digest, spelled_classes
+from opdisc.models.document import (
+    _FORMAT,
+    _VERSION,
+    check_receipt,
+    model_digest,
+    spelled_classes,
+)
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import GridReceipt
 
@@ -47,13 +53,17 @@ class SavedModel:
             raise ModelFileError("a model's scorecard must use the columns of its schema.")
         if self.scorecard.classes != self.schema.classes:
             raise ModelFileError("a model's scorecard must use the classes of its schema.")
-        if self.receipt.schema_digest != self.schema.digest():
-            raise ModelFileError("a model's receipt must be that of its schema.")
+        if self.scorecard.target != self.schema.target.column:
+            raise ModelFileError("a model's scorecard must predict the target of its schema.")
+        check_receipt(self.receipt, self.schema)
         weights, allowed = self.scorecard.hypothesis, self.receipt.weights
         if len(weights) != len(allowed) or any(
             w not in values for w, values in zip(weights, allowed, strict=True)
         ):
             raise ModelFileError("a model's points must be among those on its receipt.")
+        budget = self.receipt.norm_budget
+        if budget is not None and sum(weight * weight for weight in weights) > budget:
+            raise ModelFileError("a model's points must keep to the norm on its receipt.")
 
     def predict(self, table: pd.DataFrame) -> NDArray[Any]:
         """Return the predicted label of each row, as the schema spells the labels.
@@ -95,3 +105,11 @@ class SavedModel:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; two readers may disagree on which of two equal names counts."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a name is repeated")
+    return record

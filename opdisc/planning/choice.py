@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
     PATIENCE,
     AStarPermuteAndFlipMechanism,
@@ -214,7 +214,7 @@ def choose_mechanism(
     **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
     always the same: one block, the exponential mechanism, then blocks, the fewer the better.
     """
-    size = _amount(grid.n_hypotheses)
+    size = large_number(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
@@ -284,11 +284,6 @@ def choose_mechanism(
         f"to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; use fewer columns, smaller "
         "weights or a small max_nonzero, or name 'one_hot' or 'exponential' and wait."
     )
-
-
-def _amount(count: int) -> str:
-    """Return a count in words; it may be too large for a float."""
-    return f"{count:.3g}" if count < 10**300 else f"1e+{len(str(count)) - 1}"
 
 
 def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:

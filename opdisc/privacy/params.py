@@ -6,10 +6,10 @@ import enum
 import math
 from dataclasses import dataclass
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, quoted
 
-SMALLEST_EPSILON = 1e-100
-"""Smallest epsilon that is taken; at far larger ones the noise already exceeds every table."""
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-100, 1e300
+"""Beyond these, noise scales or their inverses would leave the range of doubles."""
 
 
 def parse_relation(name: str) -> NeighboringRelation:
@@ -18,7 +18,7 @@ def parse_relation(name: str) -> NeighboringRelation:
         return NeighboringRelation(name)
     except ValueError:
         known = ", ".join(member.value for member in NeighboringRelation)
-        raise CalibrationError(f"relation must be one of {known}, got {name!r}.") from None
+        raise CalibrationError(f"relation must be one of {known}, got {quoted(name)}.") from None
 
 
 class NeighboringRelation(enum.Enum):
@@ -64,13 +64,13 @@ class PrivacyParams:
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise CalibrationError(f"{name} must be a number, got {value!r}.")
+                raise CalibrationError(f"{name} must be a number, got {quoted(value)}.")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise CalibrationError(f"epsilon must be finite and > 0, got epsilon={self.epsilon}.")
-        if self.epsilon < SMALLEST_EPSILON:
+        if not SMALLEST_EPSILON <= self.epsilon <= LARGEST_EPSILON:
             raise CalibrationError(
-                f"epsilon must be at least {SMALLEST_EPSILON:g}, or noise scales would leave the "
-                f"range of doubles, got epsilon={self.epsilon}."
+                f"epsilon must be from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, got "
+                f"epsilon={self.epsilon}."
             )
         if not 0 <= self.delta < 1:
             raise CalibrationError(f"delta must be in [0, 1), got delta={self.delta}.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
+from opdisc.errors import escaped
 from opdisc.privacy.entropy import EntropySource
 from opdisc.privacy.guarantee import (
     CalibrationStatus,
@@ -24,6 +26,8 @@ from opdisc.privacy.records import Amount, Count, Record
 
 Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
 """A weight of a size that can be added up."""
+
+_DIGEST = re.compile(r"([0-9a-f]{64})?")
 
 Lines = list[tuple[str, str]]
 """(name, text) pairs, as printed."""
@@ -65,7 +69,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
     Raises
     ------
     ValueError
-        If a word is unknown or the promise is impossible.
+        If a word is unknown, the promise is impossible or another field contradicts it.
     """
 
     mechanism: str
@@ -95,6 +99,16 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         unlimited = "epsilon" in self.may_be_infinite and math.isinf(self.epsilon)
         if not (unlimited and promised is Guarantee.VOID):
             PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        if (promised is Guarantee.HOLDS) == bool(self.conditions):
+            raise ValueError("a guarantee must state conditions or reasons unless it HOLDS.")
+        proven = CalibrationStatus(self.calibration) is CalibrationStatus.PROVEN
+        if not proven and promised is not Guarantee.VOID:
+            raise ValueError("a calibration that is not proven must leave the guarantee VOID.")
+        replaces = NeighboringRelation(self.relation) is NeighboringRelation.REPLACE_ONE
+        if self.n_rows is not None and not replaces:
+            raise ValueError("the number of rows must be public under replace_one only.")
+        if not _DIGEST.fullmatch(self.schema_digest):
+            raise ValueError("a schema's digest must be a SHA-256 in hexadecimal digits.")
 
     def section(self) -> Lines:
         """Return the lines of the kind of release."""
@@ -122,7 +136,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """Return the receipt as lines that a reviewer can check one by one."""
-        return "\n".join(f"{name + ':':<20}{text}" for name, text in self.lines())
+        return "\n".join(f"{name + ':':<20}{escaped(text)}" for name, text in self.lines())
 
 
 class CertifiedReceipt(PrivacyReceipt, frozen=True, kw_only=True):

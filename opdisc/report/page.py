@@ -9,6 +9,7 @@ import base64
 import hashlib
 import os
 import secrets
+import stat
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -285,6 +286,8 @@ def _write_bytes(path: Path, content: bytes) -> None:
         path.parent.mkdir(exist_ok=True)
         try:
             temporary.write_bytes(content)
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             os.replace(temporary, path)
         except BaseException:
             with suppress(OSError):

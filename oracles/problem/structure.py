@@ -51,9 +51,10 @@ def complete_structure(
         else:
             groups.append(group)
     named = [c for group in groups for c in group.columns]
-    if len(set(named)) != len(named) or any(not 0 <= c < n_features for c in named):
+    known = set(named)
+    if len(known) != len(named) or any(not 0 <= c < n_features for c in named):
         raise InvalidOption("groups must name columns of the problem, each at most once.")
-    rest = [ColumnGroup(columns=(c,)) for c in range(n_features) if c not in set(named)]
+    rest = [ColumnGroup(columns=(c,)) for c in range(n_features) if c not in known]
     return (*rest, *groups)
 
 

@@ -6,6 +6,7 @@ its distribution function in integer arithmetic, then a uniform hypothesis of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,7 +90,8 @@ def sample_by_enumeration(
     if problem.grid.n_assignments > ENUMERATION_LIMIT:
         raise UnsupportedProblem(
             f"enumeration takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, "
-            f"got {problem.grid.n_assignments:,}; use fewer columns or smaller weights."
+            f"got 2^{math.log2(problem.grid.n_assignments):.1f}; use fewer columns or smaller "
+            "weights."
         )
     losses = all_losses(problem)
     positions = _members(problem)

@@ -13,7 +13,7 @@ import click
 
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
-from opdisc.cli.console import INTERRUPTED, print_json
+from opdisc.cli.console import INTERRUPTED, print_json, print_text
 from opdisc.privacy import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -176,11 +176,13 @@ def _list_methods(as_json: bool) -> None:
     if as_json:
         print_json(records)
         return
+    lines = []
     for record in records:
         mark = "*" if record["default"] else " "
-        click.echo(f"{mark} {record['name']:<36}{record['summary']}")
-    click.echo("* by default; 'NAME@2' lets the points of a scorecard go from -2 to 2,")
-    click.echo("  'NAME@auto' leaves the range to the method, where it can decide it")
+        lines.append(f"{mark} {record['name']:<36}{record['summary']}\n")
+    lines.append("* by default; 'NAME@2' lets the points of a scorecard go from -2 to 2,\n")
+    lines.append("  'NAME@auto' leaves the range to the method, where it can decide it\n")
+    print_text("".join(lines))
 
 
 @contextmanager
@@ -216,10 +218,10 @@ def _print_outcomes(outcomes: list[Outcome], flag: str, out: Path | None, as_jso
     elif not last.interrupted:
         for outcome in outcomes:
             failures = f", {outcome.failed:,} of them without a model" if outcome.failed else ""
-            click.echo(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}")
+            print_text(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}\n")
             if outcome.report is not None:
-                click.echo(f"Report: {outcome.report}")
-        click.echo("None of it is private: do not publish it for a table that is not public.")
+                print_text(f"Report: {outcome.report}\n")
+        print_text("None of it is private: do not publish it for a table that is not public.\n")
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.errors import OPDiscError
+
 if TYPE_CHECKING:
     from opdisc.comparison import Plan, Source
 
@@ -148,7 +150,7 @@ def _number(text: str) -> float:
 
 def recorded_job(directory: Path) -> CompareJob:
     """Return the comparison in a directory, as it was begun."""
-    from opdisc.comparison import ComparisonError, Plan, load_source, read_settings
+    from opdisc.comparison import ComparisonMistake, Plan, load_source, read_settings
 
     recorded = read_settings(directory)
     try:
@@ -158,8 +160,10 @@ def recorded_job(directory: Path) -> CompareJob:
             None if data is None else Path(data), arguments["schema"], arguments["dataset"]
         )
         plan = Plan.from_dict(recorded["plan"])
-    except (KeyError, TypeError):
-        raise ComparisonError(
+    except OPDiscError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        raise ComparisonMistake(
             f"{directory} was not begun by this command; give the arguments it was begun with."
         ) from None
     return CompareJob(source=source, plan=plan, directory=directory, arguments=arguments)

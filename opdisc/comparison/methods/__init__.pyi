@@ -1,5 +1,6 @@
 from .method import (
     ComparisonError as ComparisonError,
+    ComparisonMistake as ComparisonMistake,
     FitTask as FitTask,
     Fitted as Fitted,
     Method as Method,

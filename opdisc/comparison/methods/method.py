@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from opdisc.data import Schema
-from opdisc.errors import OPDiscError
+from opdisc.errors import OPDiscError, PublicMistake
 from opdisc.models import Scorecard
 from opdisc.privacy import NeighboringRelation, PrivacyReceipt
 from oracles.arithmetic import BoolArray, FloatArray
@@ -38,6 +38,10 @@ SOURCES = (
 
 class ComparisonError(OPDiscError, ValueError):
     """A comparison cannot be planned, started or resumed as asked."""
+
+
+class ComparisonMistake(ComparisonError, PublicMistake):
+    """What was asked for, or a directory of results, breaks a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +203,7 @@ def find_method(name: str) -> Method:
         return _own_method(module, attribute)
     known = registry()
     if name not in known:
-        raise ComparisonError(f"a method must be one of {', '.join(known)}, got '{name}'.")
+        raise ComparisonMistake(f"a method must be one of {', '.join(known)}, got '{name}'.")
     return known[name]
 
 
@@ -210,7 +214,7 @@ def _own_method(module: str, attribute: str) -> Method:
     except (ImportError, AttributeError, ValueError):
         found = None
     if not isinstance(found, Method):
-        raise ComparisonError(
+        raise ComparisonMistake(
             f"a method of your own must be an importable Method, '{module}:{attribute}' is not; "
             "write it as module:attribute."
         )

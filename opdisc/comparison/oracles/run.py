@@ -14,7 +14,7 @@ from opdisc.comparison.oracles.report import report_text
 from opdisc.comparison.oracles.sweep import Row, Sweep
 from opdisc.comparison.oracles.tasks import load_task, task_problem
 from opdisc.data import atomic_write_text, check_output
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError
 from oracles.benchmarking import Measurement, OracleProcess, machine_facts
 from oracles.interface import SolveOptions, oracle_versions
 from oracles.problem import ZeroOneProblem
@@ -170,8 +170,8 @@ class _Record:
                     measured = Measurement(**cell["measurement"])
                     if measured.error != "skipped":
                         self._known[tuple(cell[key] for key in _KEY)] = measured
-        except (OSError, ValueError, KeyError, TypeError):
-            raise TableError(
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise FileMistake(
                 f"a benchmark to resume must be one that was saved, but {self._path('.json')} is "
                 "not; remove it or name another place"
             ) from None

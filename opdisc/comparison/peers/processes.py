@@ -8,7 +8,7 @@ import weakref
 from pathlib import Path
 from typing import IO, Any
 
-from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.peers import worker as peer_worker
 from oracles.arithmetic import ChildEnded, ChildProcess
 
@@ -36,13 +36,13 @@ def find_interpreter(given: str | None) -> str:
     """
     named = given or os.environ.get(VARIABLE)
     if not named:
-        raise ComparisonError(
+        raise ComparisonMistake(
             "external peers need a Python environment of their own, and none is named; make one "
             f"by {RECIPE}, then give --peers peers/bin/python or set {VARIABLE}."
         )
     found = shutil.which(str(Path(named).expanduser()))
     if found is None:
-        raise ComparisonError(
+        raise ComparisonMistake(
             f"the peers' interpreter must be an executable file, '{named}' is not; make one by "
             f"{RECIPE}."
         )

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import joblib
 
-from opdisc.comparison.methods import ComparisonError
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Run
 from opdisc.comparison.runs import Row, Setting
 from opdisc.comparison.source import Source
@@ -34,14 +34,14 @@ def check_backend(backend: str, cluster: str | None) -> None:
         If it is unknown, not installed, or takes no cluster.
     """
     if backend not in BACKENDS:
-        raise ComparisonError(f"backend must be one of {', '.join(BACKENDS)}, got '{backend}'.")
+        raise ComparisonMistake(f"backend must be one of {', '.join(BACKENDS)}, got '{backend}'.")
     module = {"dask": "distributed"}.get(backend, backend)
     if backend != "loky" and importlib.util.find_spec(module) is None:
-        raise ComparisonError(
+        raise ComparisonMistake(
             f"backend {backend} is not installed; run: pip install 'opdisc[{backend}]'."
         )
     if backend == "loky" and cluster is not None:
-        raise ComparisonError("backend loky runs on this machine only; leave out --cluster.")
+        raise ComparisonMistake("backend loky runs on this machine only; leave out --cluster.")
 
 
 def run_all(

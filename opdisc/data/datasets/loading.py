@@ -20,7 +20,7 @@ from opdisc.data.datasets.schemas import load_schema, schema_path
 from opdisc.data.provenance import with_declared_dtypes
 from opdisc.data.schema import Schema
 from opdisc.data.tables import read_table
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError, quoted
 
 _BALANCED = "adult-balanced"
 
@@ -72,7 +72,7 @@ def find_dataset(name: str) -> Path:
     """
     dataset = _known(name)
     if dataset.filename is None:
-        raise TableError(f"table {name!r} has no file, since scikit-learn bundles it; load it")
+        raise FileMistake(f"table {name!r} has no file, since scikit-learn bundles it; load it")
     path = _search(dataset.filename)
     if path is None:
         raise TableError(
@@ -158,7 +158,7 @@ def balanced_adult(adult: pd.DataFrame) -> pd.DataFrame:
 
 def _known(name: str) -> Dataset:
     if name not in DATASETS:
-        raise TableError(f"a table must be one of {', '.join(DATASETS)}, got {name!r}")
+        raise FileMistake(f"a table must be one of {', '.join(DATASETS)}, got {quoted(name)}")
     return DATASETS[name]
 
 

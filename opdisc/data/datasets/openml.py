@@ -21,7 +21,7 @@ import pandas as pd
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.files import atomic_write_text
 from opdisc.data.tables import table_text
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError, quoted
 
 Fetch = Callable[[int], pd.DataFrame]
 """OpenML number of a table to its rows, the label column last."""
@@ -216,10 +216,10 @@ def download_dataset(name: str, *, fetch: Fetch = fetch_openml_table) -> Path:
         answer, or what it has is not the known table. Nothing is then written.
     """
     if name not in DATASETS:
-        raise TableError(f"a table must be one of {', '.join(DATASETS)}, got {name!r}")
+        raise FileMistake(f"a table must be one of {', '.join(DATASETS)}, got {quoted(name)}")
     dataset = DATASETS[name]
     if name not in SOURCES:
-        raise TableError(
+        raise FileMistake(
             f"table {name!r} is not on OpenML as its schema needs it; from {dataset.source}: "
             f"{dataset.obtain}"
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from opdisc.data.schema import Schema
-from opdisc.errors import SchemaError
+from opdisc.errors import SchemaError, quoted
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -29,11 +30,12 @@ def schema_path(name: str) -> Path:
     for directory in _schema_dirs():
         for spelling in (name, name.replace("-", "_"), name.replace("_", "-")):
             path = directory / f"{spelling}.toml"
-            if path.parent == directory and path.is_file():
-                return path
+            with suppress(OSError, ValueError):  # a name that no file can have
+                if path.parent == directory and path.is_file():
+                    return path
     known = ", ".join(shipped_schemas())
     raise SchemaError(
-        f"a schema must be a TOML file or a shipped one ({known}), but {name!r} is neither"
+        f"a schema must be a TOML file or a shipped one ({known}), but {quoted(name)} is neither"
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.calibration import block_decay_rates, lattice_margin
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.robust_vote.learners import CANDIDATE_LIMIT
 from opdisc.noise import discrete_laplace, geometric, geometric_total_variation
@@ -169,7 +169,7 @@ def check_candidates(grid: WeightGrid) -> None:
     if grid.n_assignments > CANDIDATE_LIMIT:
         raise CalibrationError(
             f"a vote takes at most {CANDIDATE_LIMIT:,} candidates, got "
-            f"{grid.n_assignments:.3g}; use fewer columns or smaller weights."
+            f"{large_number(grid.n_assignments)}; use fewer columns or smaller weights."
         )
     if grid.n_hypotheses < 2:
         raise CalibrationError("a vote needs at least two candidates; allow more weights.")

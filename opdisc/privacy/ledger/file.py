@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from opdisc.errors import LedgerError
+from opdisc.errors import LedgerError, LedgerMistake
 from opdisc.privacy.ledger import lines as ledger_text
 from opdisc.privacy.ledger.lines import Book, Head, Header
 
@@ -28,7 +28,14 @@ LineMaker = Callable[[int, Header, Head], tuple[str, Head]]
 
 _ATTEMPTS = 100
 
-_NOT_A_LEDGER = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_NOT_A_LEDGER = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    ArithmeticError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +168,19 @@ class LedgerFile:
             # Not blocking: a pipe without a writer would never open.
             descriptor = os.open(self.path, access | os.O_NONBLOCK)
         except FileNotFoundError:
-            raise LedgerError(
+            raise LedgerMistake(
                 f"a ledger must be there before it is used, '{self.path}' does not exist; restore "
                 f"it, or for a new one run 'opdisc budget --create {self.path} --epsilon-limit E "
                 "--table NAME'."
             ) from None
-        except OSError as error:
-            raise LedgerError(
-                f"a ledger must be a {kind} file, '{self.path}' is not ({error.strerror})."
+        except (OSError, ValueError) as error:
+            raise LedgerMistake(
+                f"a ledger must be a {kind} file, '{self.path}' is not "
+                f"({getattr(error, 'strerror', 'it is no file name')})."
             ) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise LedgerError(
+            raise LedgerMistake(
                 f"a ledger must be a regular file, '{self.path}' is not; name another file."
             )
         return descriptor

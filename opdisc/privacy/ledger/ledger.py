@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from opdisc.errors import LedgerError
+from opdisc.errors import LedgerError, LedgerMistake, quoted
 from opdisc.privacy.ledger import lines as ledger_text
 from opdisc.privacy.ledger.file import LedgerFile, LineMaker
 from opdisc.privacy.ledger.lines import Book, Head, Header
@@ -120,7 +120,7 @@ class Ledger:
         self._charge: Head | None = None
         for name, limit in self._limits.items():
             if limit is not None and not is_amount(limit):
-                raise LedgerError(f"{name} must be finite and >= 0, got {limit!r}.")
+                raise LedgerMistake(f"{name} must be finite and >= 0, got {quoted(limit)}.")
 
     @classmethod
     def create(
@@ -350,7 +350,7 @@ def _spellings(table: str) -> tuple[str, str]:
 
 def _short_name(text: str, what: str) -> str:
     if not isinstance(text, str) or len(text) > _LONGEST_NAME or not (text + "x").isprintable():
-        raise LedgerError(
+        raise LedgerMistake(
             f"a {what} must be printable text of at most {_LONGEST_NAME} characters; shorten it."
         )
     return text

@@ -37,7 +37,7 @@ def test_budget_as_json(book, capsys):
 
 def test_a_missing_or_damaged_ledger_is_refused_and_not_created(tmp_path, capsys):
     missing = tmp_path / "none"
-    assert run_command_line(cli, ["budget", str(missing)]) == 1
+    assert run_command_line(cli, ["budget", str(missing)]) == 2
     assert "does not" in capsys.readouterr().err
     assert not missing.exists()
     damaged = tmp_path / "damaged"

@@ -17,8 +17,20 @@ from opdisc.cli.console import (
     progress_steps,
     run_command_line,
 )
-from opdisc.errors import TableError
+from opdisc.comparison import ComparisonError, ComparisonMistake
+from opdisc.errors import (
+    AuditFailure,
+    CalibrationError,
+    FileMistake,
+    LedgerError,
+    LedgerMistake,
+    ModelFileError,
+    SchemaError,
+    TableError,
+    UncertifiedRelease,
+)
 from oracles import NoHypothesis
+from oracles.errors import InvalidOption, OracleUnavailable, UnsupportedProblem
 
 
 def group_raising(error):
@@ -36,6 +48,19 @@ def group_raising(error):
     [
         (TableError("a rule\n  broken"), 1, "error: a rule broken."),
         (NoHypothesis("no answer!"), 1, "error: no answer!"),
+        (UncertifiedRelease("nothing is released."), 1, "error: nothing is released."),
+        (AuditFailure("it lost more."), 1, "error: it lost more."),
+        (LedgerError("the cap is met."), 1, "error: the cap is met."),
+        (LedgerMistake("there is none."), 2, "error: there is none."),
+        (FileMistake("there is none."), 2, "error: there is none."),
+        (SchemaError("no such key"), 2, "error: no such key."),
+        (CalibrationError("epsilon must be > 0."), 2, "error: epsilon must be > 0."),
+        (ModelFileError("not a model."), 2, "error: not a model."),
+        (ComparisonError("the workers were lost."), 1, "error: the workers were lost."),
+        (ComparisonMistake("no such method."), 2, "error: no such method."),
+        (OracleUnavailable("no such oracle."), 2, "error: no such oracle."),
+        (InvalidOption("threads must be > 0."), 2, "error: threads must be > 0."),
+        (UnsupportedProblem("too large."), 2, "error: too large."),
         (click.UsageError("bad option"), 2, "error: bad option. Try 'opdisc"),
         (KeyboardInterrupt(), 130, "error: interrupted"),
         (click.Abort(), 130, "error: interrupted"),

@@ -66,10 +66,10 @@ def test_an_automatic_bound_is_explained_by_fit_and_by_plan(folder, capsys):
     ("options", "words", "expected"),
     [
         (("--weight-bound", "big"), "not a valid int", 2),
-        (("--max-nonzero", "0"), "max_nonzero must be", 1),
-        (("--max-nonzero", "2", "--weight-bound", "2"), "max_nonzero needs weight_bound=1", 1),
-        (("--max-rounds", "9", "--mechanism", "one_hot"), "max_rounds applies to", 1),
-        (("--max-rounds", "0"), "max_rounds must be an integer of at least 1", 1),
+        (("--max-nonzero", "0"), "max_nonzero must be", 2),
+        (("--max-nonzero", "2", "--weight-bound", "2"), "max_nonzero needs weight_bound=1", 2),
+        (("--max-rounds", "9", "--mechanism", "one_hot"), "max_rounds applies to", 2),
+        (("--max-rounds", "0"), "max_rounds must be an integer of at least 1", 2),
     ],
 )
 def test_contradictions_are_one_sentence_and_cost_nothing(

@@ -181,7 +181,10 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path, change, words):
 
 
 def test_devices_and_missing_files_are_refused(tmp_path):
+    (tmp_path / "large").write_bytes(b" " * (16 * 2**20 + 1))
     with pytest.raises(ModelFileError, match="at most 16 MiB"):
+        load_model(tmp_path / "large")
+    with pytest.raises(ModelFileError, match="readable file.*device"):
         load_model("/dev/zero")
     with pytest.raises(ModelFileError, match="readable file"):
         load_model(tmp_path / "absent")

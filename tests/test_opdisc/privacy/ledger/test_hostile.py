@@ -466,7 +466,7 @@ def test_a_ledger_is_created_with_caps_and_a_table(folder, run):
 
 def test_fit_refuses_a_ledger_that_is_not_there_and_says_how_to_make_it(folder, run):
     status, out, err = run(*FIT, "--ledger", "ledger")
-    assert (status, out) == (1, "") and not Path("ledger").exists()
+    assert (status, out) == (2, "") and not Path("ledger").exists()
     assert "run 'opdisc budget --create ledger --epsilon-limit E --table NAME'" in err
 
 
