@@ -88,7 +88,7 @@ GROUPS = {
     "receipts": Group(
         tuple(f"opdisc/privacy/{name}.py" for name in ("receipt", "guarantee", "params", "public"))
         + ("opdisc/mechanisms/receipts.py",),
-        (f"{_PRIVACY}test_receipt.py", f"{_MECHANISMS}test_run.py"),
+        (f"{_PRIVACY}test_promises.py", f"{_MECHANISMS}test_run.py", f"{_PRIVACY}test_receipt.py"),
     ),
     "accounting": Group(
         tuple(

@@ -13,6 +13,7 @@ import io
 import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -135,7 +136,7 @@ def _public_side(model: PrivateScorecardClassifier) -> Observation:
     return (str(classes.dtype), tuple(classes.tolist()), model.receipt_.schema_digest)
 
 
-def _fitted(epsilon: float, X: object, y: object, schema: Schema | None) -> Observation:
+def _fitted(epsilon: float, X: Any, y: Any, schema: Schema | None) -> Observation:
     model = PrivateScorecardClassifier(
         epsilon=epsilon, schema=schema, weight_bound=1, mechanism="permute_and_flip"
     )
