@@ -41,7 +41,7 @@ def _repeated(args: list[str]) -> list[str]:
     current = None
     given = 0
     for position, token in enumerate(args):
-        if token == "--":
+        if token == "--":  # nosec B105 # no password
             return out + args[position:]
         if token in _LISTS:
             current, given = token, 0

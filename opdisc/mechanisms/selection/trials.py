@@ -257,7 +257,7 @@ def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, Cand
         return model, promised, count_right(candidate.correct(model))
     except OPDiscError:
         raise  # its sentences hold nothing of the rows
-    except Exception:  # noqa: BLE001 - whatever fails now may depend on the rows: say no more
+    except Exception:  # noqa: BLE001  # nosec B110 # it may depend on the rows: say no more
         pass  # raised below, so that no cause with values of the rows is attached
     raise UncertifiedRelease(
         "a candidate failed, so the selection releases nothing; the budget is spent: try the "
