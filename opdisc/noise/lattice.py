@@ -28,7 +28,7 @@ MOST_NOISE = 2.0**54
 
 _LARGEST_DIGITS = 60
 
-_SMALLEST_RATE = Fraction(1, 2**64)
+_SMALLEST_RATE = Fraction(1, 2**1000)
 
 _CHUNK = 1 << 22
 
@@ -67,12 +67,10 @@ def largest_geometric(rate: Fraction) -> int:
 
 def _digits(rate: Fraction) -> int:
     """Return how many binary digits keep the truncation below ``2**-THRESHOLD_BITS``."""
-    if rate < _SMALLEST_RATE:
-        raise CalibrationError(
-            "a decay rate must be > 0 and not so small that no 60 bits hold the noise; use a "
-            "larger epsilon or a coarser lattice."
-        )
-    needed = max(1.0, THRESHOLD_BITS * math.log(2) * 1.001 / float(min(rate, Fraction(10**6))))
+    if rate <= 0:
+        raise CalibrationError(f"a decay rate must be > 0, got {float(rate)}.")
+    bounded = max(min(rate, Fraction(10**6)), _SMALLEST_RATE)  # a double, and not 0 as one
+    needed = max(1.0, THRESHOLD_BITS * math.log(2) * 1.001 / float(bounded))
     digits = math.ceil(math.log2(needed)) + 1
     if digits > _LARGEST_DIGITS:
         raise CalibrationError(

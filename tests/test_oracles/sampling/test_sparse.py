@@ -74,3 +74,16 @@ def test_too_many_hypotheses_are_refused():
         assert not is_sparse(grid)
         with pytest.raises(UnsupportedProblem, match="norm budget"):
             sample_sparse(problem(0, grid), 1.0, SeededEntropy(0))
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_listed_losses_give_the_draws_that_counted_ones_do(grid, monkeypatch):
+    made = problem(3, grid)
+
+    def draws():
+        entropy = SeededEntropy(5)
+        return [sample_sparse(made, 0.25, entropy)[0] for _ in range(20)]
+
+    counted = draws()
+    monkeypatch.setattr("oracles.sampling.sparse._LARGEST_COUNTED", 0)
+    assert draws() == counted
