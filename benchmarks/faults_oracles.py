@@ -22,6 +22,7 @@ from opdisc.privacy import (
     SystemEntropy,
 )
 from oracles.enumeration.listing import EnumerationOracle
+from oracles.errors import OracleError
 from oracles.interface import Claim, SolveOptions, Termination
 from oracles.problem import WeightGrid, ZeroOneProblem
 
@@ -134,7 +135,7 @@ def evil_oracles(count: int) -> list[str]:
     oracles |= {name: Evil(change) for name, change in _ANSWERS.items()}
     losses = []
     for name, oracle in list(oracles.items())[:count]:
-        book, wrong = Book(), ""
+        book, wrong, refused = Book(), "", False
         with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("always")
             try:
@@ -153,9 +154,14 @@ def evil_oracles(count: int) -> list[str]:
             except UncertifiedRelease as error:
                 if CELL in str(error) or error.__cause__ or error.__context__:
                     wrong = "a cell, or the oracle's own error, in the refusal"
+            except OracleError as error:
+                # A rehearsal without rows may find the oracle out before anything is spent.
+                if book.receipts or CELL in str(error):
+                    wrong = f"{type(error).__name__} after the charge, or with a cell"
+                refused = not wrong
             except BaseException as error:  # noqa: B902  (whatever escapes is the finding)
                 wrong = f"{type(error).__name__} escapes"
-        if not wrong and len(book.receipts) != 1:
+        if not (wrong or refused) and len(book.receipts) != 1:
             wrong = f"{len(book.receipts)} charges"
         if wrong:
             losses.append(f"{name}: {wrong}")

@@ -84,7 +84,10 @@ GROUPS = {
     ),
     "noise": Group(
         tuple(f"opdisc/noise/{name}.py" for name in ("lattice", "search", "real")),
-        ("tests/test_opdisc/noise",),
+        (
+            *(f"tests/test_opdisc/noise/test_{name}.py" for name in ("transforms", "search")),
+            "tests/test_opdisc/noise",
+        ),
     ),
     "receipts": Group(
         tuple(f"opdisc/privacy/{name}.py" for name in ("receipt", "guarantee", "params", "public"))

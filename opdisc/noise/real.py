@@ -28,7 +28,7 @@ def uniforms(size: int, entropy: EntropySource) -> FloatArray:
     Small values keep their relative precision, so that tails reach about ``2**-65``.
     """
     values = (entropy.words(size).astype(np.float64) + 0.5) * 2.0**-64
-    return np.asarray(np.minimum(values, 1.0 - 2.0**-54))
+    return np.asarray(np.minimum(values, 1.0 - 2.0**-53))
 
 
 def normals(size: int, entropy: EntropySource) -> FloatArray:
