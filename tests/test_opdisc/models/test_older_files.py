@@ -40,6 +40,8 @@ def as_printed_now(lines):
         (", unit: ", ", privacy unit: "),
         ("; scales ", "; scale "),
     ]
+    if any(line.startswith("settings:") for line in lines):  # a convex mechanism's
+        words.append((" numerical)", " for cut tails; rounding of doubles not covered)"))
     found = []
     for line in lines:
         for before, after in words:

@@ -158,14 +158,14 @@ def test_a_read_weight_is_of_a_size_that_can_be_added_up(point: int) -> None:
 
 def test_common_fields_are_copied_and_judged() -> None:
     noise = SimpleNamespace(
-        theorem="t", status=CalibrationStatus.PROVEN, law="l", scales=(1.0,), total_variation=1e-9
+        theorem="t", status=CalibrationStatus.PROVEN, law="l", scales=(1.0,), total_variation=1e-12
     )
     public = PublicInputs(params=PARAMS, relation=REPLACE, n_rows=4, assumptions=("first",))
     fields = common_fields(
         "m", noise, public, SystemEntropy(), conditions=("second",), packages={"solver": "7"}
     )
     assert fields["conditions"] == ("first", "second") and fields["guarantee"] == "CONDITIONAL"
-    assert fields["delta_numerical"] == numerical_delta(1e-9, 1.0)
+    assert fields["delta_numerical"] == numerical_delta(1e-12, 1.0)
     assert fields["versions"]["solver"] == "7" and "python" in fields["versions"]
     assert common_fields("m", noise, public, SystemEntropy())["versions"] == software_versions({})
     void = common_fields("m", noise, public, SystemEntropy(), void=("why",))

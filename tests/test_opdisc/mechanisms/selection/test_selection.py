@@ -189,7 +189,7 @@ class _Receipt:
     delta: float
     delta_numerical: float = 0.0
     relation: str = "replace_one"
-    schema_digest: str = "d"
+    schema_digest: str = "d" * 64
     guarantee: str = "HOLDS"
     conditions: tuple = ()
     privacy_unit: str = "one row"

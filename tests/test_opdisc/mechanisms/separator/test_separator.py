@@ -14,6 +14,7 @@ from opdisc.calibration.separators import (
     thermometer_shift_size,
     thermometer_size,
 )
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
 from opdisc.estimators.named import RSPMClassifier
 from opdisc.mechanisms.run import run_mechanism
@@ -428,14 +429,16 @@ def test_gaussian_tables_are_sums_of_the_normals_rounded_once():
 def test_the_classifier_learns_and_its_receipts_are_honest():
     X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 400)
     for settings, guarantee in (
-        ({}, "HOLDS"),
-        ({"route": "rows"}, "HOLDS"),
-        ({"noise": "gaussian", "delta": 1e-6}, "HOLDS"),
+        ({}, "CONDITIONAL"),
+        ({"route": "rows"}, "CONDITIONAL"),
+        ({"noise": "gaussian", "delta": 1e-6}, "CONDITIONAL"),
         ({"noise": "gaussian-published-3.5", "delta": 1e-6}, "VOID"),
         ({"random_state": 0}, "VOID"),
     ):
         clf = RSPMClassifier(epsilon=20.0, **settings).fit(X, X[:, 0])
         assert clf.receipt_.guarantee == guarantee and clf.receipt_.mechanism == "rspm"
+        if guarantee == "CONDITIONAL":  # on the table, not on the mechanism
+            assert clf.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
         assert clf.score(X, X[:, 0]) == 1.0
     refuted = RSPMClassifier(delta=1e-6, noise="gaussian-published-3.5").fit(X, X[:, 0]).receipt_
     assert refuted.calibration == "refuted"

@@ -14,6 +14,7 @@ from opdisc import PrivateScorecardClassifier
 from opdisc.audit.event import audit_mechanism, two_hypotheses
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.staged.mechanism import StagedMechanism, combined
@@ -35,7 +36,7 @@ def problem(seed, d, bound, n_points=30, largest=4):
     )
 
 
-def public(grid, epsilon=1.0, n_rows: int | None = 100):
+def public(grid, epsilon=1.0, n_rows: int | None = 1000):
     return GridPublic(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
@@ -49,7 +50,7 @@ def test_the_shares_add_up_to_the_budget_exactly(epsilon, n_rows):
     spec = StagedMechanism().calibrate(public(WeightGrid.box(30, 36), epsilon, n_rows))
     assert sum(spec.betas) == Fraction(epsilon) / 2
     assert len(spec.betas) == 1 + spec.stages.later
-    assert spec.distance == 0.0 and len(spec.scales) == len(spec.betas)
+    assert spec.total_variation == 0.0 and len(spec.scales) == len(spec.betas)
 
 
 def test_a_release_holds_and_belongs_to_the_grid():
@@ -186,7 +187,8 @@ def test_the_classifier_keeps_to_the_stated_bound(bound):
     y = (X[:, 3] + X[:, 5] + X[:, 8] >= 2).astype(int)
     model = PrivateScorecardClassifier(epsilon=20.0, mechanism="staged", weight_bound=bound)
     model.fit(X, y)
-    assert model.receipt_.mechanism == "staged" and model.receipt_.guarantee == "HOLDS"
+    assert model.receipt_.mechanism == "staged"
+    assert model.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
     largest = 12 if bound == "auto" else bound
     assert np.abs(model.coef_).max() <= largest
     assert model.receipt_.weights == ((*range(-largest, largest + 1),),) * 21

@@ -217,7 +217,7 @@ def test_terminal_escapes_in_a_ledger_are_shown_and_not_obeyed(path, run):
         {"privacy_unit": "one patient", "sensitivity": 100},
         {"sensitivity": 100},
         {"privacy_unit": "one patient"},
-        {"relation": "add_or_remove_one", "sensitivity": 1},
+        {"relation": "add_or_remove_one", "sensitivity": 1, "n_rows": None},
     ],
 )
 def test_one_row_and_one_patient_of_fifty_rows_are_not_added(other, path):
@@ -238,7 +238,7 @@ def test_another_table_is_refused(path):
 
 def test_a_void_fit_is_not_summed_as_if_finite(path, run):
     Ledger(path).spend(receipt(0.25))
-    Ledger(path).spend(replace(receipt(0.5), guarantee="VOID"))
+    Ledger(path).spend(replace(receipt(0.5), guarantee="VOID", conditions=("a seed was given",)))
     assert Ledger(path).total() == (float("inf"), 0.0)
     _, out, _ = run("budget", path)
     assert "Spent: no finite epsilon, 1 of 2 fits VOID" in out and "up to epsilon 0.25" in out
@@ -249,7 +249,7 @@ def test_a_void_fit_is_not_summed_as_if_finite(path, run):
 def test_a_void_fit_keeps_to_no_cap(path):
     Ledger(path, epsilon_limit=9.0).spend(receipt(0.25))
     with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
-        Ledger(path).spend(replace(receipt(0.5), guarantee="VOID"))
+        Ledger(path).spend(replace(receipt(0.5), guarantee="VOID", conditions=("a seed was given",)))
     assert Ledger(path).total()[0] == 0.25
 
 
@@ -398,7 +398,7 @@ def test_a_ledger_of_the_version_before_loads_and_takes_more(name, path):
     assert [s.epsilon for s in before] == [r["epsilon"] for r in records]
     assert [s.guarantee for s in before] == [r["guarantee"] for r in records]
     for _ in range(2):
-        Ledger(path).spend(replace(receipt(0.125), relation=records[0]["relation"]))
+        Ledger(path).spend(replace(receipt(0.125), relation=records[0]["relation"], n_rows=None))
     assert path.read_bytes().startswith(older)
     after = Ledger(path).spendings()
     assert after[:-2] == before and [s.epsilon for s in after[-2:]] == [0.125, 0.125]
@@ -421,7 +421,7 @@ def test_the_caps_of_an_older_ledger_with_a_void_fit_bind_the_others(path, run):
     with pytest.raises(LedgerError, match="caps epsilon at 1"):
         Ledger(path).spend(receipt(0.5))
     with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
-        Ledger(path).spend(replace(receipt(0.01), guarantee="VOID"))
+        Ledger(path).spend(replace(receipt(0.01), guarantee="VOID", conditions=("a seed was given",)))
     assert Ledger(path).total()[0] == float("inf") and len(Ledger(path).spendings()) == 2
     out = run("budget", path)[1]
     assert (
