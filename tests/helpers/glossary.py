@@ -62,6 +62,7 @@ WORDS: dict[str, str | None] = {
     "Branch and bound": r"branch and bound",
     "Mixed-integer program": r"mixed-integer programs?|integer programs?",
     "Duality gap": r"duality gaps?",
+    "Declared types": None,
     "Exact draw": r"exact draws?|drawn exactly|draws exactly",
     "Variable elimination": r"variable elimination",
     "Context": None,

@@ -44,6 +44,10 @@ class RootBlocks:
 
     Parameters
     ----------
+    reduction : Reduction
+        The reduced problem.
+    domain : ndarray of shape (coordinates, values), bool
+        The values that each coordinate may still take.
     cells : Cells
         The undecided points.
     units : list of tuple of int

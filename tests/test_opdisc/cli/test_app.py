@@ -321,6 +321,8 @@ class Crashing(EnumerationOracle):
     name = "test:crashing"
 
     def solve(self, problem, options):
+        if problem.positives.sum() < 10:  # the public toy, before anything is spent
+            return super().solve(problem, options)
         raise ValueError(f"{CANARY} {NUMBER}")
 
 
@@ -683,6 +685,8 @@ from opdisc.cli import main
 class Endless(EnumerationOracle):
     name = "test:endless"
     def solve(self, problem, options):
+        if problem.positives.sum() < 10:  # the public toy, before anything is spent
+            return EnumerationOracle.solve(self, problem, options)
         time.sleep(600)
 register_oracle(Endless.name, Endless)
 main(sys.argv[1:])
