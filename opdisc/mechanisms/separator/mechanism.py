@@ -23,7 +23,7 @@ from opdisc.calibration import (
     thermometer_size,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec, Problem
 from opdisc.mechanisms.separator.sets import (
     SeparatorRows,
     SeparatorSet,
@@ -39,7 +39,7 @@ from opdisc.noise import (
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
+from oracles.problem import Perturbation, WeightGrid
 
 SeparatorNoise = Literal["laplace", "gaussian", "gaussian-published-3.5"]
 
@@ -207,9 +207,7 @@ class SeparatorMechanism:
             size=size,
         )
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with ``<eta, psi(w)>`` as tables, or with weighted separators."""
         assert isinstance(spec, SeparatorSpec)
         if self.separators is not None:
