@@ -39,7 +39,7 @@ from opdisc.noise import (
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from oracles.problem import Perturbation, WeightGrid
+from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
 
 SeparatorNoise = Literal["laplace", "gaussian", "gaussian-published-3.5"]
 
@@ -210,15 +210,17 @@ class SeparatorMechanism:
     def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with ``<eta, psi(w)>`` as tables, or with weighted separators."""
         assert isinstance(spec, SeparatorSpec)
-        if self.separators is not None:
-            return append_weighted_rows(
-                problem, self.separators, self._steps(spec, entropy), round(1 / spec.spacing)
-            )
-        tables = self._tables(problem.grid, spec, entropy)
-        if self.route == "tables":
+        if self.separators is None and self.route == "tables":
+            tables = self._tables(problem.grid, spec, entropy)
             return problem.with_perturbation(Perturbation.separable(tables, unit=spec.spacing))
-        steps = np.concatenate([np.diff(table) for table in tables])
-        rows = coordinate_rows(problem.grid)
+        if not isinstance(problem, ZeroOneProblem):
+            raise CalibrationError("weighted separators take a problem of rows; use tables.")
+        if self.separators is not None:
+            rows, steps = self.separators, self._steps(spec, entropy)
+        else:
+            tables = self._tables(problem.grid, spec, entropy)
+            rows = coordinate_rows(problem.grid)
+            steps = np.concatenate([np.diff(table) for table in tables])
         return append_weighted_rows(problem, rows, steps, round(1 / spec.spacing))
 
     def _tables(
