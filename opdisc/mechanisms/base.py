@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, GridReceipt
-from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
 
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
@@ -50,6 +50,33 @@ class NoiseSpec:
     spacing: float
 
 
+class Perturbable(Protocol):
+    """A problem that noise can be subtracted from: points, a table, or a loss of the caller's."""
+
+    @property
+    def grid(self) -> WeightGrid:
+        """The hypotheses."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of coordinates of a hypothesis."""
+        ...
+
+    @property
+    def perturbation(self) -> Perturbation | None:
+        """What is subtracted from the loss."""
+        ...
+
+    def with_perturbation(self, perturbation: Perturbation) -> Self:
+        """Return the same problem under another perturbation."""
+        ...
+
+
+Problem = TypeVar("Problem", bound=Perturbable)
+_Drawn = TypeVar("_Drawn", contravariant=True)
+
+
 @runtime_checkable
 class PerturbingMechanism(Protocol):
     """A mechanism that perturbs the objective and asks an oracle for the minimiser."""
@@ -63,16 +90,14 @@ class PerturbingMechanism(Protocol):
         """Return the noise; refuse with CalibrationError."""
         ...
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem under fresh noise; the problem itself is unchanged."""
         ...
 
 
 @runtime_checkable
-class SamplingMechanism(Protocol):
-    """A mechanism that draws a hypothesis directly."""
+class SamplingMechanism(Protocol[_Drawn]):
+    """A mechanism that draws a hypothesis directly, from one kind of problem."""
 
     @property
     def name(self) -> str:
@@ -93,7 +118,7 @@ class SamplingMechanism(Protocol):
         """Return the law; refuse with CalibrationError."""
         ...
 
-    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+    def draw(self, problem: _Drawn, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one hypothesis from the law."""
         ...
 
@@ -110,7 +135,7 @@ class PreparedMechanism(Protocol):
         ...
 
 
-Mechanism = PerturbingMechanism | SamplingMechanism
+Mechanism = PerturbingMechanism | SamplingMechanism[ZeroOneProblem]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

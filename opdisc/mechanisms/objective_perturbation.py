@@ -20,7 +20,7 @@ from opdisc.calibration import (
     sphere_shift,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec, Problem
 from opdisc.noise import (
     check_noise_fits,
     gaussian_vector,
@@ -31,7 +31,7 @@ from opdisc.noise import (
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
+from oracles.problem import Perturbation, WeightGrid
 
 SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
 
@@ -112,9 +112,7 @@ class BlockOneHotMechanism:
             spacing=public.spacing,
         )
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with fresh noise tables."""
         assert isinstance(spec, BlockSpec)
         tables = []
@@ -260,9 +258,7 @@ class SphereMechanism:
         theorem = "Neel et al. 2019, as published (docs/theory.md, published-gaussian)"
         return stddev, CalibrationStatus.REFUTED, theorem
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with ``<eta, psi(w)>`` as tables on the lattice."""
         assert isinstance(spec, SphereSpec)
         dimension = problem.n_features + 1

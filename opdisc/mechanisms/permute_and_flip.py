@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.errors import CalibrationError, large_number
-from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec
+from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec, Problem
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
 from opdisc.mechanisms.rehearsal import rehearse, toy_problem
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
@@ -78,9 +78,7 @@ class PermuteAndFlipMechanism:
             theorem="Theorem A with one block: permute-and-flip (docs/theory.md, selection)",
         )
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with one fresh noise value per hypothesis."""
         return self._block(problem.n_features).perturb(problem, spec, entropy)
 

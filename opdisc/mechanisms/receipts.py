@@ -5,7 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from opdisc.mechanisms.base import EVERYWHERE, Mechanism, NoiseSpec, SamplingMechanism
+from opdisc.mechanisms.base import (
+    EVERYWHERE,
+    NoiseSpec,
+    PerturbingMechanism,
+    SamplingMechanism,
+)
 from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields
 from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versions
 
@@ -32,7 +37,7 @@ def trusted_name(oracle: Oracle) -> str | None:
 
 
 def make_receipt(
-    mechanism: Mechanism,
+    mechanism: PerturbingMechanism | SamplingMechanism[Any],
     spec: NoiseSpec,
     public: GridPublic,
     oracle: Oracle | None,
@@ -66,7 +71,9 @@ def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, 
 
 
 def _conditions(
-    mechanism: Mechanism, oracle: Oracle | None, options: SolveOptions
+    mechanism: PerturbingMechanism | SamplingMechanism[Any],
+    oracle: Oracle | None,
+    options: SolveOptions,
 ) -> tuple[str, ...]:
     """Return what the guarantee rests on besides the public facts, in words."""
     conditions = []

@@ -11,8 +11,10 @@ from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
     Mechanism,
     NoiseSpec,
+    Perturbable,
     PerturbingMechanism,
     PreparedMechanism,
+    Problem,
     Release,
     SamplingMechanism,
 )
@@ -80,34 +82,59 @@ def run_mechanism(
     mechanisms. There is one noise draw per call and never a second.
     """
     _check_public(problem, public)
-    if isinstance(problem, ZeroOneProblem) and not counts_rows:
+    if not counts_rows:
         public = _counted(problem, public)
+    if not isinstance(mechanism, PerturbingMechanism):
+        return run_sampler(
+            mechanism,
+            problem,
+            public,
+            entropy=entropy,
+            options=options,
+            ledger=ledger,
+            choice=choice,
+        )
     spec = mechanism.calibrate(public)
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
-    if isinstance(mechanism, PerturbingMechanism):
-        chosen = resolve_oracle(oracle, problem)
-        shape = _check_support(mechanism, problem, spec, chosen)
-        rehearse_oracle(chosen, mechanism, spec, shape, options)
-        receipt = make_receipt(mechanism, spec, public, chosen, options, entropy, choice)
-    else:
-        chosen = None
-        if isinstance(mechanism, PreparedMechanism):
-            mechanism.prepare(problem, spec)
-        receipt = make_receipt(mechanism, spec, public, None, options, entropy, choice)
+    chosen = resolve_oracle(oracle, problem)
+    shape = _check_support(mechanism, problem, spec, chosen)
+    rehearse_oracle(chosen, mechanism, spec, shape, options)
+    receipt = make_receipt(mechanism, spec, public, chosen, options, entropy, choice)
     if ledger is not None:
         ledger.spend(receipt)
-    if isinstance(mechanism, PerturbingMechanism):
-        assert chosen is not None
-        hypothesis = _certified(
-            lambda: mechanism.perturb(problem, spec, entropy), chosen, options, spec
-        ).hypothesis
-    else:
-        hypothesis = _drawn(mechanism, problem, spec, entropy)
-    return Release(hypothesis=hypothesis, receipt=receipt)
+    solution = _certified(lambda: mechanism.perturb(problem, spec, entropy), chosen, options, spec)
+    return Release(hypothesis=solution.hypothesis, receipt=receipt)
 
 
-def _check_public(problem: ZeroOneProblem, public: GridPublic) -> None:
+def run_sampler(
+    mechanism: SamplingMechanism[Problem],
+    problem: Problem,
+    public: GridPublic,
+    *,
+    entropy: EntropySource,
+    options: SolveOptions | None = None,
+    ledger: Ledger | None = None,
+    choice: str = "",
+) -> Release:
+    """Release one hypothesis that a mechanism draws by itself, from any kind of problem.
+
+    Parameters, errors and guarantee are those of :func:`run_mechanism`; whether one row adds a
+    value in [0, 1] to the problem's losses is the caller's to see to or to name as a condition.
+    """
+    _check_public(problem, public)
+    spec = mechanism.calibrate(public)
+    check_amount(problem, spec.spacing)
+    options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
+    if isinstance(mechanism, PreparedMechanism) and isinstance(problem, ZeroOneProblem):
+        mechanism.prepare(problem, spec)
+    receipt = make_receipt(mechanism, spec, public, None, options, entropy, choice)
+    if ledger is not None:
+        ledger.spend(receipt)
+    return Release(hypothesis=_drawn(mechanism, problem, spec, entropy), receipt=receipt)
+
+
+def _check_public(problem: Perturbable, public: GridPublic) -> None:
     """Refuse a problem that is not the one the noise would be calibrated for."""
     if problem.grid != public.grid:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")
@@ -169,7 +196,10 @@ def _certified(
 
 
 def _drawn(
-    mechanism: SamplingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
+    mechanism: SamplingMechanism[Problem],
+    problem: Problem,
+    spec: NoiseSpec,
+    entropy: EntropySource,
 ) -> Hypothesis:
     """Draw once; a sampler that stops without a draw says no more than that."""
     hypothesis: Hypothesis | None = None

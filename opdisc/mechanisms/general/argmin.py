@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Protocol
 
-from opdisc.mechanisms.base import BOUNDED_ROWS, PerturbingMechanism, Release
-from opdisc.mechanisms.run import run_mechanism
+from opdisc.mechanisms.base import (
+    BOUNDED_ROWS,
+    EVERYWHERE,
+    NoiseSpec,
+    PerturbingMechanism,
+    Release,
+)
+from opdisc.mechanisms.run import run_sampler
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SystemEntropy
 from oracles.arithmetic import Objective
-from oracles.interface import Claim, SolveOptions, Termination
-from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
+from oracles.problem import Hypothesis, Perturbation, WeightGrid
 
 
 class PerturbedArgmin(Protocol):
@@ -90,43 +95,49 @@ def perturbation_steps(
     return total
 
 
-@dataclass(slots=True, kw_only=True)
-class ArgminOracle:
-    """A :class:`PerturbedArgmin` as an oracle; its word is its certificate.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgminMinimum:
+    """A perturbing mechanism whose minimum the user's minimiser finds.
 
     Parameters
     ----------
+    inner : PerturbingMechanism
+        Where the noise comes from.
     argmin : PerturbedArgmin
-        The user's minimiser.
-    name : str
-        Name on receipts.
-    integer_arithmetic : bool
-        Whether the minimiser is exact in integers; if not, the receipt says so.
-    requirement : str
-        Completes "this oracle ...".
+        The user's minimiser; its word is taken, which is a condition on the receipt.
+    sampler : str
+        Its name on receipts.
+
+    Notes
+    -----
+    **Guarantee.** That of ``inner``, if the minimiser is exact.
     """
 
+    inner: PerturbingMechanism
     argmin: PerturbedArgmin
-    name: str
-    integer_arithmetic: bool = True
-    requirement: str = "takes the problem it was written for only"
+    sampler: str
 
-    def supports(self, problem: Any) -> bool:
-        """Return whether the problem has a loss of its own."""
-        return isinstance(problem, ArgminProblem)
+    @property
+    def name(self) -> str:
+        """Name on receipts."""
+        return self.inner.name
 
-    def solve(self, problem: Any, options: SolveOptions) -> Claim:
-        """Ask the minimiser."""
-        hypothesis = tuple(int(w) for w in self.argmin(problem.perturbation))
-        objective = problem.objective(hypothesis)
-        return Claim(
-            hypothesis=hypothesis,
-            objective=objective,
-            dual_bound=objective,
-            termination=Termination.OPTIMAL,
-            limit=None,
-            nodes=None,
-        )
+    @property
+    def condition(self) -> str:
+        """What the promise rests on."""
+        return f"'{self.sampler}' returns the exact minimum {EVERYWHERE}"
+
+    def calibrate(self, public: GridPublic) -> NoiseSpec:
+        """Return the inner mechanism's noise."""
+        return self.inner.calibrate(public)
+
+    def draw(self, problem: ArgminProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+        """Ask the minimiser under one fresh perturbation; refuse an answer outside the grid."""
+        perturbed = self.inner.perturb(problem, spec, entropy)
+        assert perturbed.perturbation is not None
+        hypothesis = tuple(int(w) for w in self.argmin(perturbed.perturbation))
+        perturbed.objective(hypothesis)
+        return hypothesis
 
 
 def run_with_argmin(
@@ -170,11 +181,10 @@ def run_with_argmin(
     """
     problem = ArgminProblem(loss_steps=loss_steps, grid=public.grid, unit=public.spacing)
     public = replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
-    return run_mechanism(
-        mechanism,
-        cast(ZeroOneProblem, problem),
+    return run_sampler(
+        ArgminMinimum(inner=mechanism, argmin=argmin, sampler=name),
+        problem,
         public,
         entropy=entropy or SystemEntropy(),
-        oracle=ArgminOracle(argmin=argmin, name=name),
         ledger=ledger,
     )

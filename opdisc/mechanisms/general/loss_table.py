@@ -7,7 +7,6 @@ Sensitivity is that of a sum of per-row losses in [0, 1]. For classes too large 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, ExponentialSpec
-from opdisc.mechanisms.run import run_mechanism
+from opdisc.mechanisms.run import run_sampler
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SystemEntropy
 from oracles.arithmetic import RandomBits
-from oracles.problem import Hypothesis, TabularProblem, ZeroOneProblem, hypothesis_at
+from oracles.problem import Hypothesis, TabularProblem, hypothesis_at
 from oracles.sampling import draw_level, draw_weighted
 
 _SAMPLER = "exact minimum of an explicit table"
@@ -61,12 +60,9 @@ class TableMinimum:
         """Return the inner mechanism's noise."""
         return self.inner.calibrate(public)
 
-    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+    def draw(self, problem: TabularProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return the minimiser under one fresh perturbation."""
-        perturbed = cast(Any, self.inner.perturb(problem, spec, entropy))
-        if not isinstance(perturbed, TabularProblem):
-            raise CalibrationError("a mechanism on tables must perturb by tables.")
-        return perturbed.minimiser()[0]
+        return self.inner.perturb(problem, spec, entropy).minimiser()[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,20 +95,19 @@ class TableExponential:
         """Return the inverse temperature per row."""
         return ExponentialMechanism(base_measure=self.base_measure).calibrate(public)
 
-    def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
+    def draw(self, problem: TabularProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Return one exact draw."""
-        table = cast(Any, problem)
-        assert isinstance(spec, ExponentialSpec) and isinstance(table, TabularProblem)
-        members = table.members()
-        losses = table.losses[members]
-        bits, beta = RandomBits(entropy), spec.beta / table.steps_per_row
-        weights = self.base_measure.on(table.grid)
+        assert isinstance(spec, ExponentialSpec)
+        members = problem.members()
+        losses = problem.losses[members]
+        bits, beta = RandomBits(entropy), spec.beta / problem.steps_per_row
+        weights = self.base_measure.on(problem.grid)
         if weights is not None:
-            return draw_weighted(table.grid, losses, beta, weights, bits, members)
+            return draw_weighted(problem.grid, losses, beta, weights, bits, members)
         levels, counts = np.unique(losses, return_counts=True)
         level = draw_level(levels, counts, beta, bits)
         candidates = members[losses == levels[level]]
-        return hypothesis_at(table.grid, int(candidates[bits.below(len(candidates))]))
+        return hypothesis_at(problem.grid, int(candidates[bits.below(len(candidates))]))
 
 
 def run_on_table(
@@ -153,7 +148,7 @@ def run_on_table(
     """
     if not problem.from_bounded_rows:
         public = replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
-    runner: SamplingMechanism
+    runner: SamplingMechanism[TabularProblem]
     if isinstance(mechanism, ExponentialMechanism):
         runner = TableExponential(base_measure=mechanism.base_measure)
     elif isinstance(mechanism, PerturbingMechanism):
@@ -167,9 +162,9 @@ def run_on_table(
             f"mechanism '{mechanism.name}' samples by itself and does not take tables; choose one "
             "that perturbs, or the exponential mechanism."
         )
-    return run_mechanism(
+    return run_sampler(
         runner,
-        cast(ZeroOneProblem, problem),
+        problem,
         public,
         entropy=entropy or SystemEntropy(),
         ledger=ledger,

@@ -23,7 +23,7 @@ from opdisc.calibration import (
     thermometer_size,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec
+from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec, Problem
 from opdisc.mechanisms.separator.sets import (
     SeparatorRows,
     SeparatorSet,
@@ -207,20 +207,20 @@ class SeparatorMechanism:
             size=size,
         )
 
-    def perturb(
-        self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource
-    ) -> ZeroOneProblem:
+    def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with ``<eta, psi(w)>`` as tables, or with weighted separators."""
         assert isinstance(spec, SeparatorSpec)
-        if self.separators is not None:
-            return append_weighted_rows(
-                problem, self.separators, self._steps(spec, entropy), round(1 / spec.spacing)
-            )
-        tables = self._tables(problem.grid, spec, entropy)
-        if self.route == "tables":
+        if self.separators is None and self.route == "tables":
+            tables = self._tables(problem.grid, spec, entropy)
             return problem.with_perturbation(Perturbation.separable(tables, unit=spec.spacing))
-        steps = np.concatenate([np.diff(table) for table in tables])
-        rows = coordinate_rows(problem.grid)
+        if not isinstance(problem, ZeroOneProblem):
+            raise CalibrationError("weighted separators take a problem of rows; use tables.")
+        if self.separators is not None:
+            rows, steps = self.separators, self._steps(spec, entropy)
+        else:
+            tables = self._tables(problem.grid, spec, entropy)
+            rows = coordinate_rows(problem.grid)
+            steps = np.concatenate([np.diff(table) for table in tables])
         return append_weighted_rows(problem, rows, steps, round(1 / spec.spacing))
 
     def _tables(

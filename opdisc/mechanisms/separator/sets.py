@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -204,9 +204,12 @@ def conjunction_rows(n_columns: int) -> SeparatorRows:
     )
 
 
+Rows = TypeVar("Rows", bound=ZeroOneProblem)
+
+
 def append_weighted_rows(
-    problem: ZeroOneProblem, rows: SeparatorSet, steps: NDArray[np.int64], steps_per_row: int
-) -> ZeroOneProblem:
+    problem: Rows, rows: SeparatorSet, steps: NDArray[np.int64], steps_per_row: int
+) -> Rows:
     """Return the data set with weighted separator rows: RSPM as Neel, Roth, Wu 2018 state it.
 
     Parameters
@@ -227,7 +230,8 @@ def append_weighted_rows(
         label is predicted and nothing otherwise.
     """
     positive = np.asarray(rows.labels) == 1
-    return ZeroOneProblem(
+    return replace(
+        problem,
         points=np.concatenate([problem.points, rows.points]),
         # A row's "-" weight is paid when "+" is predicted, and conversely.
         positives=np.concatenate(
@@ -236,5 +240,4 @@ def append_weighted_rows(
         negatives=np.concatenate(
             [problem.negatives * steps_per_row, np.where(positive, -steps, 0)]
         ),
-        grid=problem.grid,
     )
