@@ -249,7 +249,9 @@ def test_a_void_fit_is_not_summed_as_if_finite(path, run):
 def test_a_void_fit_keeps_to_no_cap(path):
     Ledger(path, epsilon_limit=9.0).spend(receipt(0.25))
     with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
-        Ledger(path).spend(replace(receipt(0.5), guarantee="VOID", conditions=("a seed was given",)))
+        Ledger(path).spend(
+            replace(receipt(0.5), guarantee="VOID", conditions=("a seed was given",))
+        )
     assert Ledger(path).total()[0] == 0.25
 
 
@@ -421,7 +423,9 @@ def test_the_caps_of_an_older_ledger_with_a_void_fit_bind_the_others(path, run):
     with pytest.raises(LedgerError, match="caps epsilon at 1"):
         Ledger(path).spend(receipt(0.5))
     with pytest.raises(LedgerError, match="a VOID fit keeps to no cap"):
-        Ledger(path).spend(replace(receipt(0.01), guarantee="VOID", conditions=("a seed was given",)))
+        Ledger(path).spend(
+            replace(receipt(0.01), guarantee="VOID", conditions=("a seed was given",))
+        )
     assert Ledger(path).total()[0] == float("inf") and len(Ledger(path).spendings()) == 2
     out = run("budget", path)[1]
     assert (
