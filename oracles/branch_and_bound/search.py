@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles.arithmetic import IntArray
-from oracles.branch_and_bound import arrays as completed
+from oracles.branch_and_bound import completion_arrays as completed
 from oracles.branch_and_bound.arrays import (
     Arena,
     Frames,

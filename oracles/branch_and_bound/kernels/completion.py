@@ -36,9 +36,9 @@ from typing import Any
 import numpy as np
 
 from oracles.arithmetic import IntArray, compiled, compiled_in_place, copy_into
-from oracles.branch_and_bound.arrays import (
+from oracles.branch_and_bound.arrays import INFINITE, Arena, Frames, Model
+from oracles.branch_and_bound.completion_arrays import (
     FIXED_COST,
-    INFINITE,
     LARGEST_REACH,
     LEVEL,
     N_CELLS,
@@ -47,10 +47,7 @@ from oracles.branch_and_bound.arrays import (
     TABLE_COST,
     UNIT,
     VISITED,
-    Arena,
     Completion,
-    Frames,
-    Model,
 )
 
 
