@@ -1,5 +1,4 @@
 from .box_search import GlobalOracle as GlobalOracle
-from .conic import CvxpyOracle as CvxpyOracle
 from .constants import LossConstants as LossConstants, RowBounds as RowBounds
 from .domains.balls import L1Ball as L1Ball, L2Ball as L2Ball
 from .domains.domain import Domain as Domain
