@@ -67,7 +67,7 @@ def budget(
 def spent_sentence(spent: Spent) -> str:
     """Return what was spent in all, in words."""
     epsilon, delta = spent.amounts
-    relation = f", {spent.relation}" if spent.relation else ""
+    relation = f", {escaped(spent.relation)}" if spent.relation else ""
     sums = f"epsilon {epsilon:g}, delta {delta:.2g}{relation} (basic composition)"
     if not spent.void:
         return f"Spent: {sums}"

@@ -58,7 +58,7 @@ def public(epsilon: float = 1.0, delta: float = 0.0, **changes) -> GridPublic:
         "grid": GRID,
     }
     if "relation" not in changes:
-        settings["n_rows"] = 1000  # no table of these tests has more
+        settings["n_rows"] = 4000  # no table of these tests has more
     return GridPublic(**(settings | changes))
 
 
