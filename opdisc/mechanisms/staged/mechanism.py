@@ -131,6 +131,10 @@ class StagedMechanism:
             log_inverse=_log_inverse(stages),
         )
 
+    def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
+        """Refuse points that are not 0/1 before anything is spent."""
+        BinaryPoints.of(problem)
+
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Draw every stage and return the released scorecard."""
         assert isinstance(spec, StagedSpec)

@@ -22,7 +22,7 @@ from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles import WeightGrid, ZeroOneProblem
+from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
 
 
 def problem(seed, d, bound, n_points=30, largest=4):
@@ -217,3 +217,19 @@ def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
     planned = capsys.readouterr().out
     assert planned.startswith("staged (automatic choice): with probability 95%")
     assert "beside the best scorecard of at most" in planned
+
+
+def test_points_that_are_not_binary_are_refused_before_anything_is_spent(tmp_path):
+    made = ZeroOneProblem(
+        points=[[1, 2], [1, 0]], positives=[3, 1], negatives=[1, 2], grid=WeightGrid.box(2, 1)
+    )
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(UnsupportedProblem):
+        run_mechanism(
+            StagedMechanism(),
+            made,
+            public(made.grid),
+            entropy=SystemEntropy(),
+            ledger=ledger,
+        )
+    assert not (tmp_path / "ledger").exists()
