@@ -20,7 +20,6 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
-from .features import CategoryFeature as CategoryFeature
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
@@ -38,12 +37,17 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
-from .provenance import (
+from .reading.provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
-from .schema import Schema as Schema, column_structure as column_structure
-from .tables import read_table as read_table, table_text as table_text, write_table as write_table
-from .target import Label as Label, plain_label as plain_label
+from .reading.tables import (
+    read_table as read_table,
+    table_text as table_text,
+    write_table as write_table,
+)
+from .schema.features import CategoryFeature as CategoryFeature
+from .schema.schema import Schema as Schema, column_structure as column_structure
+from .schema.target import Label as Label, plain_label as plain_label

@@ -18,10 +18,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from opdisc.data.cells import canonical_text, read_numbers, read_texts, refuse_lost_codes
-from opdisc.data.columns import exclusive_positions
-from opdisc.data.features import CategoryFeature, Feature, ThresholdFeature
-from opdisc.data.schema import Schema
-from opdisc.data.target import Target
+from opdisc.data.schema import (
+    CategoryFeature,
+    Feature,
+    Schema,
+    Target,
+    ThresholdFeature,
+    exclusive_positions,
+)
 from opdisc.errors import TableError
 from oracles.arithmetic import IntArray
 

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from opdisc.data.datasets import load_schema
-from opdisc.data.schema import Schema
-from opdisc.data.target import Label, Target
+from opdisc.data.schema import Label, Schema, Target
 from opdisc.errors import SchemaError, TableError
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]

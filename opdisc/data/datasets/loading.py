@@ -17,9 +17,8 @@ import pandas as pd
 
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.datasets.schemas import load_schema, schema_path
-from opdisc.data.provenance import with_declared_dtypes
+from opdisc.data.reading import read_table, with_declared_dtypes
 from opdisc.data.schema import Schema
-from opdisc.data.tables import read_table
 from opdisc.errors import FileMistake, TableError, quoted
 
 _BALANCED = "adult-balanced"

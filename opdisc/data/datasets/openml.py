@@ -20,7 +20,7 @@ import pandas as pd
 
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.files import atomic_write_text
-from opdisc.data.tables import table_text
+from opdisc.data.reading import table_text
 from opdisc.errors import FileMistake, TableError, quoted
 
 Fetch = Callable[[int], pd.DataFrame]

@@ -255,7 +255,7 @@ def test_booleans_are_ones_and_zeros(dtype):
 
 
 def test_a_table_and_its_csv_agree(tmp_path):
-    from opdisc.data.tables import read_table, write_table
+    from opdisc.data.reading import read_table, write_table
 
     table = labelled(
         age=[39.5, np.nan, 65.0, 500.0],

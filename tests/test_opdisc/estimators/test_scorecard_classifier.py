@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from opdisc import OPDiscClassifier, PermuteAndFlipClassifier, PrivateScorecardClassifier
 from opdisc.data import LABELS_PUBLIC
 from opdisc.data.encoding import encode_features
-from opdisc.data.provenance import with_declared_dtypes
+from opdisc.data.reading import with_declared_dtypes
 from opdisc.data.schema import Schema
 from opdisc.errors import CalibrationError, OPDiscError, TableError, UncertifiedRelease
 from opdisc.privacy.ledger.ledger import Ledger

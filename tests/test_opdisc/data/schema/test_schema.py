@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from opdisc.data.cells import canonical_text, parse_number
-from opdisc.data.features import BinaryFeature, CategoryFeature, ThresholdFeature
-from opdisc.data.schema import Schema
-from opdisc.data.target import Target
+from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema, Target, ThresholdFeature
 from opdisc.errors import SchemaError
 
 CLINIC = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from opdisc.data.cells import canonical_text, format_number, plain_number
-from opdisc.data.checks import (
+from opdisc.data.schema.checks import (
     as_tuple,
     check_keys,
     check_name,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from opdisc.data import canonical_text, plain_label, read_table
-from opdisc.data.provenance import has_declared_dtypes, with_declared_dtypes
+from opdisc.data.reading import has_declared_dtypes, with_declared_dtypes
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from opdisc.data import files
 from opdisc.data.files import atomic_write_text
-from opdisc.data.tables import read_table, write_table
+from opdisc.data.reading import read_table, write_table
 from opdisc.errors import TableError
 
 

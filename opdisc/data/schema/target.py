@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opdisc.data.cells import canonical_text, parse_number
-from opdisc.data.checks import check_keys, check_length, check_name
+from opdisc.data.schema.checks import check_keys, check_length, check_name
 from opdisc.errors import SchemaError, is_plain, quoted
 
 Label: TypeAlias = str | int | float | bool

@@ -12,7 +12,7 @@ from typing import TextIO
 import pandas as pd
 
 from opdisc.data.files import FilePath, atomic_write_text, open_input, unusable
-from opdisc.data.provenance import with_declared_dtypes
+from opdisc.data.reading.provenance import with_declared_dtypes
 from opdisc.errors import TableError
 
 _QUOTED = re.compile('[",\r\n]')

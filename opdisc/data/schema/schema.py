@@ -14,17 +14,23 @@ from os import PathLike
 from typing import Any, Literal
 
 from opdisc.data.cells import canonical_text
-from opdisc.data.checks import as_tuple, check_keys, check_name, finite_number, refuse_repeats
-from opdisc.data.columns import Attribute, exclusive_groups, exclusive_positions
-from opdisc.data.features import (
+from opdisc.data.schema.checks import (
+    as_tuple,
+    check_keys,
+    check_name,
+    finite_number,
+    refuse_repeats,
+)
+from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.schema.features import (
     BinaryFeature,
     CategoryFeature,
     Feature,
     ThresholdFeature,
     feature_from_dict,
 )
-from opdisc.data.schema_file import read_toml
-from opdisc.data.target import Label, Target, target_from_dict
+from opdisc.data.schema.schema_file import read_toml
+from opdisc.data.schema.target import Label, Target, target_from_dict
 from opdisc.errors import SchemaError, quoted
 from oracles.problem import ColumnGroup
 

@@ -1,0 +1,5 @@
+"""Schemas: the declared features, label and their checks; every public fact of a table."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
