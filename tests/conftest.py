@@ -1,8 +1,16 @@
 """Fixtures shared by all tests."""
 
+import signal
+
 import pytest
 
 import oracles
+
+
+def pytest_configure():
+    """Hear Ctrl-C, which a shell's background job is started deaf to: tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=oracles.available_oracles())
