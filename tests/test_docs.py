@@ -18,7 +18,7 @@ from oracles.interface import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 THEORY = ROOT / "docs" / "theory.md"
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 SOURCES = sorted([*(ROOT / "opdisc").rglob("*.py"), *(ROOT / "oracles").rglob("*.py")])
 PACKAGES = (opdisc, oracles)
 

@@ -137,7 +137,7 @@ def _german(fetched: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _breast_cancer(fetched: pd.DataFrame) -> Iterator[pd.DataFrame]:
     table = _as_text(fetched.dropna(), len(_BREAST_COLUMNS) + 1)
     table.columns = pd.Index([*_BREAST_COLUMNS, "Benign"])
-    # The known file calls the malignant class "Benign = 1"; see data/README.md.
+    # The known file calls the malignant class "Benign = 1"; see docs/reference/known-tables.md.
     table["Benign"] = _recoded(table["Benign"], {"benign": "0", "malignant": "1"})
     yield table[["Benign", *_BREAST_COLUMNS]]
 

@@ -45,7 +45,7 @@ class Dataset:
 _RISKSLIM = "the RiskSLIM repository, https://github.com/ustunb/risk-slim"
 
 _ADULT_FILE = (
-    "download adult.data, put the header line of data/README.md first, and save it as adult.csv"
+    "download adult.data, put the header line of docs/reference/known-tables.md first, and save it as adult.csv"
 )
 
 _ADULT = Dataset(
@@ -92,7 +92,7 @@ _ALL = (
         source="UCI Statlog German Credit, https://archive.ics.uci.edu/dataset/144",
         licence="CC BY 4.0",
         obtain=(
-            "download german.data, put the header line of data/README.md before it, replace the "
+            "download german.data, put the header line of docs/reference/known-tables.md before it, replace the "
             "spaces by commas, and save it as german.csv"
         ),
         filename="german.csv",

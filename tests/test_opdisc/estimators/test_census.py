@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         not (Path(os.environ.get("OPDISC_DATA", "data")) / "adult.csv").is_file(),
-        reason="adult.csv is not here; see data/README.md",
+        reason="adult.csv is not here; see docs/reference/known-tables.md",
     ),
 ]
 

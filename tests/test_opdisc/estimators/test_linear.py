@@ -291,7 +291,7 @@ def test_the_simplex_regressor_finds_the_mixture():
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (Path(os.environ.get("OPDISC_DATA", "data")) / "adult.csv").is_file(),
-    reason="adult.csv is not here; see data/README.md",
+    reason="adult.csv is not here; see docs/reference/known-tables.md",
 )
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_fixed_defaults_reach_the_accuracy_of_measured_peers(relation):

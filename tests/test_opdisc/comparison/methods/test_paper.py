@@ -125,7 +125,7 @@ def test_the_account_names_every_method_and_says_what_is_not_known():
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (Path(os.environ.get("OPDISC_DATA", "data")) / "adult.csv").is_file(),
-    reason="adult.csv is not here; see data/README.md",
+    reason="adult.csv is not here; see docs/reference/known-tables.md",
 )
 @pytest.mark.parametrize("dataset", ["adult-small", "adult-n19"])
 def test_the_balanced_census_table_has_the_papers_size(dataset):

@@ -289,7 +289,7 @@ def _as_openml_has_it(name, table):
 def test_the_real_table_survives_the_way_there_and_back(name, monkeypatch, tmp_path):
     real = REAL / DATASETS[name].filename
     if not real.is_file():
-        pytest.skip(f"{DATASETS[name].filename} is not here; see data/README.md")
+        pytest.skip(f"{DATASETS[name].filename} is not here; see docs/reference/known-tables.md")
     monkeypatch.setenv("OPDISC_DATA", str(REAL))
     fetched = _as_openml_has_it(name, load_dataset(name))
     monkeypatch.setenv("OPDISC_DATA", str(tmp_path / "new"))

@@ -1,0 +1,113 @@
+"""The commands of the documentation run, page by page, each page in a folder of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+FENCE = re.compile(
+    r"^```(?P<language>\w+)(?P<mark>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+SAVED_AS = re.compile(r"[Ss]ave (?:this|it) as `([\w.-]+)`")
+NOT_RUN = {
+    "README.md": "its two commands are what continuous tests start with",
+    "assurance.md": "mutation testing takes hours",
+    "compare.md": "15 repeats of every method take minutes; how-to/compare.md runs a short one",
+    "paper.md": "2,640 fits",
+    "peers.md": "needs an environment with other libraries",
+}
+"""Pages whose commands need hours or other programs, and why; not-run marks single blocks."""
+
+
+def commands(page):
+    return [
+        line
+        for block in FENCE.finditer(page.read_text(encoding="utf-8"))
+        if block["language"] == "bash" and not block["mark"].strip()
+        for line in block["text"].splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+
+
+WITH_COMMANDS = [page for page in PAGES if page.name not in NOT_RUN and commands(page)]
+
+
+def files_of(page):
+    """Yield (name, text) of each TOML file that a page asks the reader to save."""
+    text = page.read_text(encoding="utf-8")
+    for block in FENCE.finditer(text):
+        if block["language"] == "toml":
+            around = text[max(0, block.start() - 400) : block.end() + 200]
+            if name := SAVED_AS.search(around):
+                yield name[1], block["text"]
+
+
+def loans(folder):
+    """Write the table and schema that the examples about loans use."""
+    rows = [(age, job, "yes" if age > 40 else "no") for age in range(20, 70) for job in ("a", "b")]
+    text = "\n".join(",".join(map(str, row)) for row in [("age", "job", "repaid"), *rows])
+    (folder / "loans.csv").write_text(text + "\n", encoding="utf-8")
+    (folder / "loans.toml").write_text(
+        'name = "loans"\ntarget = { column = "repaid", positive = "yes", negative = "no" }\n'
+        '[[feature]]\ncolumn = "age"\nthresholds = [30, 40, 50]\n'
+        '[[feature]]\ncolumn = "job"\ncategories = ["a"]\n',
+        encoding="utf-8",
+    )
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """Return a function that runs one line as a reader of the page would."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    command = tools / "opdisc"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m opdisc.cli.start "$@"\n')
+    command.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+
+    def run(line):
+        return subprocess.run(
+            ["bash", "-ec", line],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    run.home = home
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run_in_order(page, reader, monkeypatch):
+    loans(reader.home)
+    for name, text in files_of(page):
+        (reader.home / name).write_text(text, encoding="utf-8")
+    if page.stem == "hospital-table":
+        blocks = FENCE.finditer(page.read_text(encoding="utf-8"))
+        block = next(block for block in blocks if block["language"] == "python")
+        monkeypatch.chdir(reader.home)
+        exec(compile(block["text"], page.name, "exec"), {})
+    for line in commands(page):
+        done = reader(line)
+        assert done.returncode == 0, f"{page.name}: {line}\n{done.stderr}"
+
+
+def test_pages_that_are_not_run_are_still_there():
+    assert set(NOT_RUN) <= {page.name for page in PAGES}
+    assert len(WITH_COMMANDS) >= 7
+
+
+def test_a_failing_command_would_be_seen(reader):
+    assert reader("opdisc plan nowhere.csv --schema nowhere.toml --epsilon 1").returncode == 2
