@@ -35,3 +35,16 @@ autodoc_default_options = {
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def level_captions(app, page, template, context, doctree):
+    """Give the captions of the navigation the level that readers of screens need."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+
+
+def setup(app):
+    """Run after the theme, which makes the navigation at the usual priority."""
+    app.connect("html-page-context", level_captions, priority=900)

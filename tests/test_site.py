@@ -1,0 +1,185 @@
+"""The site, built strictly, read offline in a headless browser: links, search, accessibility."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+GENERATOR = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_click")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        any(importlib.util.find_spec(name) is None for name in GENERATOR),
+        reason="needs the pip extra docs",
+    ),
+]
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+needs_browser = pytest.mark.skipif(
+    not (BROWSER and DRIVER and importlib.util.find_spec("selenium")),
+    reason="needs selenium, chromium and chromedriver",
+)
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+READ = ("index", "tutorial", "theory", "glossary", "reference/tables", "peers")
+"""Pages that the browser opens: of each kind one."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site; a warning is an error."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(out / "doctrees"), str(ROOT / "docs"), str(out / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return out / "html"
+
+
+class Page(HTMLParser):
+    """What the checks need to know of one page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loaded, self.ids, self.levels, self.nameless = [], [], set(), [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        """Note links, what is loaded, anchors, headings and images without a text."""
+        given = dict(attributes)
+        if "id" in given:
+            self.ids.add(given["id"])
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        if tag == "script" and given.get("src"):
+            self.loaded.append(given["src"])
+        if tag == "link" and given.get("rel") == "stylesheet":
+            self.loaded.append(given["href"])
+        if tag == "img" and given.get("alt") is None:
+            self.nameless.append(given.get("src"))
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """Return all pages but those that the generator makes of code."""
+    found = {path: Page(path) for path in site.rglob("*.html") if "_modules" not in path.parts}
+    assert len(found) > 30
+    return found
+
+
+def test_every_link_within_the_site_leads_somewhere(pages):
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = pages.get(target)
+            anchor = unquote(parts.fragment)
+            if not target.exists() or (anchor and known and anchor not in known.ids):
+                broken.append(f"{path.name}: {link}")
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_elsewhere(pages):
+    away = {src for page in pages.values() for src in page.loaded if urlsplit(src).netloc}
+    assert away == set()
+
+
+def test_headings_go_down_by_one_and_pictures_have_texts(pages):
+    for path, page in pages.items():
+        if path.name in ("search.html", "genindex.html"):
+            continue
+        assert page.levels.count(1) == 1, path.name
+        steps = zip(page.levels, page.levels[1:], strict=False)
+        assert all(lower <= upper + 1 for upper, lower in steps), path.name
+        assert page.nameless == [], path.name
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start one browser for all tests."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--window-size=1280,900")
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
+
+
+@needs_browser
+def test_the_search_works_without_a_server(browser, site):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.get((site / "index.html").as_uri())
+    field = browser.find_element(By.CSS_SELECTOR, "form.sidebar-search-container input[name=q]")
+    field.send_keys("permute-and-flip")
+    field.submit()
+    WebDriverWait(browser, 20).until(
+        lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results li a")
+    )
+    first = browser.find_element(By.CSS_SELECTOR, "#search-results li a")
+    first.click()
+    assert "flip" in browser.find_element(By.TAG_NAME, "body").text.lower()
+
+
+@needs_browser
+def test_the_navigation_leads_from_the_start_to_the_tutorial_and_on(browser, site):
+    from selenium.webdriver.common.by import By
+
+    browser.get((site / "index.html").as_uri())
+    browser.find_element(By.CSS_SELECTOR, ".sidebar-tree a[href='tutorial.html']").click()
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("Tutorial")
+    following = browser.find_element(By.CSS_SELECTOR, "a.next-page")
+    browser.execute_script("arguments[0].click()", following)
+    assert "tutorial" not in browser.current_url
+
+
+@needs_browser
+@pytest.mark.parametrize("name", READ)
+def test_a_page_fits_a_phone(browser, site, name):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    try:
+        browser.get((site / f"{name}.html").as_uri())
+        wide = browser.execute_script(
+            "return document.documentElement.scrollWidth - window.innerWidth"
+        )
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide <= 0
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", READ)
+def test_a_page_has_no_serious_hindrance(browser, site, name, dark):
+    """Contrast, names of controls, language, order of headings: the rules of axe."""
+    axe = pytest.importorskip("axe_core_python.selenium", reason="needs the pip extra docs").Axe()
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+    browser.get((site / f"{name}.html").as_uri())
+    found = axe.run(browser)["violations"]
+    serious = {
+        one["id"]: [node["html"][:160] for node in one["nodes"][:3]]
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    }
+    assert serious == {}
