@@ -14,7 +14,12 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.composition.risks import MOST_BINS, calibrate_risks, run_with_risks
+from opdisc.mechanisms.composition.risks import (
+    MOST_BINS,
+    calibrate_risks,
+    noisy_counts,
+    run_with_risks,
+)
 from opdisc.mechanisms.composition.totals import attainable_totals, bin_totals, count_by_bin
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
@@ -38,8 +43,8 @@ def inputs(epsilon=1.0, relation=REPLACE, **facts):
 
 
 def released_counts(positives, negatives, draws, *, epsilon=2.0, share=0.5, relation=REPLACE):
-    """Return released counts of a table with one card (0, 1) and so two totals, 0 and 1."""
-    grid = WeightGrid(values=((0,), (1,)))
+    """Return released counts of a table of two totals, whichever of two cards is drawn."""
+    grid = WeightGrid(values=((0,), (1, 2)))
     problem = ZeroOneProblem(
         points=np.array([[1, 0], [1, 1]]),
         positives=np.array(positives),
@@ -56,7 +61,7 @@ def released_counts(positives, negatives, draws, *, epsilon=2.0, share=0.5, rela
         PermuteAndFlipMechanism(), problem, public, entropy=entropy, counts_rows=True
     )
     found = [run_with_risks(prepared, problem, spec, (group(1),)) for _ in range(draws)]
-    assert {release.bins for release in found} == {((0, 0), (1, 1))}
+    assert {release.bins for release in found} == {((0, 0), (1, 1)), ((0, 0), (2, 2))}
     return spec, np.array([release.counts.ravel() for release in found])
 
 
@@ -140,10 +145,8 @@ def test_the_card_must_leave_the_share():
 # --- the groups ----------------------------------------------------------------------------------
 
 points = st.integers(-4, 4)
-structures = st.lists(
-    st.tuples(st.sampled_from(["free", "nested", "exclusive"]), st.lists(points, min_size=1, max_size=3)),
-    max_size=3,
-)  # fmt: skip
+kinds = st.sampled_from(["free", "nested", "exclusive"])
+structures = st.lists(st.tuples(kinds, st.lists(points, min_size=1, max_size=3)), max_size=3)
 
 
 def rows_of(kind, size):
@@ -194,9 +197,8 @@ def test_rows_are_counted_in_their_group():
 
 # --- what is made of the counts ------------------------------------------------------------------
 
-noisy = st.lists(
-    st.tuples(st.integers(-50, 500), st.integers(-50, 500)), min_size=1, max_size=12
-)  # fmt: skip
+count = st.integers(-50, 500)
+noisy = st.lists(st.tuples(count, count), min_size=1, max_size=12)
 
 
 @given(pairs=noisy, scale=st.sampled_from([1e-6, 0.3, 10.0, 1e5]))
@@ -212,11 +214,15 @@ def test_any_counts_make_rates_that_never_fall(pairs, scale):
 def test_pooling_by_hand():
     # Nearly no noise: one row of the overall rate, 0.5 here, is mixed in.
     table = fitted_risks(((-1, -1), (0, 0), (1, 1)), np.array([[1, 19, 20], [19, 1, 20]]), 1e-9)
-    # The rates of the first two, 19.5/21 and 1.5/21, fall: together 21/42.
-    pooled, last = table.rows[0], table.rows[-1]
-    assert len(table.rows) == 1 or last.rate >= pooled.rate
-    assert pooled.rate == pytest.approx(0.5)
+    # The rates of the first two, 19.5/21 and 1.5/21, fall: together 21/42, as the third.
+    assert [(row.lowest, row.highest) for row in table.rows] == [(-1, 1)]
     assert table.rates([-5, 7]).tolist() == pytest.approx([0.5, 0.5])
+    table = fitted_risks(((-1, -1), (0, 0), (1, 1)), np.array([[19, 30, 0], [1, 0, 20]]), 1e-9)
+    # Overall 22/72; the first two are 1.31/21 and 0.31/31, together 1.61/52; the last 20.31/21.
+    overall = 22 / 72
+    assert [row.rate for row in table.rows] == pytest.approx(
+        [(1 + 2 * overall) / 52, (20 + overall) / 21]
+    )
 
 
 def test_an_interval_holds_the_share_as_often_as_it_says():
@@ -224,8 +230,6 @@ def test_an_interval_holds_the_share_as_often_as_it_says():
     exact, rate = np.array([[300], [100]]), Fraction(1, 10)
     spec = calibrate_risks(inputs(1.0), 0.2)
     assert spec.rate == pytest.approx(rate)
-    from opdisc.mechanisms.composition.risks import noisy_counts
-
     seen = noisy_counts(np.repeat(exact, 4_000, axis=1), spec.rate, SeededEntropy(5))
     rows = [
         fitted_risks(((0, 0),), seen[:, [k]], spec.scale).rows[0] for k in range(seen.shape[1])
