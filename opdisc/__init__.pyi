@@ -6,6 +6,9 @@ from .estimators.linear import (
     PrivateLinearSVC as PrivateLinearSVC,
     PrivateLogisticRegression as PrivateLogisticRegression,
 )
+from .estimators.multiclass import (
+    PrivateMulticlassClassifier as PrivateMulticlassClassifier,
+)
 from .estimators.named import (
     OPDiscClassifier as OPDiscClassifier,
     PermuteAndFlipClassifier as PermuteAndFlipClassifier,

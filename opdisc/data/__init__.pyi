@@ -14,6 +14,7 @@ from .encoding import (
     aggregate as aggregate,
     check_columns as check_columns,
     encode as encode,
+    encode_classes as encode_classes,
     encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
     encode_label_values as encode_label_values,
@@ -34,11 +35,14 @@ from .inputs import (
     SchemaLike as SchemaLike,
     as_table as as_table,
     parse_classes as parse_classes,
+    parse_labels as parse_labels,
     parse_schema as parse_schema,
+    several_classes as several_classes,
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .provenance import (
+    CLASSES_PUBLIC as CLASSES_PUBLIC,
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
@@ -46,4 +50,9 @@ from .provenance import (
 )
 from .schema import Schema as Schema, column_structure as column_structure
 from .tables import read_table as read_table, table_text as table_text, write_table as write_table
-from .target import Label as Label, plain_label as plain_label
+from .target import (
+    MOST_CLASSES as MOST_CLASSES,
+    Label as Label,
+    MulticlassTarget as MulticlassTarget,
+    plain_label as plain_label,
+)

@@ -157,7 +157,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[FloatArray, NDArray[Any]]:
         """Return the rows of a new fit and their labels or targets as given, shape (n,)."""
         values, column = self._numbers(X, reset=True), self._column(y)
-        _require_same_length(values, column)
+        require_same_length(values, column)
         return values, column
 
     def _column(self, y: ArrayLike) -> NDArray[Any]:
@@ -237,7 +237,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
-        _require_same_length(table, labels)
+        require_same_length(table, labels)
         labels, numbered = as_declared(labels)
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
@@ -289,6 +289,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return each row's score, above 0 where the positive label is predicted."""
         raise NotImplementedError
+
+    def _right(self, X: ArrayLike | pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Mark the rows whose label is predicted, however ``y`` spells it."""
+        if self.schema is None:
+            return np.asarray(self.predict(X) == y, dtype=bool)
+        signs = encode_label_values(y, self.schema_)
+        return np.asarray(np.where(self._scores(X) > 0, 1, -1) == signs)
 
     def _labels(self) -> NDArray[Any]:
         """Return (negative, positive) labels, of the type of ``classes_``."""
@@ -388,6 +395,7 @@ def _rows_refusal(error: Exception) -> Exception:
     return TableError("X must be a table of finite numbers, rows by columns.")
 
 
-def _require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
+def require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
+    """Refuse rows and labels of different number, without saying either."""
     if len(rows) != len(column):
         raise TableError("X and y must have the same number of rows.")

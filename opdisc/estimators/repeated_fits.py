@@ -105,7 +105,7 @@ def numbered_labels() -> NDArray[Any] | None:
             for coder in coders:
                 if isinstance(coder, LabelEncoder) and hasattr(coder, "classes_"):
                     labels = in_place_of(np.asarray(coder.classes_), labels)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return labels
 
 

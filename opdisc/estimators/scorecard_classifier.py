@@ -48,6 +48,7 @@ from opdisc.planning import (
     settle_fit,
 )
 from opdisc.privacy import (
+    EntropySource,
     GridPublic,
     GridReceipt,
     Ledger,
@@ -335,8 +336,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
-        problem = _problem(rows, signs, settled.public.grid)
-        prepared = self._prepare(problem, settled.without_spare_delta())
+        problem = counted_problem(rows, signs, settled.public.grid)
+        prepared = self._prepare(problem, settled.without_spare_delta(), self._entropy())
         structure, ledger = column_structure(schema), self._open_ledger()
         if risks is None:
             release = run_prepared(prepared, ledger)
@@ -370,7 +371,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             progress=None if report is None else draw_progress(report),
         )
 
-    def _prepare(self, problem: ZeroOneProblem, settled: SettledFit) -> PreparedRelease:
+    def _prepare(
+        self, problem: ZeroOneProblem, settled: SettledFit, entropy: EntropySource
+    ) -> PreparedRelease:
         report = self.progress
         options = SolveOptions(
             time_limit=parse_time_limit(self.time_limit),
@@ -380,7 +383,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             settled.mechanism,
             problem,
             settled.public,
-            entropy=self._entropy(),
+            entropy=entropy,
             oracle=self.oracle,
             options=options,
             choice=settled.reason,
@@ -388,12 +391,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         )
 
 
-def _problem(rows: CellArray, signs: CellArray, grid: WeightGrid) -> ZeroOneProblem:
-    """Return encoded rows as points with counts."""
+def counted_problem(rows: CellArray, signs: NDArray[np.int8], grid: WeightGrid) -> ZeroOneProblem:
+    """Return encoded rows as points with counts; rows of sign 0 are left out.
+
+    Where none is left, one point without weight stands for them.
+    """
     encoded = aggregate(rows, signs)
+    points = encoded.points.astype(np.int64)
+    if not len(points):
+        points = np.eye(1, grid.n_features, dtype=np.int64)
+        nothing = np.zeros(1, dtype=np.int64)
+        return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
     return ZeroOneProblem(
-        points=encoded.points.astype(np.int64),
-        positives=encoded.positives,
-        negatives=encoded.negatives,
-        grid=grid,
+        points=points, positives=encoded.positives, negatives=encoded.negatives, grid=grid
     )

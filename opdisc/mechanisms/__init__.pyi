@@ -5,6 +5,19 @@ from .base import (
     Release as Release,
     SamplingMechanism as SamplingMechanism,
 )
+from .composition.cards import (
+    CardsRelease as CardsRelease,
+    card_epsilon as card_epsilon,
+    run_cards as run_cards,
+)
+from .composition.questions import (
+    STRATEGIES as STRATEGIES,
+    TREE as TREE,
+    Question as Question,
+    ask as ask,
+    preferences as preferences,
+)
+from .composition.receipt import MulticlassReceipt as MulticlassReceipt
 from .composition.risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,

@@ -60,15 +60,8 @@ class SavedModel:
         if self.scorecard.target != self.schema.target.column:
             raise ModelFileError("a model's scorecard must predict the target of its schema.")
         check_receipt(self.receipt, self.schema)
-        weights, allowed = self.scorecard.hypothesis, self.receipt.weights
-        if len(weights) != len(allowed) or any(
-            w not in values for w, values in zip(weights, allowed, strict=True)
-        ):
-            raise ModelFileError("a model's points must be among those on its receipt.")
+        check_points(self.scorecard, self.receipt)
         self._check_risks()
-        budget = self.receipt.norm_budget
-        if budget is not None and sum(weight * weight for weight in weights) > budget:
-            raise ModelFileError("a model's points must keep to the norm on its receipt.")
 
     def _check_risks(self) -> None:
         """Refuse a table that was not paid for, or that is not the one that was."""
@@ -117,6 +110,24 @@ class SavedModel:
         if self.risk_table is not None:
             body["risk_table"] = self.risk_table.to_dict()
         return {**body, "sha256": model_digest(body)}
+
+
+def check_points(card: Scorecard, receipt: GridReceipt) -> None:
+    """Refuse points that were not among those that could be released.
+
+    Raises
+    ------
+    ModelFileError
+        If so.
+    """
+    weights, allowed = card.hypothesis, receipt.weights
+    if len(weights) != len(allowed) or any(
+        w not in values for w, values in zip(weights, allowed, strict=True)
+    ):
+        raise ModelFileError("a model's points must be among those on its receipt.")
+    budget = receipt.norm_budget
+    if budget is not None and sum(weight * weight for weight in weights) > budget:
+        raise ModelFileError("a model's points must keep to the norm on its receipt.")
 
 
 def _refuse_constant(name: str) -> Any:

@@ -1,3 +1,16 @@
+from .cards import (
+    CardsRelease as CardsRelease,
+    card_epsilon as card_epsilon,
+    run_cards as run_cards,
+)
+from .questions import (
+    STRATEGIES as STRATEGIES,
+    TREE as TREE,
+    Question as Question,
+    ask as ask,
+    preferences as preferences,
+)
+from .receipt import MulticlassReceipt as MulticlassReceipt
 from .risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,

@@ -85,7 +85,7 @@ def p_value(values, centre, rate):
 @pytest.mark.parametrize("relation", [REPLACE, ADD])
 def test_released_counts_follow_the_law_that_their_epsilon_pays_for(relation):
     """Twice 4 p-values: a right sampler fails with probability at most 8e-7."""
-    spec, counts = released_counts([3, 9], [20, 8], 4_000, relation=relation)
+    spec, counts = released_counts([3, 9], [20, 8], 1_200, relation=relation)
     # Negatives first. Replace-one moves two counts by 1 each, so its noise is twice as wide.
     assert spec.rate == Fraction(1, 2 if relation is REPLACE else 1)
     for cell, exact in enumerate((20, 8, 3, 9)):
