@@ -35,7 +35,7 @@ from opdisc.planning import MECHANISMS
 from opdisc.privacy import NeighboringRelation
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedLinearModel
+    from opdisc.models import SavedLinearModel, SavedMulticlassModel
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -142,6 +142,7 @@ def fit(
 ) -> None:
     """Learn a scorecard from the CSV file DATA.
 
+    A schema whose target declares more than two classes gets several cards under one receipt.
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
@@ -316,11 +317,13 @@ cli.add_command(datasets)
 cli.add_command(oracles)
 
 
-def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
+def _print_model(
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool
+) -> None:
     print_text(_model_text(model, as_json))
 
 
-def _model_text(model: SavedModel | SavedLinearModel, as_json: bool) -> str:
+def _model_text(model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool) -> str:
     if as_json:
         return json_text(model.to_dict())
     return f"{model.summary}\n\nReceipt\n{model.receipt}\n"
