@@ -1,10 +1,13 @@
 from .data.datasets.loading import load_dataset as load_dataset
 from .data.datasets.schemas import load_schema as load_schema
-from .data.schema.schema import Schema as Schema
 from .data.reading.tables import read_table as read_table
+from .data.schema.schema import Schema as Schema
 from .estimators.linear import (
     PrivateLinearSVC as PrivateLinearSVC,
     PrivateLogisticRegression as PrivateLogisticRegression,
+)
+from .estimators.multiclass import (
+    PrivateMulticlassClassifier as PrivateMulticlassClassifier,
 )
 from .estimators.named import (
     OPDiscClassifier as OPDiscClassifier,

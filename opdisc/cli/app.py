@@ -35,7 +35,7 @@ from opdisc.planning import MECHANISMS
 from opdisc.privacy import NeighboringRelation
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedLinearModel
+    from opdisc.models import SavedLinearModel, SavedMulticlassModel
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -107,6 +107,12 @@ Examples
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@click.option(
+    "--risk-budget",
+    type=float,
+    metavar="SHARE",
+    help="Share of epsilon, in (0, 1), that buys the rate per total.",
+)
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
@@ -136,6 +142,7 @@ def fit(
 ) -> None:
     """Learn a scorecard from the CSV file DATA.
 
+    A schema whose target declares more than two classes gets several cards under one receipt.
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
@@ -310,11 +317,13 @@ cli.add_command(datasets)
 cli.add_command(oracles)
 
 
-def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
+def _print_model(
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool
+) -> None:
     print_text(_model_text(model, as_json))
 
 
-def _model_text(model: SavedModel | SavedLinearModel, as_json: bool) -> str:
+def _model_text(model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool) -> str:
     if as_json:
         return json_text(model.to_dict())
     return f"{model.summary}\n\nReceipt\n{model.receipt}\n"

@@ -7,11 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data import check_columns, load_schema
+from opdisc.data import Schema, check_columns, load_schema
 from opdisc.errors import CalibrationError
-from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
+from opdisc.estimators import (
+    OPDiscClassifier,
+    PrivateMulticlassClassifier,
+    PrivateScorecardClassifier,
+)
 from opdisc.mechanisms import PATIENCE
-from opdisc.models import SavedModel
+from opdisc.models import SavedModel, SavedMulticlassModel
 from opdisc.planning import MECHANISMS, check_option
 
 _UNSET = {
@@ -32,8 +36,8 @@ def learn_model(
     mechanism: str = "auto",
     noise: str = "l2-laplace",
     **settings: Any,
-) -> SavedModel:
-    """Learn a scorecard from a table that holds its own labels.
+) -> SavedModel | SavedMulticlassModel:
+    """Learn a scorecard from a table that holds its own labels; cards for more than two classes.
 
     Parameters
     ----------
@@ -50,8 +54,8 @@ def learn_model(
 
     Returns
     -------
-    SavedModel
-        Scorecard, schema and receipt.
+    SavedModel or SavedMulticlassModel
+        Scorecards, schema and receipt.
 
     Raises
     ------
@@ -69,6 +73,8 @@ def learn_model(
             check_option(option, mechanism)
     check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier
+    if declared.is_multiclass:
+        return _learn_cards(table, declared, mechanism, noise, settings)
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
         settings.pop("base_measure", None)
@@ -77,3 +83,23 @@ def learn_model(
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)
     return classifier.fit(table, table[declared.target.column]).to_model()
+
+
+def _learn_cards(
+    table: pd.DataFrame, schema: Schema, mechanism: str, noise: str, settings: dict[str, Any]
+) -> SavedMulticlassModel:
+    """Learn a card for each question that tells the schema's classes apart."""
+    spent = {"delta": 0.0, "risk_budget": None}
+    for option, unset in spent.items():
+        if settings.pop(option, unset) not in (unset, None):
+            raise CalibrationError(
+                f"{option} needs a target of two classes, the schema declares "
+                f"{len(schema.labels)}; leave it out."
+            )
+    if noise != "l2-laplace":
+        raise CalibrationError(
+            "noise must be 'l2-laplace' for more than two classes, whose cards are pure; leave it "
+            "out."
+        )
+    classifier = PrivateMulticlassClassifier(schema=schema, mechanism=mechanism, **settings)
+    return classifier.fit(table, table[schema.target.column]).to_model()

@@ -15,7 +15,7 @@ from opdisc.data import FilePath, check_output
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedModel
+    from opdisc.models import SavedModel, SavedMulticlassModel
     from opdisc.privacy import Ledger
 
 _LONGEST_NAME = 100
@@ -72,7 +72,7 @@ def ledger_for(
     return Ledger(path, table=named, purpose=purpose, must_exist=True)
 
 
-def name_in_ledger(model: SavedModel, ledger: Ledger | None) -> None:
+def name_in_ledger(model: SavedModel | SavedMulticlassModel, ledger: Ledger | None) -> None:
     """Bind the fit's charge to its model and print the running total to standard error.
 
     Raises

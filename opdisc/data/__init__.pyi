@@ -14,6 +14,7 @@ from .encoding import (
     aggregate as aggregate,
     check_columns as check_columns,
     encode as encode,
+    encode_classes as encode_classes,
     encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
     encode_label_values as encode_label_values,
@@ -33,11 +34,14 @@ from .inputs import (
     SchemaLike as SchemaLike,
     as_table as as_table,
     parse_classes as parse_classes,
+    parse_labels as parse_labels,
     parse_schema as parse_schema,
+    several_classes as several_classes,
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .reading.provenance import (
+    CLASSES_PUBLIC as CLASSES_PUBLIC,
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
@@ -50,4 +54,9 @@ from .reading.tables import (
 )
 from .schema.features import CategoryFeature as CategoryFeature
 from .schema.schema import Schema as Schema, column_structure as column_structure
-from .schema.target import Label as Label, plain_label as plain_label
+from .schema.target import (
+    MOST_CLASSES as MOST_CLASSES,
+    Label as Label,
+    MulticlassTarget as MulticlassTarget,
+    plain_label as plain_label,
+)

@@ -21,6 +21,7 @@ from opdisc.data.cells import canonical_text, read_numbers, read_texts, refuse_l
 from opdisc.data.schema import (
     CategoryFeature,
     Feature,
+    Label,
     Schema,
     Target,
     ThresholdFeature,
@@ -146,7 +147,53 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
         If a negative label is declared and a label is neither, or labels are numbers where a
         declared one is a code that numbers do not keep.
     """
-    return _label_signs(pd.Series(values), schema.target, schema.missing_values)
+    return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
+
+
+def encode_classes(
+    values: npt.ArrayLike | pd.Series[Any],
+    labels: Sequence[Label],
+    column: str,
+    missing_values: tuple[str, ...],
+) -> IntArray:
+    """Encode labels of several declared classes.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Raw labels.
+    labels : sequence of str, int, float or bool
+        Declared ones.
+    column : str
+        What messages call the column.
+    missing_values : tuple of str
+        Texts that count as missing.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        Position of the label among the declared ones, -1 where it is missing.
+
+    Raises
+    ------
+    TableError
+        If a label is not declared, or as for :func:`encode_label_values`.
+    """
+    declared = [canonical_text(label) for label in labels]
+    cells = pd.Series(values)
+    refuse_lost_codes(cells, declared, column)
+    codes, texts = read_texts(cells, column)
+    found = np.full(len(texts) + 1, -1, dtype=np.int64)  # the last entry serves code -1: missing
+    for i, text in enumerate(texts):
+        if text in missing_values:
+            continue
+        if text not in declared:
+            raise TableError(
+                f"target column {column!r} must hold only the {len(declared)} declared labels, "
+                "but has another; correct the table or the declaration"
+            )
+        found[i] = declared.index(text)
+    return np.asarray(found[codes])
 
 
 def encode_declared_labels(values: npt.ArrayLike, target: Target) -> CellArray:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from opdisc.data.datasets import load_schema
-from opdisc.data.schema import Label, Schema, Target
-from opdisc.errors import SchemaError, TableError
+from opdisc.data.schema import Label, MulticlassTarget, Schema, Target, make_target
+from opdisc.errors import SchemaError, TableError, quoted
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 
@@ -54,6 +54,23 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
     TableError
         If they hold one class only, or more than two, or are neither text nor numbers.
     """
+    classes = several_classes(labels)
+    if len(classes) > 2:
+        raise TableError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)}."
+        )
+    return classes
+
+
+def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes that some labels hold, two or more, sorted.
+
+    Raises
+    ------
+    TableError
+        If they hold one class only, or are neither text nor numbers.
+    """
     kind = labels.dtype.kind
     if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
         raise TableError(_NO_LABELS)
@@ -64,11 +81,6 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
         raise TableError(str(error)) from None
     except TypeError:
         raise TableError(_NO_LABELS) from None
-    if len(classes) > 2:
-        raise TableError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(labels)}."
-        )
     if len(classes) < 2:
         raise TableError("y must hold rows of both classes, it has one class.")
     return classes
@@ -97,6 +109,24 @@ def parse_classes(classes: object, column: str = "y") -> Target:
         )
     negative, positive = labels
     return Target(column=column, positive=positive, negative=negative)
+
+
+def parse_labels(classes: object) -> tuple[Label, ...]:
+    """Return two or more declared labels, checked.
+
+    Raises
+    ------
+    SchemaError
+        If they are not different labels.
+    """
+    labels = list(classes) if isinstance(classes, tuple | list | np.ndarray) else []
+    if len(labels) < 2 or None in labels:
+        raise SchemaError(
+            f"classes must be two labels or more, got {quoted(classes)}; leave it out to take "
+            "them from y, which is a condition on the receipt."
+        )
+    target = make_target("y", tuple(labels))
+    return target.labels if isinstance(target, MulticlassTarget) else target.classes
 
 
 def warn_of_cells_between_0_and_1(values: NDArray[np.float64]) -> None:

@@ -2,6 +2,7 @@ from .linear import (
     PrivateLinearSVC as PrivateLinearSVC,
     PrivateLogisticRegression as PrivateLogisticRegression,
 )
+from .multiclass import PrivateMulticlassClassifier as PrivateMulticlassClassifier
 from .named import OPDiscClassifier as OPDiscClassifier, RSPMClassifier as RSPMClassifier
 from .opsamp import OPSampClassifier as OPSampClassifier
 from .repeated_fits import RepeatedFits as RepeatedFits

@@ -37,7 +37,11 @@ from opdisc.data import (
     two_classes,
 )
 from opdisc.errors import SchemaError, TableError
-from opdisc.estimators.repeated_fits import repetition_conditions
+from opdisc.estimators.repeated_fits import (
+    in_place_of,
+    numbered_labels,
+    repetition_conditions,
+)
 from opdisc.privacy import (
     EntropySource,
     Ledger,
@@ -153,7 +157,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[FloatArray, NDArray[Any]]:
         """Return the rows of a new fit and their labels or targets as given, shape (n,)."""
         values, column = self._numbers(X, reset=True), self._column(y)
-        _require_same_length(values, column)
+        require_same_length(values, column)
         return values, column
 
     def _column(self, y: ArrayLike) -> NDArray[Any]:
@@ -223,6 +227,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     classes: Classes | None = None
     schema_: Schema
     classes_: NDArray[Any]
+    numbers_: NDArray[np.int64]
 
     def _read(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
         """Return rows and signs; set the attributes that describe columns and labels."""
@@ -232,14 +237,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
-        _require_same_length(table, labels)
+        require_same_length(table, labels)
+        labels, numbered = as_declared(labels)
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
         rows = encode_features(table, schema)
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
-        self.classes_ = np.sort(np.array(schema.classes))
+        self._set_classes(schema.classes, numbered, signs)
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
@@ -254,10 +260,24 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         else:
             target = parse_classes(self.classes)
             values, labels = self._numbers_to_fit(X, y)
+            labels, numbered = as_declared(labels)
             signs = encode_declared_labels(labels, target)
             require_both_classes(signs)
-            self.classes_ = np.sort(np.array(target.classes))
+            self._set_classes(target.classes, numbered, signs)
         return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
+
+    def _set_classes(
+        self,
+        declared: tuple[Label, Label],
+        numbered: NDArray[np.int64] | None,
+        signs: NDArray[np.int8],
+    ) -> None:
+        """Set ``classes_``: the labels, or where a meta-estimator numbered them their numbers."""
+        if numbered is None:
+            self.classes_ = np.sort(np.array(declared))
+            return
+        self.numbers_ = np.array([numbered[signs == sign][0] for sign in (-1, 1)])
+        self.classes_ = np.sort(self.numbers_)
 
     def _rows(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return rows to predict, read as those of the fit were."""
@@ -270,8 +290,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Return each row's score, above 0 where the positive label is predicted."""
         raise NotImplementedError
 
+    def _right(self, X: ArrayLike | pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Mark the rows whose label is predicted, however ``y`` spells it."""
+        if self.schema is None:
+            return np.asarray(self.predict(X) == y, dtype=bool)
+        signs = encode_label_values(y, self.schema_)
+        return np.asarray(np.where(self._scores(X) > 0, 1, -1) == signs)
+
     def _labels(self) -> NDArray[Any]:
         """Return (negative, positive) labels, of the type of ``classes_``."""
+        if hasattr(self, "numbers_"):
+            return self.numbers_
         if self.schema is not None:
             return np.array(self.schema_.classes, dtype=self.classes_.dtype)
         if self.classes is not None:
@@ -320,6 +349,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return tags
 
 
+def as_declared(
+    labels: NDArray[Any], n_classes: int = 2
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Return labels as the caller of scikit-learn spelled them, and their numbers if any."""
+    spelled = numbered_labels()
+    if spelled is None or len(spelled) != n_classes:
+        return labels, None
+    found = in_place_of(spelled, labels)
+    return found, None if found is labels else labels.astype(np.int64)
+
+
 _NAMES_NO_CELL = re.compile(
     r"X has \d+ features, but|The feature names should match|Sparse data was passed|"
     r"Input X contains (NaN|infinity)|Feature names are only supported|np.matrix is not supported"
@@ -355,6 +395,7 @@ def _rows_refusal(error: Exception) -> Exception:
     return TableError("X must be a table of finite numbers, rows by columns.")
 
 
-def _require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
+def require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
+    """Refuse rows and labels of different number, without saying either."""
     if len(rows) != len(column):
         raise TableError("X and y must have the same number of rows.")

@@ -14,6 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import LabelEncoder
+
 from opdisc.privacy import Ledger
 
 _REPEATING = (
@@ -78,6 +82,41 @@ def paid_together() -> Iterator[None]:
         yield
     finally:
         _paid_together.reset(token)
+
+
+def numbered_labels() -> NDArray[Any] | None:
+    """Return the labels that a meta-estimator of scikit-learn has replaced by their positions.
+
+    ``VotingClassifier``, ``StackingClassifier`` and ``cross_val_predict`` number the labels before
+    they fit. A schema declares the labels themselves, so they are read off the caller's encoder.
+    None where nobody numbered them, inside a private search, and in worker processes, where the
+    caller cannot be seen.
+    """
+    labels: NDArray[Any] | None = None
+    frame = None if _paid_together.get() else sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith("sklearn."):
+            owner = frame.f_locals.get("self")
+            coders = (
+                getattr(owner, "le_", None),
+                getattr(owner, "_label_encoder", None),
+                frame.f_locals.get("le"),
+            )
+            for coder in coders:
+                if isinstance(coder, LabelEncoder) and hasattr(coder, "classes_"):
+                    labels = in_place_of(np.asarray(coder.classes_), labels)
+        frame = frame.f_back
+    return labels
+
+
+def in_place_of(labels: NDArray[Any], numbers: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the labels that numbers stand for; what cannot be their numbers is left as it is."""
+    if numbers is None:
+        return labels
+    are_numbers = numbers.dtype.kind in "iu" and len(numbers) > 0
+    if not are_numbers or numbers.min() < 0 or numbers.max() >= len(labels):
+        return numbers
+    return np.asarray(labels[numbers])
 
 
 def _repetition() -> tuple[str, Any] | None:

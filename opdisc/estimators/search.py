@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import encode_label_values, parse_schema
+from opdisc.data import parse_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
@@ -310,11 +310,7 @@ class SettingsCandidate:
 
     def correct(self, model: PrivateClassifier) -> NDArray[np.bool_]:
         """Mark the rows whose label is predicted; a row without a label is not."""
-        if model.schema is None:
-            return np.asarray(model.predict(self.X) == self.y, dtype=bool)
-        # As the schema reads them, however y spells its labels.
-        signs = encode_label_values(self.y, model.schema_)
-        return np.asarray(np.where(model._scores(self.X) > 0, 1, -1) == signs)
+        return model._right(self.X, self.y)
 
     def _copy(self, params: PrivacyParams, ledger: Ledger | None) -> PrivateClassifier:
         copy: PrivateClassifier = clone(self.estimator)

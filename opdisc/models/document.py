@@ -33,7 +33,7 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
         The first spelling of each class in the target column; for a class that is not there, the
         schema's. Where the schema declares no negative label, the table's only other label.
     """
-    target = schema.target
+    target = schema.binary_target
     negative, positive = (str(label) for label in schema.classes)
     if target.column not in table.columns:
         return negative, positive

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import _FORMAT, _VERSION, model_digest
+from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.scorecard_file import (
     _LARGEST_FILE,
@@ -21,6 +22,9 @@ from opdisc.privacy import GridReceipt
 
 if TYPE_CHECKING:
     from opdisc.models.linear_file import SavedLinearModel
+    from opdisc.models.multiclass_file import SavedMulticlassModel
+
+    ReleasedModel: TypeAlias = SavedModel | SavedLinearModel | SavedMulticlassModel
 
 
 _BROKEN = (
@@ -35,7 +39,7 @@ _BROKEN = (
 """What invalid parts raise."""
 
 
-def save_model(model: SavedModel | SavedLinearModel, path: str | PathLike[str]) -> None:
+def save_model(model: ReleasedModel, path: str | PathLike[str]) -> None:
     """Write a model, whole or not at all.
 
     Raises
@@ -46,13 +50,13 @@ def save_model(model: SavedModel | SavedLinearModel, path: str | PathLike[str]) 
     atomic_write_text(path, json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
-def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
+def load_model(path: str | PathLike[str]) -> ReleasedModel:
     """Read and validate a model.
 
     Returns
     -------
-    SavedModel or SavedLinearModel
-        A scorecard, or a linear model with real weights.
+    SavedModel, SavedMulticlassModel or SavedLinearModel
+        A scorecard, cards for several classes, or a linear model with real weights.
 
     Raises
     ------
@@ -61,11 +65,22 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
         itself.
     """
     from opdisc.models.linear_file import FORMAT, VERSIONS, SavedLinearModel
+    from opdisc.models.multiclass_file import (
+        MULTICLASS_FORMAT,
+        MULTICLASS_VERSIONS,
+        SavedMulticlassModel,
+    )
 
     record = _read(Path(path))
-    if record.get("format") not in (_FORMAT, FORMAT):
+    versions = {
+        _FORMAT: (_VERSION,),
+        FORMAT: VERSIONS,
+        MULTICLASS_FORMAT: MULTICLASS_VERSIONS,
+    }
+    kind = record.get("format")
+    known = versions.get(kind) if isinstance(kind, str) else None
+    if known is None:
         raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
-    known = VERSIONS if record["format"] == FORMAT else (_VERSION,)
     if type(record.get("version")) is not int or record["version"] not in known:
         listed = " or ".join(str(one) for one in known)
         raise ModelFileError(
@@ -77,10 +92,14 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
             raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
         if record["format"] == FORMAT:
             return SavedLinearModel.from_dict(record)
+        if record["format"] == MULTICLASS_FORMAT:
+            return SavedMulticlassModel.from_dict(record)
+        risks = record.get("risk_table")
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_dict(record["schema"]),
             receipt=GridReceipt.from_dict(record["receipt"]),
+            risk_table=None if risks is None else RiskTable.from_dict(risks),
         )
     except ModelFileError:
         raise

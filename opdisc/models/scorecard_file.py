@@ -18,6 +18,7 @@ from opdisc.models.document import (
     model_digest,
     spelled_classes,
 )
+from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import GridReceipt
 
@@ -36,6 +37,8 @@ class SavedModel:
         The public facts that encode a row.
     receipt : GridReceipt
         The privacy statement of the release.
+    risk_table : RiskTable or None
+        Rates per total, if they were paid for.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class SavedModel:
     scorecard: Scorecard
     schema: Schema
     receipt: GridReceipt
+    risk_table: RiskTable | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -56,14 +60,15 @@ class SavedModel:
         if self.scorecard.target != self.schema.target.column:
             raise ModelFileError("a model's scorecard must predict the target of its schema.")
         check_receipt(self.receipt, self.schema)
-        weights, allowed = self.scorecard.hypothesis, self.receipt.weights
-        if len(weights) != len(allowed) or any(
-            w not in values for w, values in zip(weights, allowed, strict=True)
-        ):
-            raise ModelFileError("a model's points must be among those on its receipt.")
-        budget = self.receipt.norm_budget
-        if budget is not None and sum(weight * weight for weight in weights) > budget:
-            raise ModelFileError("a model's points must keep to the norm on its receipt.")
+        check_points(self.scorecard, self.receipt)
+        self._check_risks()
+
+    def _check_risks(self) -> None:
+        """Refuse a table that was not paid for, or that is not the one that was."""
+        paid = None if self.receipt.risks is None else self.receipt.risks.noise_scale
+        held = None if self.risk_table is None else self.risk_table.noise_scale
+        if paid != held:
+            raise ModelFileError("a model must hold the risk table on its receipt, and no other.")
 
     def predict(self, table: pd.DataFrame) -> NDArray[Any]:
         """Return the predicted label of each row, as the schema spells the labels.
@@ -88,8 +93,10 @@ class SavedModel:
 
     @property
     def summary(self) -> str:
-        """The scorecard as a table in words."""
-        return str(self.scorecard)
+        """The scorecard as a table in words, and what its totals stand for if that was paid."""
+        if self.risk_table is None:
+            return str(self.scorecard)
+        return f"{self.scorecard}\n\n{self.risk_table.text(self.scorecard.classes[1])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
@@ -100,7 +107,27 @@ class SavedModel:
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
         }
+        if self.risk_table is not None:
+            body["risk_table"] = self.risk_table.to_dict()
         return {**body, "sha256": model_digest(body)}
+
+
+def check_points(card: Scorecard, receipt: GridReceipt) -> None:
+    """Refuse points that were not among those that could be released.
+
+    Raises
+    ------
+    ModelFileError
+        If so.
+    """
+    weights, allowed = card.hypothesis, receipt.weights
+    if len(weights) != len(allowed) or any(
+        w not in values for w, values in zip(weights, allowed, strict=True)
+    ):
+        raise ModelFileError("a model's points must be among those on its receipt.")
+    budget = receipt.norm_budget
+    if budget is not None and sum(weight * weight for weight in weights) > budget:
+        raise ModelFileError("a model's points must keep to the norm on its receipt.")
 
 
 def _refuse_constant(name: str) -> Any:

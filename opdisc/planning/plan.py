@@ -97,6 +97,7 @@ def plan_fit(
     possible number of errors on the table's own columns is not part of them.
     """
     declared = load_schema(schema)
+    _ = declared.binary_target  # what several cards cost together is not predicted
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
     bound = parse_automatic_bound(weight_bound)

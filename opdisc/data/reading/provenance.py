@@ -21,6 +21,8 @@ DTYPES_DECLARED = "dtypes were declared, not inferred from the rows"
 
 LABELS_PUBLIC = "the two label values, taken from the table, are public"
 
+CLASSES_PUBLIC = "the label values, taken from the table, are public"
+
 _MARK = "opdisc: declared dtypes"
 
 

@@ -6,4 +6,10 @@ from .features import (
     ThresholdFeature as ThresholdFeature,
 )
 from .schema import Schema as Schema, column_structure as column_structure
-from .target import Label as Label, Target as Target, plain_label as plain_label
+from .target import (
+    Label as Label,
+    MulticlassTarget as MulticlassTarget,
+    Target as Target,
+    make_target as make_target,
+    plain_label as plain_label,
+)

@@ -30,7 +30,13 @@ from opdisc.data.schema.features import (
     feature_from_dict,
 )
 from opdisc.data.schema.schema_file import read_toml
-from opdisc.data.schema.target import Label, Target, target_from_dict
+from opdisc.data.schema.target import (
+    Label,
+    MulticlassTarget,
+    Target,
+    make_target,
+    target_from_dict,
+)
 from opdisc.errors import SchemaError, quoted
 from oracles.problem import ColumnGroup
 
@@ -75,7 +81,7 @@ class Schema:
     ----------
     name : str
         Name of the task.
-    target : Target
+    target : Target or MulticlassTarget
         Label column and classes.
     features : tuple of Feature
         At least one; their columns are not the target's. A raw column may appear in several.
@@ -98,7 +104,7 @@ class Schema:
     """
 
     name: str
-    target: Target
+    target: Target | MulticlassTarget
     features: tuple[Feature, ...]
     privacy_unit: str = "one row"
     rows_per_unit: int = 1
@@ -124,10 +130,10 @@ class Schema:
         object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
 
     def _check_target(self) -> None:
-        if not isinstance(self.target, Target):
+        if not isinstance(self.target, Target | MulticlassTarget):
             raise SchemaError("target must be a Target with a column and a positive label")
-        for label in (self.target.positive, self.target.negative):
-            if label is not None and canonical_text(label) in self.missing_values:
+        for label in self._declared_labels():
+            if canonical_text(label) in self.missing_values:
                 raise SchemaError(
                     f"a class label cannot be a missing value, but {quoted(label)} is both"
                 )
@@ -173,9 +179,37 @@ class Schema:
         return tuple(dict.fromkeys(feature.column for feature in self.features))
 
     @property
+    def binary_target(self) -> Target:
+        """The target of two classes; refuses a target of more."""
+        if isinstance(self.target, MulticlassTarget):
+            raise SchemaError(
+                f"this needs a target of two classes, but the schema declares "
+                f"{len(self.target.labels)}; learn those with PrivateMulticlassClassifier or "
+                "opdisc fit"
+            )
+        return self.target
+
+    @property
     def classes(self) -> tuple[Label, Label]:
-        """(negative, positive) labels as declared."""
-        return self.target.classes
+        """(negative, positive) labels as declared; refuses a target of more classes."""
+        return self.binary_target.classes
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Labels of all classes as declared; of two, the negative one first."""
+        many = isinstance(self.target, MulticlassTarget)
+        return self._declared_labels() if many else self.classes
+
+    @property
+    def is_multiclass(self) -> bool:
+        """Whether there are more than two classes."""
+        return isinstance(self.target, MulticlassTarget)
+
+    def _declared_labels(self) -> tuple[Label, ...]:
+        if isinstance(self.target, MulticlassTarget):
+            return self.target.labels
+        found = (self.target.negative, self.target.positive)
+        return tuple(label for label in found if label is not None)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -191,12 +225,13 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON-able form, with the keys of a schema file."""
-        target: dict[str, object] = {
-            "column": self.target.column,
-            "positive": self.target.positive,
-        }
-        if self.target.negative is not None:
-            target["negative"] = self.target.negative
+        target: dict[str, object] = {"column": self.target.column}
+        if isinstance(self.target, MulticlassTarget):
+            target["classes"] = list(self.target.labels)
+        else:
+            target["positive"] = self.target.positive
+            if self.target.negative is not None:
+                target["negative"] = self.target.negative
         out: dict[str, Any] = {
             "name": self.name,
             "target": target,
@@ -264,7 +299,7 @@ class Schema:
         low: float = 0.0,
         high: float = 1.0,
         names: Sequence[str] | None = None,
-        classes: tuple[Label, Label] = (0, 1),
+        classes: tuple[Label, ...] = (0, 1),
     ) -> Schema:
         """Declare numeric columns on one public range, with equally spaced thresholds.
 
@@ -278,7 +313,7 @@ class Schema:
             Public range of every column.
         names : sequence of str, optional
             Raw column names; ``x0``, ``x1``, ... by default.
-        classes : (negative, positive)
+        classes : (negative, positive), or more
             Labels.
         """
         for what, size in (("n_columns", n_columns), ("n_thresholds", n_thresholds)):
@@ -296,7 +331,7 @@ class Schema:
             target += "_"
         return cls(
             name="equal-width",
-            target=Target(column=target, positive=classes[1], negative=classes[0]),
+            target=make_target(target, tuple(classes)),
             features=tuple(
                 ThresholdFeature(column=column, thresholds=cuts, range=(low, high))
                 for column in columns

@@ -1,4 +1,4 @@
-"""The declared target: a label column and its two classes."""
+"""The declared target: a label column and its classes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opdisc.data.cells import canonical_text, parse_number
-from opdisc.data.schema.checks import check_keys, check_length, check_name
+from opdisc.data.schema.checks import as_tuple, check_keys, check_length, check_name
 from opdisc.errors import SchemaError, is_plain, quoted
 
 Label: TypeAlias = str | int | float | bool
+
+MOST_CLASSES = 100
+"""Most classes of a target."""
 
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
@@ -57,8 +60,50 @@ class Target:
         return negative, self.positive
 
 
-def target_from_dict(raw: object) -> Target:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MulticlassTarget:
+    """The label column and its classes, three or more.
+
+    Parameters
+    ----------
+    column : str
+        Raw column.
+    labels : tuple of str, int, float or bool
+        Labels of the classes, in an order that is public: cards are asked in it, and it decides
+        ties. Cells compare by :func:`opdisc.data.canonical_text`.
+    """
+
+    column: str
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        check_name(self.column, "the target's column")
+        labels = tuple(_label(label, "class") for label in as_tuple(self.labels, "classes"))
+        object.__setattr__(self, "labels", labels)
+        if len({canonical_text(label) for label in labels}) < len(labels):
+            raise SchemaError(
+                f"classes must be different labels, but two of target {quoted(self.column)} are "
+                "the same"
+            )
+        if not 3 <= len(labels) <= MOST_CLASSES:
+            raise SchemaError(
+                f"classes must be from 3 to {MOST_CLASSES} labels, got {len(labels)}; for two "
+                "declare positive and negative"
+            )
+
+
+def make_target(column: str, labels: tuple[Label, ...]) -> Target | MulticlassTarget:
+    """Return the target of two labels, (negative, positive), or of more in their order."""
+    if len(labels) == 2:
+        return Target(column=column, positive=labels[1], negative=labels[0])
+    return MulticlassTarget(column=column, labels=labels)
+
+
+def target_from_dict(raw: object) -> Target | MulticlassTarget:
     """Read the ``target`` table of a schema file.
+
+    ``classes = [...]`` declares all labels in order; of two, the second is the positive one.
 
     Raises
     ------
@@ -67,7 +112,14 @@ def target_from_dict(raw: object) -> Target:
     """
     if not isinstance(raw, Mapping):
         raise SchemaError("target must be a table such as { column = ..., positive = ... }")
-    check_keys(raw, ("column", "positive", "negative"), "target")
+    check_keys(raw, ("column", "positive", "negative", "classes"), "target")
+    if "classes" in raw:
+        if "positive" in raw or "negative" in raw:
+            raise SchemaError("target must have classes, or positive and negative, but not both")
+        if "column" not in raw:
+            raise SchemaError("target must have column, but it is missing")
+        labels: Any = as_tuple(raw["classes"], "classes")
+        return make_target(raw["column"], labels)
     for key in ("column", "positive"):
         if key not in raw:
             raise SchemaError(f"target must have {key}, but it is missing")

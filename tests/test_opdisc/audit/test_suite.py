@@ -31,6 +31,16 @@ def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
     assert audited.less_noise.refuted
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_half_the_noise_of_a_risk_table_is_caught(seed):
+    """False alarm: 1e-6 for each seed; the seeds are fixed."""
+    audited = run_audit(audit_cases()["risk_table"], 1.0, 4_000, 1e-6, SeededEntropy(seed))
+    assert not audited.calibrated.refuted
+    assert audited.less_noise.refuted
+    # Its event is the worst: nearly all of the claim shows.
+    assert audited.calibrated.lower_bound > 0.6
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", [n for n, c in audit_cases().items() if type(c) is AuditCase])
 def test_the_audit_stands_and_has_power(name):

@@ -1,0 +1,357 @@
+"""A private classifier of several labels: a scorecard for each question, one receipt for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from opdisc.data import (
+    CLASSES_PUBLIC,
+    COLUMNS_UNSEEN,
+    MOST_CLASSES,
+    CellArray,
+    Classes,
+    Label,
+    Schema,
+    SchemaLike,
+    as_table,
+    canonical_text,
+    encode_classes,
+    encode_features,
+    encode_label_values,
+    parse_labels,
+    parse_schema,
+    plain_label,
+    several_classes,
+    table_assumptions,
+    warn_of_cells_between_0_and_1,
+)
+from opdisc.errors import SchemaError, TableError
+from opdisc.estimators.base import as_declared, require_same_length
+from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier, counted_problem
+from opdisc.mechanisms import (
+    TREE,
+    BaseMeasure,
+    MulticlassReceipt,
+    PreparedRelease,
+    Question,
+    ask,
+    card_epsilon,
+    preferences,
+    run_cards,
+)
+from opdisc.models import SavedMulticlassModel, Scorecard, card_classes
+from opdisc.planning import SettledFit, parse_automatic_bound, settle_fit
+from opdisc.privacy import (
+    GridPublic,
+    Ledger,
+    NeighboringRelation,
+    PrivacyParams,
+    PublicInputs,
+)
+from oracles.arithmetic import FloatArray, IntArray
+from oracles.interface import Oracle
+
+
+class PrivateMulticlassClassifier(PrivateScorecardClassifier):
+    """Integer scorecards that together tell two or more labels apart, for one budget.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy loss of all cards together, > 0. Cards are pure: there is no delta.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        As in :class:`PrivateScorecardClassifier`; its target declares ``classes``, in an order
+        that is public.
+    weight_bound, mechanism, relation, oracle, time_limit, ledger, random_state, norm_budget
+        As in :class:`PrivateScorecardClassifier`, for each card.
+    max_nonzero, max_rounds, progress, base_measure, patience
+        As in :class:`PrivateScorecardClassifier`, for each card.
+    classes : sequence of labels, or None
+        All labels in order, where there is no schema. None takes them from ``y``, sorted, which
+        is a condition on the receipt.
+    strategy : str, default "tree"
+        "tree" halves the classes in their order, and the halves again: K - 1 cards, and a row
+        pays for the about log2 K that name its class. "one_versus_rest" has K cards at
+        ``epsilon / K`` each; the highest total wins, of equal ones the class declared first.
+
+    Attributes
+    ----------
+    scorecards_ : tuple of Scorecard
+        The published cards.
+    receipt_ : MulticlassReceipt
+        The privacy statement of all of them.
+    schema_ : Schema
+        The public facts that were used.
+    coef_ : ndarray of shape (n_cards, n_encoded_columns), int64
+        Points of the encoded columns.
+    intercept_ : ndarray of shape (n_cards,), int64
+        Starting points.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted as scikit-learn requires.
+    n_features_in_, feature_names_in_
+        Raw columns and their names, where they have any.
+
+    Notes
+    -----
+    **Guarantee.** As stated on ``receipt_``; docs/theory.md, entry "multiclass". **Order.** Put
+    classes that are alike next to each other: the first cards tell groups of neighbours apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 1]] * 200)
+    >>> clf = PrivateMulticlassClassifier(epsilon=10.0, classes=(0, 1, 2)).fit(X, X.sum(axis=1))
+    >>> clf.predict([[0, 0], [0, 1], [1, 1]]).tolist(), clf.receipt_.epsilon
+    ([0, 1, 2], 10.0)
+    """
+
+    receipt_: MulticlassReceipt  # type: ignore[assignment]
+    scorecards_: tuple[Scorecard, ...]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        schema: SchemaLike | None = None,
+        weight_bound: int | Literal["auto"] = "auto",
+        mechanism: str = "auto",
+        relation: str = "replace_one",
+        oracle: str | Oracle = "auto",
+        time_limit: float | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        norm_budget: int | None = None,
+        max_nonzero: int | None = None,
+        max_rounds: int | None = None,
+        progress: Callable[[str], None] | None = None,
+        base_measure: str | BaseMeasure = "auto",
+        patience: float | None = None,
+        classes: Classes | None = None,
+        strategy: str = TREE,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            schema=schema,
+            weight_bound=weight_bound,
+            mechanism=mechanism,
+            relation=relation,
+            oracle=oracle,
+            time_limit=time_limit,
+            ledger=ledger,
+            random_state=random_state,
+            norm_budget=norm_budget,
+            max_nonzero=max_nonzero,
+            max_rounds=max_rounds,
+            progress=progress,
+            base_measure=base_measure,
+            patience=patience,
+            classes=classes,
+        )
+        self.strategy = strategy
+
+    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        params = PrivacyParams(epsilon=self.epsilon, delta=0.0)
+        bound = parse_automatic_bound(self.weight_bound)
+        rows, positions, assumptions = self._read_classes(X, y)
+        schema = self.schema_
+        facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+        public = PublicInputs(params=params, **facts)
+        entropy = self._entropy()
+        questions = ask(self.strategy, len(schema.labels))
+        settled: dict[Fraction, SettledFit] = {}
+
+        def prepare(question: Question) -> PreparedRelease:
+            # The same noise as one card's at this share of epsilon: that decides what runs.
+            share = PrivacyParams(epsilon=float(self.epsilon * question.share), delta=0.0)
+
+            def public_for(weight_bound: int) -> GridPublic:
+                return GridPublic(params=share, grid=self._grid(schema, weight_bound), **facts)
+
+            if question.share not in settled:
+                settled[question.share] = settle_fit(
+                    bound, public_for, lambda known: self._mechanism(schema, known)
+                )
+            plan = settled[question.share]
+            own = GridPublic(
+                params=PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0),
+                relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+                schema_digest=public.schema_digest,
+                assumptions=public.assumptions,
+                grid=plan.public.grid,
+            )
+            problem = counted_problem(rows, question.signs(positions), own.grid)
+            return self._prepare(problem, replace(plan, public=own), entropy)
+
+        release = run_cards(
+            self.strategy,
+            len(schema.labels),
+            [prepare(question) for question in questions],
+            public,
+            entropy=entropy,
+            ledger=self._open_ledger(),
+        )
+        self.scorecards_ = tuple(
+            Scorecard(
+                target=schema.target.column,
+                classes=card_classes(self.strategy, question, schema.labels),
+                columns=schema.column_names,
+                points=weights[1:],
+                start=weights[0],
+            )
+            for question, weights in zip(questions, release.hypotheses, strict=True)
+        )
+        weights = np.array(release.hypotheses, dtype=np.int64)
+        self.coef_, self.intercept_ = weights[:, 1:], weights[:, 0]
+        self.receipt_ = release.receipt
+
+    def _read_classes(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[CellArray, IntArray, tuple[str, ...]]:
+        """Return encoded rows, the positions of their classes (-1: none), what is assumed."""
+        if self.schema is None:
+            return self._read_numbered_columns(X, y)
+        if self.classes is not None:
+            raise SchemaError("a schema declares the labels already; leave out classes.")
+        schema = parse_schema(self.schema)
+        table, labels = as_table(X, schema), self._column(y)
+        require_same_length(table, labels)
+        labels, numbered = as_declared(labels, len(schema.labels))
+        positions = self._positions(labels, schema)
+        _require_two_classes(positions)
+        rows = encode_features(table, schema)
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.columns)
+        self.feature_names_in_ = np.array(schema.columns, dtype=object)
+        self._set_all_classes(schema.labels, positions, numbered)
+        return rows, positions, table_assumptions(X, y, schema)
+
+    def _read_numbered_columns(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[CellArray, IntArray, tuple[str, ...]]:
+        declared = None if self.classes is None else parse_labels(self.classes)
+        values, labels = self._numbers_to_fit(X, y)
+        assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)
+        stored: tuple[Label, ...]
+        if declared is None:
+            self.classes_ = several_classes(labels)
+            if len(self.classes_) > MOST_CLASSES:
+                raise TableError(f"y must hold at most {MOST_CLASSES} labels, it has more.")
+            positions = np.searchsorted(self.classes_, labels).astype(np.int64)
+            stored = tuple(plain_label(label) for label in self.classes_.tolist())
+            assumptions = (CLASSES_PUBLIC, *assumptions)
+        else:
+            stored = declared
+            labels, numbered = as_declared(labels, len(declared))
+            positions = encode_classes(labels, declared, "y", ("",))
+            if (positions < 0).any():
+                raise TableError("y must hold a label in each row; leave out rows without one.")
+            _require_two_classes(positions)
+            self._set_all_classes(declared, positions, numbered)
+        texts = {canonical_text(label) for label in stored}
+        if len(texts) < len(stored) or "" in texts:
+            raise TableError("the labels in y must be different texts, none of them blank.")
+        warn_of_cells_between_0_and_1(values)
+        names = getattr(self, "feature_names_in_", None)
+        self.schema_ = Schema.equal_width(
+            values.shape[1],
+            names=None if names is None else [str(name) for name in names],
+            classes=stored,
+        )
+        return self._encoded_numbers(values), positions, assumptions
+
+    def _set_all_classes(
+        self,
+        declared: tuple[Label, ...],
+        positions: IntArray,
+        numbered: NDArray[np.int64] | None,
+    ) -> None:
+        if numbered is not None:
+            found = [numbered[positions == k] for k in range(len(declared))]
+            if all(len(numbers) for numbers in found):
+                self.numbers_ = np.array([numbers[0] for numbers in found])
+                self.classes_ = np.sort(self.numbers_)
+                return
+        self.classes_ = np.sort(np.array(declared))
+
+    def _positions(self, labels: NDArray[Any], schema: Schema) -> IntArray:
+        if schema.is_multiclass:
+            return encode_classes(
+                labels, schema.labels, schema.target.column, schema.missing_values
+            )
+        signs = encode_label_values(labels, schema).astype(np.int64)
+        return np.where(signs == 0, -1, (signs + 1) // 2)
+
+    def _labels(self) -> NDArray[Any]:
+        """Return all labels in declared order, of the type of ``classes_``."""
+        if hasattr(self, "numbers_"):
+            return self.numbers_
+        if self.schema is None and self.classes is None:
+            return self.classes_
+        return np.array(self.schema_.labels, dtype=self.classes_.dtype)
+
+    def _preferences(self, X: ArrayLike | pd.DataFrame) -> IntArray:
+        """Return how much each row speaks for each class, in declared order."""
+        rows = self._rows(X)
+        encoded = self._encoded_numbers(rows) if self.schema is None else rows
+        totals = np.column_stack([card.scores(encoded) for card in self.scorecards_])
+        strategy = self.receipt_.strategy
+        return preferences(strategy, ask(strategy, self.receipt_.n_classes), totals)
+
+    def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, shape (n_samples,)."""
+        return np.asarray(self._labels()[self._preferences(X).argmax(axis=1)])
+
+    def decision_function(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        """Return scores whose largest one is at the predicted class of ``classes_``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Of a tree the least margin on the way to each class; of one versus rest the totals,
+            times the number of classes, less the position of the class. Of two classes the
+            difference, shape (n_samples,).
+        """
+        found = self._preferences(X)[:, np.argsort(self._labels())].astype(np.float64)
+        return found if found.shape[1] > 2 else found[:, 1] - found[:, 0]
+
+    def _right(self, X: ArrayLike | pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
+        if self.schema is None:
+            return np.asarray(self.predict(X) == y, dtype=bool)
+        return np.asarray(self._preferences(X).argmax(axis=1) == self._positions(y, self.schema_))
+
+    def _require_risks(self, method: str) -> None:
+        raise AttributeError(
+            f"{method} needs rates that were paid for, which are sold for two classes; use "
+            "PrivateScorecardClassifier with risk_budget for one of the labels."
+        )
+
+    def to_model(self) -> SavedMulticlassModel:  # type: ignore[override]
+        """Return what :func:`opdisc.save_model` writes: scorecards, schema and receipt."""
+        check_is_fitted(self)
+        return SavedMulticlassModel(
+            scorecards=self.scorecards_, schema=self.schema_, receipt=self.receipt_
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare a classifier of two classes or more."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+def _require_two_classes(positions: IntArray) -> None:
+    if len(np.unique(positions[positions >= 0])) < 2:
+        raise TableError("y must hold rows of two declared classes at least, it has one class.")

@@ -1,0 +1,68 @@
+"""The receipt of several cards that together tell several classes apart."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from opdisc.mechanisms.composition.questions import ask
+from opdisc.privacy import Count, GridReceipt, Lines, NeighboringRelation, PrivacyReceipt
+
+
+class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+    """The receipt of a card for each question; its promise covers all of them.
+
+    Parameters
+    ----------
+    strategy : str
+        Which questions; see :func:`opdisc.mechanisms.ask`.
+    n_classes : int
+        Number of declared classes.
+    rows_per_unit : int
+        Most rows of one privacy unit.
+    cards : tuple of GridReceipt
+        What each card promises to one row that it may have been drawn from: under
+        add-or-remove-one, for its own epsilon.
+
+    Raises
+    ------
+    ValueError
+        If the cards are not those of the strategy, or cost a unit more than is promised.
+    """
+
+    strategy: str
+    n_classes: Count
+    rows_per_unit: Count
+    cards: tuple[GridReceipt, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse cards that do not add up to the promise."""
+        super().__post_init__()
+        questions = ask(self.strategy, self.n_classes)
+        if len(questions) != len(self.cards):
+            raise ValueError("a receipt of several cards must have one for each question.")
+        for card in self.cards:
+            if card.relation != NeighboringRelation.ADD_OR_REMOVE_ONE.value or card.delta > 0:
+                raise ValueError("each card must promise for one row more or less, with delta 0.")
+            if card.schema_digest != self.schema_digest:
+                raise ValueError("the cards must be of the receipt's schema.")
+        changed = NeighboringRelation(self.relation).loss_sensitivity * self.rows_per_unit
+        for k in range(self.n_classes):
+            spent = sum(
+                Fraction(card.epsilon)
+                for question, card in zip(questions, self.cards, strict=True)
+                if k in question.no + question.yes
+            )
+            if spent * changed > Fraction(self.epsilon):
+                raise ValueError("the cards must not cost a unit more than what is promised.")
+
+    def section(self) -> Lines:
+        """Return what each card costs a row of its classes, and how it was drawn."""
+        lines = [("cards", f"{len(self.cards)}, {self.strategy.replace('_', ' ')}")]
+        for number, card in enumerate(self.cards, 1):
+            lines += [
+                (f"card {number}", f"epsilon {card.epsilon:.6g} for a row; {card.mechanism}"),
+                ("  theorem", f"{card.theorem} [{card.calibration}]"),
+                ("  noise", card.noise_law),
+                *((f"  {name}", text) for name, text in card.section()),
+            ]
+        return lines

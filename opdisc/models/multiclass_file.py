@@ -1,0 +1,183 @@
+"""Saved cards that together tell several classes apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from opdisc.data import Label, Schema, canonical_text, encode_features
+from opdisc.errors import ModelFileError, escaped
+from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
+from opdisc.models.document import check_receipt, model_digest
+from opdisc.models.scorecard import Scorecard
+from opdisc.models.scorecard_file import check_points
+from opdisc.privacy import Record
+from oracles.arithmetic import IntArray
+
+MULTICLASS_FORMAT = "opdisc-multiclass-model"
+
+MULTICLASS_VERSIONS = (1,)
+
+
+def card_classes(
+    strategy: str, question: Question, labels: Sequence[Label]
+) -> tuple[Label, Label]:
+    """Return what a card says below 1 point and from 1 point on.
+
+    Parameters
+    ----------
+    strategy : str
+        As in :func:`opdisc.mechanisms.ask`.
+    question : Question
+        What the card answers.
+    labels : sequence of str, int, float or bool
+        Of all classes, in declared order.
+    """
+    if strategy == TREE:
+        no, yes = (_either([labels[k] for k in part]) for part in (question.no, question.yes))
+        return no, yes
+    (position,) = question.yes
+    return f"not {labels[position]}", labels[position]
+
+
+def _either(labels: list[Label]) -> Label:
+    if len(labels) == 1:
+        return labels[0]
+    return f"{', '.join(map(str, labels[:-1]))} or {labels[-1]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedMulticlassModel:
+    """Everything needed to predict several classes, and the promise that was kept.
+
+    Parameters
+    ----------
+    scorecards : tuple of Scorecard
+        One for each question of the receipt's strategy.
+    schema : Schema
+        The public facts that encode a row, and the classes in order.
+    receipt : MulticlassReceipt
+        The privacy statement of all cards.
+
+    Raises
+    ------
+    ModelFileError
+        If the parts do not belong together.
+    """
+
+    scorecards: tuple[Scorecard, ...]
+    schema: Schema
+    receipt: MulticlassReceipt
+
+    def __post_init__(self) -> None:
+        """Refuse parts that contradict each other."""
+        labels, receipt = self.schema.labels, self.receipt
+        if receipt.n_classes != len(labels) or len(self.scorecards) != len(receipt.cards):
+            raise ModelFileError("a model's cards must be those of its receipt and schema.")
+        check_receipt(receipt, self.schema)
+        for card, question, own in zip(
+            self.scorecards, self._questions, receipt.cards, strict=True
+        ):
+            if card.columns != self.schema.column_names:
+                raise ModelFileError("a model's scorecard must use the columns of its schema.")
+            if card.classes != card_classes(receipt.strategy, question, labels):
+                raise ModelFileError("a model's scorecard must use the classes of its schema.")
+            if card.target != self.schema.target.column:
+                raise ModelFileError("a model's scorecard must predict the target of its schema.")
+            check_points(card, own)
+
+    @property
+    def _questions(self) -> tuple[Question, ...]:
+        return ask(self.receipt.strategy, self.receipt.n_classes)
+
+    def predict(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return the predicted label of each row, as the schema spells the labels.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Has the schema's feature columns; the target is not needed.
+        """
+        return np.asarray(np.array(self.schema.labels, dtype=object)[self.positions(table)])
+
+    def positions(self, table: pd.DataFrame) -> IntArray:
+        """Return the position of each row's class among the declared ones, shape (n,)."""
+        encoded = encode_features(table, self.schema)
+        totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
+        liked = preferences(self.receipt.strategy, self._questions, totals)
+        return np.asarray(np.argmax(liked, axis=1))
+
+    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Return predicted labels as a file should hold them: as the table spells them."""
+        spelled = {canonical_text(label): str(label) for label in self.schema.labels}
+        column, found = self.schema.target.column, set()
+        if column in table.columns:
+            for text in table[column].dropna().drop_duplicates():
+                label = canonical_text(text)
+                if label in spelled and label not in found:  # the first spelling counts
+                    found.add(label)
+                    spelled[label] = str(text)
+        return np.asarray(np.array(list(spelled.values()), dtype=object)[self.positions(table)])
+
+    @property
+    def summary(self) -> str:
+        """The cards as tables in words, and how they go together."""
+        parts = [f"Card {k}: {card}" for k, card in enumerate(self.scorecards, 1)]
+        return "\n\n".join([*parts, escaped(self.rule())])
+
+    def rule(self) -> str:
+        """Return how the cards go together, in words."""
+        if self.receipt.strategy == TREE:
+            return (
+                "Start with card 1. Where its answer names several labels, go on with the card "
+                "that tells those apart."
+            )
+        listed = ", ".join(map(str, self.schema.labels))
+        return (
+            "The card with the highest total gives the label; of equal totals the one that comes "
+            f"first in: {listed}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, with a digest over all of them."""
+        body = {
+            "format": MULTICLASS_FORMAT,
+            "version": MULTICLASS_VERSIONS[-1],
+            "scorecards": [card.to_dict() for card in self.scorecards],
+            "schema": self.schema.to_dict(),
+            "receipt": self.receipt.to_dict(),
+        }
+        return {**body, "sha256": model_digest(body)}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> SavedMulticlassModel:
+        """Return the model that :meth:`to_dict` wrote; its digest is checked by the caller.
+
+        Raises
+        ------
+        ValueError, LookupError, TypeError
+            If a field is missing, unknown, or of the wrong type.
+        """
+        file = _MulticlassFile.from_dict(record)
+        return cls(
+            scorecards=tuple(Scorecard.from_dict(card) for card in file.scorecards),
+            schema=Schema.from_dict(file.schema),
+            receipt=MulticlassReceipt.from_dict(file.receipt),
+        )
+
+
+class _MulticlassFile(Record, frozen=True, kw_only=True):
+    """What the file holds, its digest apart."""
+
+    any_text: ClassVar[tuple[str, ...]] = ("schema",)
+
+    format: str
+    version: int
+    scorecards: tuple[dict[str, Any], ...]
+    schema: dict[str, Any]
+    receipt: dict[str, Any]
