@@ -37,6 +37,7 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
+from .reading.header import read_header as read_header
 from .reading.provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
@@ -48,6 +49,8 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .schema.checks import did_you_mean as did_you_mean
+from .schema.draft import check_column as check_column, draft_schema as draft_schema
 from .schema.features import CategoryFeature as CategoryFeature
 from .schema.schema import Schema as Schema, column_structure as column_structure
 from .schema.target import Label as Label, plain_label as plain_label

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from opdisc.errors import LONGEST_NAME, SchemaError, quoted
+
+_LONGEST_GUESSED = 100
+"""Characters of a name that is compared with others: the time grows with their product."""
+
+
+def close_name(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that a mistyped one is most like, None if it is like none."""
+    if not isinstance(name, str) or len(name) > _LONGEST_GUESSED:
+        return None
+    folded = {one.casefold(): one for one in known if len(one) <= _LONGEST_GUESSED}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return " (did you mean 'age'?)" to follow a mistyped name, or nothing."""
+    guess = close_name(name, known)
+    return "" if guess is None else f" (did you mean {quoted(guess)}?)"
 
 
 def check_keys(
@@ -17,7 +36,8 @@ def check_keys(
         if key not in allowed:
             known = ", ".join(sorted(allowed))
             raise SchemaError(
-                f"{where} has the unknown key {quoted(key)}; the known keys are {known}"
+                f"{where} has the unknown key {quoted(key)}{did_you_mean(key, allowed)}; the known "
+                f"keys are {known}"
             )
 
 

@@ -16,6 +16,7 @@ from opdisc.data.schema.checks import (
     check_keys,
     check_name,
     checked_names,
+    did_you_mean,
     finite_number,
     refuse_repeats,
 )
@@ -192,6 +193,7 @@ class CategoryFeature:
             raise SchemaError(
                 f"missing of {quoted(self.column)} must name one of its declared categories, "
                 f"got {quoted(self.missing)}"
+                f"{did_you_mean(self.missing, [c.name for c in checked])}"
             )
         object.__setattr__(self, "categories", checked)
         object.__setattr__(self, "names", checked_names(self.names, len(checked), self.column))
@@ -290,6 +292,8 @@ def feature_from_dict(raw: object) -> Feature:
     kinds = [kind for kind in _KEYS if kind in raw]
     column = raw.get("column")
     check_name(column, "a feature's column")
+    if not kinds:  # a mistyped kind is the likeliest reason
+        check_keys(raw, frozenset().union(*_KEYS.values()), f"feature {quoted(column)}")
     if len(kinds) != 1:
         raise SchemaError(
             f"feature {quoted(column)} must have exactly one of thresholds, categories, binary"

@@ -22,6 +22,7 @@ from opdisc.data.schema.checks import (
     refuse_repeats,
 )
 from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.schema.draft import refuse_blanks
 from opdisc.data.schema.features import (
     BinaryFeature,
     CategoryFeature,
@@ -226,6 +227,7 @@ class Schema:
         if not isinstance(raw, Mapping):
             raise SchemaError("a schema must be a table of keys")
         check_keys(raw, _SCHEMA_KEYS, "the schema")
+        refuse_blanks(raw)
         for key in ("name", "target", "feature"):
             if key not in raw:
                 raise SchemaError(f"a schema must have {key}, but it is missing")
