@@ -27,6 +27,7 @@ from opdisc.cli.console import (
 from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
+from opdisc.cli.schema import schema as schema_command
 from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
@@ -308,6 +309,8 @@ cli.add_command(compare)
 cli.add_command(datasets)
 
 cli.add_command(oracles)
+
+cli.add_command(schema_command)
 
 
 def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:

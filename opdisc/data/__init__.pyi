@@ -37,7 +37,7 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
-from .reading.header import read_header as read_header
+from .reading.headers import read_header as read_header
 from .reading.provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
@@ -49,8 +49,19 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
-from .schema.checks import did_you_mean as did_you_mean
-from .schema.draft import check_column as check_column, draft_schema as draft_schema
-from .schema.features import CategoryFeature as CategoryFeature
+from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
+from .schema.draft import (
+    check_column as check_column,
+    draft_schema as draft_schema,
+    is_usable as is_usable,
+)
+from .schema.features import (
+    CategoryFeature as CategoryFeature,
+    feature_from_dict as feature_from_dict,
+)
 from .schema.schema import Schema as Schema, column_structure as column_structure
-from .schema.target import Label as Label, plain_label as plain_label
+from .schema.target import (
+    Label as Label,
+    plain_label as plain_label,
+    target_from_dict as target_from_dict,
+)

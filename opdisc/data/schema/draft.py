@@ -114,11 +114,16 @@ def draft_schema(
     lines.append(f"target = {toml_text(label)}")
     lines.append('unit = "one row"  # what one neighbour changes: "one person", "one household"')
     lines.append("rows_per_unit = 1  # most rows that one of them has")
-    lines.append('missing_values = []  # what counts as missing besides empty, such as ["?", "NA"]')
+    lines.append(
+        'missing_values = []  # what counts as missing besides empty, such as ["?", "NA"]'
+    )
     for column in chosen:
         lines += ["", "[[feature]]", f"column = {toml_text(column)}"]
-        facts = known.get(column, {"thresholds": BLANK})
-        lines += [f"{toml_key(key)} = {toml_text(value)}" for key, value in (facts or {}).items()]
+        facts = known.get(column)
+        if facts is None:
+            lines.append(f"thresholds = {toml_text(BLANK)}  # or categories, or binary")
+        else:
+            lines += [f"{toml_key(key)} = {toml_text(value)}" for key, value in facts.items()]
     return "\n".join(lines) + "\n"
 
 
