@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import _FORMAT, _VERSION, model_digest
+from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.scorecard_file import (
     _LARGEST_FILE,
@@ -77,10 +78,12 @@ def load_model(path: str | PathLike[str]) -> SavedModel | SavedLinearModel:
             raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
         if record["format"] == FORMAT:
             return SavedLinearModel.from_dict(record)
+        risks = record.get("risk_table")
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_dict(record["schema"]),
             receipt=GridReceipt.from_dict(record["receipt"]),
+            risk_table=None if risks is None else RiskTable.from_dict(risks),
         )
     except ModelFileError:
         raise

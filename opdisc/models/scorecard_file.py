@@ -18,6 +18,7 @@ from opdisc.models.document import (
     model_digest,
     spelled_classes,
 )
+from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import GridReceipt
 
@@ -36,6 +37,8 @@ class SavedModel:
         The public facts that encode a row.
     receipt : GridReceipt
         The privacy statement of the release.
+    risk_table : RiskTable or None
+        Rates per total, if they were paid for.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class SavedModel:
     scorecard: Scorecard
     schema: Schema
     receipt: GridReceipt
+    risk_table: RiskTable | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -88,8 +92,10 @@ class SavedModel:
 
     @property
     def summary(self) -> str:
-        """The scorecard as a table in words."""
-        return str(self.scorecard)
+        """The scorecard as a table in words, and what its totals stand for if that was paid."""
+        if self.risk_table is None:
+            return str(self.scorecard)
+        return f"{self.scorecard}\n\n{self.risk_table.text(self.scorecard.classes[1])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
@@ -100,6 +106,8 @@ class SavedModel:
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
         }
+        if self.risk_table is not None:
+            body["risk_table"] = self.risk_table.to_dict()
         return {**body, "sha256": model_digest(body)}
 
 
