@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from opdisc.mechanisms.base import (
@@ -13,6 +15,7 @@ from opdisc.mechanisms.base import (
 )
 from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields
 from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versions
+from oracles.problem import Hypothesis
 
 TRUSTED_ORACLES = {
     "enumeration": "oracles.enumeration.listing:EnumerationOracle",
@@ -34,6 +37,40 @@ def trusted_name(oracle: Oracle) -> str | None:
         if known is not None and type(oracle) is known:
             return name
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRelease:
+    """A release that was tried as far as it goes without the budget.
+
+    Parameters
+    ----------
+    mechanism, spec, public, oracle, options, entropy, choice
+        As :func:`make_receipt` takes them.
+    draw : callable
+        Draws once, after the budget is recorded; raises UncertifiedRelease.
+    """
+
+    mechanism: PerturbingMechanism | SamplingMechanism[Any]
+    spec: NoiseSpec
+    public: GridPublic
+    oracle: Oracle | None
+    options: SolveOptions
+    entropy: EntropySource
+    choice: str
+    draw: Callable[[], Hypothesis]
+
+    def receipt(self) -> GridReceipt:
+        """Return its privacy statement."""
+        return make_receipt(
+            self.mechanism,
+            self.spec,
+            self.public,
+            self.oracle,
+            self.options,
+            self.entropy,
+            self.choice,
+        )
 
 
 def make_receipt(

@@ -18,7 +18,7 @@ from opdisc.mechanisms.base import (
     Release,
     SamplingMechanism,
 )
-from opdisc.mechanisms.receipts import make_receipt, trusted_name
+from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
 from opdisc.mechanisms.rehearsal import check_amount, rehearse_oracle
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
 from oracles.errors import UnsupportedProblem
@@ -81,30 +81,66 @@ def run_mechanism(
     **Guarantee.** As stated on the receipt, by Theorem A of docs/theory.md for perturbing
     mechanisms. There is one noise draw per call and never a second.
     """
+    prepared = prepare_mechanism(
+        mechanism,
+        problem,
+        public,
+        entropy=entropy,
+        oracle=oracle,
+        options=options,
+        choice=choice,
+        counts_rows=counts_rows,
+    )
+    return _released(prepared, ledger)
+
+
+def prepare_mechanism(
+    mechanism: Mechanism,
+    problem: ZeroOneProblem,
+    public: GridPublic,
+    *,
+    entropy: EntropySource,
+    oracle: str | Oracle = "auto",
+    options: SolveOptions | None = None,
+    choice: str = "",
+    counts_rows: bool = False,
+) -> PreparedRelease:
+    """Return a release that has not happened: all of :func:`run_mechanism` but spend and draw.
+
+    Several releases that are paid for together are prepared first, so that what can fail without
+    the rows fails before the one charge. Parameters and errors are those of
+    :func:`run_mechanism`.
+    """
     _check_public(problem, public)
     if not counts_rows:
         public = _counted(problem, public)
     if not isinstance(mechanism, PerturbingMechanism):
-        return run_sampler(
-            mechanism,
-            problem,
-            public,
-            entropy=entropy,
-            options=options,
-            ledger=ledger,
-            choice=choice,
+        return _prepare_sampler(
+            mechanism, problem, public, entropy=entropy, options=options, choice=choice
         )
     spec = mechanism.calibrate(public)
     check_amount(problem, spec.spacing)
-    options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
+    limits = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
     shape = _check_support(mechanism, problem, spec, chosen)
-    rehearse_oracle(chosen, mechanism, spec, shape, options)
-    receipt = make_receipt(mechanism, spec, public, chosen, options, entropy, choice)
-    if ledger is not None:
-        ledger.spend(receipt)
-    solution = _certified(lambda: mechanism.perturb(problem, spec, entropy), chosen, options, spec)
-    return Release(hypothesis=solution.hypothesis, receipt=receipt)
+    rehearse_oracle(chosen, mechanism, spec, shape, limits)
+
+    def draw() -> Hypothesis:
+        def perturbed() -> ZeroOneProblem:
+            return mechanism.perturb(problem, spec, entropy)
+
+        return _certified(perturbed, chosen, limits, spec).hypothesis
+
+    return PreparedRelease(
+        mechanism=mechanism,
+        spec=spec,
+        public=public,
+        oracle=chosen,
+        options=limits,
+        entropy=entropy,
+        choice=choice,
+        draw=draw,
+    )
 
 
 def run_sampler(
@@ -122,16 +158,45 @@ def run_sampler(
     Parameters, errors and guarantee are those of :func:`run_mechanism`; whether one row adds a
     value in [0, 1] to the problem's losses is the caller's to see to or to name as a condition.
     """
+    prepared = _prepare_sampler(
+        mechanism, problem, public, entropy=entropy, options=options, choice=choice
+    )
+    return _released(prepared, ledger)
+
+
+def _prepare_sampler(
+    mechanism: SamplingMechanism[Problem],
+    problem: Problem,
+    public: GridPublic,
+    *,
+    entropy: EntropySource,
+    options: SolveOptions | None,
+    choice: str,
+) -> PreparedRelease:
     _check_public(problem, public)
     spec = mechanism.calibrate(public)
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PreparedMechanism) and isinstance(problem, ZeroOneProblem):
         mechanism.prepare(problem, spec)
-    receipt = make_receipt(mechanism, spec, public, None, options, entropy, choice)
+    return PreparedRelease(
+        mechanism=mechanism,
+        spec=spec,
+        public=public,
+        oracle=None,
+        options=options,
+        entropy=entropy,
+        choice=choice,
+        draw=lambda: _drawn(mechanism, problem, spec, entropy),
+    )
+
+
+def _released(prepared: PreparedRelease, ledger: Ledger | None) -> Release:
+    """Record the budget, then draw."""
+    receipt = prepared.receipt()
     if ledger is not None:
         ledger.spend(receipt)
-    return Release(hypothesis=_drawn(mechanism, problem, spec, entropy), receipt=receipt)
+    return Release(hypothesis=prepared.draw(), receipt=receipt)
 
 
 def _check_public(problem: Perturbable, public: GridPublic) -> None:
