@@ -108,6 +108,12 @@ Examples
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@click.option(
+    "--risk-budget",
+    type=float,
+    metavar="SHARE",
+    help="Share of epsilon, in (0, 1), that buys the rate per total.",
+)
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")

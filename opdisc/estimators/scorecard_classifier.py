@@ -25,8 +25,16 @@ from opdisc.data import (
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.progress import draw_progress, search_progress
-from opdisc.mechanisms import PATIENCE, BaseMeasure, Release, run_mechanism
-from opdisc.models import SavedModel, Scorecard
+from opdisc.mechanisms import (
+    PATIENCE,
+    BaseMeasure,
+    PreparedRelease,
+    calibrate_risks,
+    prepare_mechanism,
+    run_prepared,
+    run_with_risks,
+)
+from opdisc.models import RiskTable, SavedModel, Scorecard, fitted_risks
 from opdisc.planning import (
     MechanismSettings,
     ScorecardMechanism,
@@ -44,7 +52,9 @@ from opdisc.privacy import (
     GridReceipt,
     Ledger,
     PrivacyParams,
+    PublicInputs,
 )
+from oracles.arithmetic import FloatArray
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
 
@@ -57,6 +67,8 @@ class ScorecardClassifier(PrivateClassifier):
 
     receipt_: GridReceipt
     scorecard_: Scorecard
+    risk_table_: RiskTable
+    risk_budget: float | None = None
 
     def _read_encoded(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
@@ -102,7 +114,59 @@ class ScorecardClassifier(PrivateClassifier):
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
         check_is_fitted(self)
-        return SavedModel(scorecard=self.scorecard_, schema=self.schema_, receipt=self.receipt_)
+        return SavedModel(
+            scorecard=self.scorecard_,
+            schema=self.schema_,
+            receipt=self.receipt_,
+            risk_table=getattr(self, "risk_table_", None),
+        )
+
+    def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
+        """Return whole scores as float64, above 0 where ``classes_[1]`` is predicted.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Totals, or 1 minus the total where the positive label is ``classes_[0]``.
+        """
+        return super().decision_function(X).astype(np.float64)
+
+    @property
+    def predict_proba(self) -> Callable[[ArrayLike | pd.DataFrame], FloatArray]:
+        """Probability of each class, shape (n_samples, 2), in the order of ``classes_``.
+
+        The rate of each row's total in ``risk_table_``. It exists with ``risk_budget`` only.
+        """
+        self._require_risks("predict_proba")
+        return self._risks
+
+    @property
+    def predict_log_proba(self) -> Callable[[ArrayLike | pd.DataFrame], FloatArray]:
+        """Logarithm of :attr:`predict_proba`."""
+        self._require_risks("predict_log_proba")
+        return self._log_risks
+
+    def _require_risks(self, method: str) -> None:
+        if self.risk_budget is None:
+            raise AttributeError(
+                f"{method} needs rates that were paid for, this {type(self).__name__} buys none; "
+                "set risk_budget to a share of epsilon before the fit."
+            )
+
+    def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        check_is_fitted(self)
+        rates = self.risk_table_.rates(self._scores(X))
+        columns = [1 - rates, rates]
+        return np.column_stack(columns if self._labels()[1] == self.classes_[1] else columns[::-1])
+
+    def _log_risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        with np.errstate(divide="ignore"):  # a rate of 0 is -inf, as everywhere
+            return np.asarray(np.log(self._risks(X)))
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -158,6 +222,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     progress : callable or None
         Called with a line of text during a long search or draw. What it says depends on the rows:
         it is not private and must not be published.
+    risk_budget : float or None
+        Share of epsilon, in (0, 1), that buys the observed rate of the positive label per total:
+        ``risk_table_`` and ``predict_proba``. The card is drawn with the rest. None buys none.
     classes : (negative, positive) or None
         The two labels where there is no schema; any other label in ``y`` is refused. Labels are
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
@@ -169,6 +236,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The published classifier.
     receipt_ : GridReceipt
         The privacy statement.
+    risk_table_ : RiskTable
+        Rates per total; with ``risk_budget`` only.
     schema_ : Schema
         The public facts that were used.
     coef_ : ndarray of shape (1, n_encoded_columns), int64
@@ -230,6 +299,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         base_measure: str | BaseMeasure = "auto",
         patience: float | None = None,
         classes: Classes | None = None,
+        risk_budget: float | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -248,25 +318,31 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.base_measure = base_measure
         self.patience = patience
         self.classes = classes
+        self.risk_budget = risk_budget
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
-        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
         schema, rows, signs, assumptions = self._read_encoded(X, y)
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+
+        risks, params = None, whole
+        if self.risk_budget is not None:
+            risks = calibrate_risks(PublicInputs(params=whole, **facts), self.risk_budget)
+            params = PrivacyParams(epsilon=risks.card_epsilon, delta=self.delta)
 
         def public_for(weight_bound: int) -> GridPublic:
             return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
-        encoded = aggregate(rows, signs)
-        problem = ZeroOneProblem(
-            points=encoded.points.astype(np.int64),
-            positives=encoded.positives,
-            negatives=encoded.negatives,
-            grid=settled.public.grid,
-        )
-        release = self._release(problem, settled.without_spare_delta())
+        problem = _problem(rows, signs, settled.public.grid)
+        prepared = self._prepare(problem, settled.without_spare_delta())
+        structure, ledger = column_structure(schema), self._open_ledger()
+        if risks is None:
+            release = run_prepared(prepared, ledger)
+        else:
+            release = run_with_risks(prepared, problem, risks, structure, ledger=ledger)
+            self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
         self._publish(release.hypothesis, release.receipt)
 
     def _grid(self, schema: Schema, bound: int) -> WeightGrid:
@@ -294,20 +370,30 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             progress=None if report is None else draw_progress(report),
         )
 
-    def _release(self, problem: ZeroOneProblem, settled: SettledFit) -> Release:
+    def _prepare(self, problem: ZeroOneProblem, settled: SettledFit) -> PreparedRelease:
         report = self.progress
         options = SolveOptions(
             time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else search_progress(report),
         )
-        return run_mechanism(
+        return prepare_mechanism(
             settled.mechanism,
             problem,
             settled.public,
             entropy=self._entropy(),
             oracle=self.oracle,
             options=options,
-            ledger=self._open_ledger(),
             choice=settled.reason,
             counts_rows=True,
         )
+
+
+def _problem(rows: CellArray, signs: CellArray, grid: WeightGrid) -> ZeroOneProblem:
+    """Return encoded rows as points with counts."""
+    encoded = aggregate(rows, signs)
+    return ZeroOneProblem(
+        points=encoded.points.astype(np.int64),
+        positives=encoded.positives,
+        negatives=encoded.negatives,
+        grid=grid,
+    )

@@ -5,6 +5,14 @@ from .base import (
     Release as Release,
     SamplingMechanism as SamplingMechanism,
 )
+from .composition.risks import (
+    RiskRelease as RiskRelease,
+    RiskSpec as RiskSpec,
+    calibrate_risks as calibrate_risks,
+    noisy_counts as noisy_counts,
+    run_with_risks as run_with_risks,
+)
+from .composition.totals import Bins as Bins
 from .exponential import (
     BaseMeasure as BaseMeasure,
     ExponentialMechanism as ExponentialMechanism,
@@ -29,6 +37,7 @@ from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
 )
+from .receipts import PreparedRelease as PreparedRelease
 from .robust_vote.learners import (
     ErmLearner as ErmLearner,
     EstimatorLearner as EstimatorLearner,
@@ -42,7 +51,11 @@ from .robust_vote.rules import (
 )
 from .robust_vote.run import run_robust_vote as run_robust_vote
 from .robust_vote.trust import Isolation as Isolation
-from .run import run_mechanism as run_mechanism
+from .run import (
+    prepare_mechanism as prepare_mechanism,
+    run_mechanism as run_mechanism,
+    run_prepared as run_prepared,
+)
 from .selection.candidates import CandidateReceipt as CandidateReceipt
 from .selection.random_stopping import trial_law as trial_law
 from .selection.receipt import SelectionReceipt as SelectionReceipt

@@ -91,7 +91,7 @@ def run_mechanism(
         choice=choice,
         counts_rows=counts_rows,
     )
-    return _released(prepared, ledger)
+    return run_prepared(prepared, ledger)
 
 
 def prepare_mechanism(
@@ -161,7 +161,7 @@ def run_sampler(
     prepared = _prepare_sampler(
         mechanism, problem, public, entropy=entropy, options=options, choice=choice
     )
-    return _released(prepared, ledger)
+    return run_prepared(prepared, ledger)
 
 
 def _prepare_sampler(
@@ -191,8 +191,8 @@ def _prepare_sampler(
     )
 
 
-def _released(prepared: PreparedRelease, ledger: Ledger | None) -> Release:
-    """Record the budget, then draw."""
+def run_prepared(prepared: PreparedRelease, ledger: Ledger | None = None) -> Release:
+    """Record the budget of a prepared release, then draw; as :func:`run_mechanism`."""
     receipt = prepared.receipt()
     if ledger is not None:
         ledger.spend(receipt)

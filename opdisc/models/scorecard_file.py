@@ -65,9 +65,17 @@ class SavedModel:
             w not in values for w, values in zip(weights, allowed, strict=True)
         ):
             raise ModelFileError("a model's points must be among those on its receipt.")
+        self._check_risks()
         budget = self.receipt.norm_budget
         if budget is not None and sum(weight * weight for weight in weights) > budget:
             raise ModelFileError("a model's points must keep to the norm on its receipt.")
+
+    def _check_risks(self) -> None:
+        """Refuse a table that was not paid for, or that is not the one that was."""
+        paid = None if self.receipt.risks is None else self.receipt.risks.noise_scale
+        held = None if self.risk_table is None else self.risk_table.noise_scale
+        if paid != held:
+            raise ModelFileError("a model must hold the risk table on its receipt, and no other.")
 
     def predict(self, table: pd.DataFrame) -> NDArray[Any]:
         """Return the predicted label of each row, as the schema spells the labels.

@@ -19,6 +19,7 @@ from .receipt import (
     GridReceipt as GridReceipt,
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,
+    RiskReceipt as RiskReceipt,
     common_fields as common_fields,
     power_of_two as power_of_two,
 )

@@ -6,6 +6,7 @@ import math
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -114,6 +115,10 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         """Return the lines of the kind of release."""
         return []
 
+    def split(self) -> Lines:
+        """Return how epsilon is divided among parts of the release, if it is."""
+        return []
+
     def lines(self) -> Lines:
         """Return (name, text) pairs, the promise first."""
         relation = self.relation.replace("_", "-")
@@ -122,6 +127,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("guarantee", self.guarantee),
             *(("  condition", condition) for condition in self.conditions),
             ("epsilon", f"{self.epsilon:g}"),
+            *self.split(),
             ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} {self.numerical_covers})"),
             ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
             ("mechanism", self.mechanism),
@@ -160,7 +166,41 @@ class CertifiedReceipt(PrivacyReceipt, frozen=True, kw_only=True):
     oracle: str
 
 
-class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True):
+class RiskReceipt(Record, frozen=True, kw_only=True):
+    """The part of a card's receipt that says what its risk table cost.
+
+    Parameters
+    ----------
+    card_epsilon, epsilon : float
+        What the card and the risks cost.
+    sensitivity : int
+        Rows by which all counts together can change between neighbouring tables.
+    noise_scale : float
+        Scale of the discrete Laplace noise on each count, rows.
+    counts : int
+        Most counts.
+    """
+
+    card_epsilon: Amount
+    epsilon: Amount
+    sensitivity: Count
+    noise_scale: Amount
+    counts: Count
+
+    def lines(self) -> Lines:
+        """Return how the budget is split, and the noise of the risks."""
+        return [
+            ("  for the card", f"epsilon {self.card_epsilon:.12g}: all that is said below"),
+            (
+                "  for the risks",
+                f"epsilon {self.epsilon:.12g}: exact discrete Laplace noise, scale "
+                f"{self.noise_scale:.6g} rows, on each of at most {self.counts} counts; "
+                f"sensitivity {self.sensitivity} rows in all",
+            ),
+        ]
+
+
+class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a hypothesis on a grid of weights.
 
     Parameters
@@ -171,11 +211,27 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True):
         Largest allowed squared norm.
     choice : str
         Why this mechanism, when it was chosen automatically.
+    risks : RiskReceipt or None
+        How epsilon is split, where a risk table was released with the card. Not written if None.
     """
 
     weights: tuple[tuple[Point, ...], ...]
     norm_budget: Count | None
     choice: str
+    risks: RiskReceipt | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse sections that cost more than what is promised."""
+        super().__post_init__()
+        risks = self.risks
+        if risks is not None and (
+            Fraction(risks.card_epsilon) + Fraction(risks.epsilon) > Fraction(self.epsilon)
+        ):
+            raise ValueError("the sections of a receipt must not cost more than it promises.")
+
+    def split(self) -> Lines:
+        """Return what card and risks cost, where both were released."""
+        return [] if self.risks is None else self.risks.lines()
 
     def section(self) -> Lines:
         """Return sensitivity, lattice, hypotheses and oracle."""
