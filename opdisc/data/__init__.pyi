@@ -37,6 +37,7 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
+from .ranks import count_below as count_below
 from .reading.headers import read_header as read_header
 from .reading.provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
@@ -59,6 +60,7 @@ from .schema.features import (
     CategoryFeature as CategoryFeature,
     feature_from_dict as feature_from_dict,
 )
+from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.schema import Schema as Schema, column_structure as column_structure
 from .schema.target import (
     Label as Label,

@@ -12,6 +12,13 @@ from .features import (
     CategoryFeature as CategoryFeature,
     Feature as Feature,
     ThresholdFeature as ThresholdFeature,
+    feature_from_dict as feature_from_dict,
 )
+from .quantiles import QuantileFeature as QuantileFeature
 from .schema import Schema as Schema, column_structure as column_structure
-from .target import Label as Label, Target as Target, plain_label as plain_label
+from .target import (
+    Label as Label,
+    Target as Target,
+    plain_label as plain_label,
+    target_from_dict as target_from_dict,
+)

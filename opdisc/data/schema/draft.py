@@ -64,7 +64,12 @@ def _shown(character: str) -> str:
 
 def is_usable(name: str) -> bool:
     """Return whether a schema can name a column: printable text of moderate length."""
-    return bool(name) and name == name.strip() and name.isprintable() and len(name) <= LONGEST_NAME
+    return (
+        name not in ("", BLANK)
+        and name == name.strip()
+        and name.isprintable()
+        and len(name) <= LONGEST_NAME
+    )
 
 
 def draft_schema(

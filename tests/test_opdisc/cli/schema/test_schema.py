@@ -1,4 +1,4 @@
-"""``opdisc schema``: from a header to a schema file, and what a table and a schema do not share."""
+"""``opdisc schema``: from a header to a schema file, and what the two do not share."""
 
 import json
 import os
