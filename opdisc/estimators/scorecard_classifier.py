@@ -372,15 +372,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             if ledger is not None:
                 ledger.spend(receipt)
             ledger = None  # the one charge covers what follows
-            with after_the_spend():
-                table = as_table(X, schema)
-                found = draw_thresholds(cuts, count_below(table, schema, signs), entropy)
-                self.schema_ = schema.with_thresholds(found)
-                receipt = replace(receipt, schema_digest=self.schema_.digest())
-                problem = _problem(
-                    encode_features(table, self.schema_), signs, settled.public.grid
-                )
-                prepared = self._prepare(problem, settled, entropy)
+            table = as_table(X, schema)
+
+            def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
+                below = count_below(table, schema, signs)
+                concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
+                encoded = encode_features(table, concrete)
+                problem = _problem(encoded, signs, settled.public.grid)
+                return concrete, problem, self._prepare(problem, settled, entropy)
+
+            self.schema_, problem, prepared = after_the_spend(found)
+            receipt = replace(receipt, schema_digest=self.schema_.digest())
         if risks is None:
             release = run_prepared(prepared, ledger)
         else:

@@ -6,11 +6,12 @@ encoded. How many there are is public, so all that follows can be planned and tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -27,6 +28,8 @@ from opdisc.mechanisms.composition.quantiles import (
 from opdisc.mechanisms.rehearsal import rehearse
 from opdisc.privacy import EntropySource, GridReceipt, PublicInputs, SeededEntropy, Stage
 from oracles.arithmetic import IntArray, RandomBits
+
+Found = TypeVar("Found")
 
 THRESHOLD_BUDGET = 0.1
 """Share of epsilon that private thresholds take where nothing else is said."""
@@ -210,16 +213,20 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
     )
 
 
-@contextmanager
-def after_the_spend() -> Iterator[None]:
-    """Say only that nothing is released, whatever goes wrong: it may depend on the rows."""
-    failed = False
-    try:
-        yield
-    except Exception:  # noqa: BLE001
-        failed = True
-    if failed:  # outside the handler, so that no cause travels along
+def after_the_spend(action: Callable[[], Found]) -> Found:
+    """Return what an action finds; whatever goes wrong may depend on the rows, so say no more.
+
+    Raises
+    ------
+    UncertifiedRelease
+        If it fails; the budget stays spent.
+    """
+    found: Found | None = None
+    with suppress(Exception):
+        found = action()
+    if found is None:  # raised outside of any handler, so that no cause travels along
         raise UncertifiedRelease(
             "a release with private thresholds failed after they were drawn; the budget is spent "
             "and nothing is released: use a smaller grid or declare the thresholds."
         )
+    return found
