@@ -18,6 +18,7 @@ from opdisc.audit.event import (
     two_hypotheses,
 )
 from opdisc.audit.risks import RiskAuditCase
+from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.mechanisms import (
     ExponentialMechanism,
@@ -59,7 +60,7 @@ class AuditCase:
 _LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
 
 
-def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase]:
+def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase | ThresholdAuditCase]:
     """Return what is audited, by mechanism."""
     single, several = two_hypotheses(), two_hypotheses(4)
     return {
@@ -72,19 +73,20 @@ def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase]:
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
         "risk_table": RiskAuditCase(),
+        **threshold_audit_cases(),
         **convex_audit_cases(),
     }
 
 
 def run_audit(
-    case: AuditCase | ConvexAuditCase | RiskAuditCase | AttackCase,
+    case: AuditCase | ConvexAuditCase | RiskAuditCase | ThresholdAuditCase | AttackCase,
     epsilon: float,
     draws: int,
     false_alarm: float,
     entropy: EntropySource | None = None,
 ) -> AuditedCase:
     """Audit one case at a claimed epsilon, ``draws * case.effort`` releases on each table."""
-    if isinstance(case, ConvexAuditCase | RiskAuditCase | AttackCase):
+    if isinstance(case, ConvexAuditCase | RiskAuditCase | ThresholdAuditCase | AttackCase):
         return case.run(epsilon, draws, false_alarm, entropy)
     grid = case.pair.first.grid
     public = GridPublic(

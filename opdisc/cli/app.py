@@ -27,9 +27,10 @@ from opdisc.cli.console import (
 from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
+from opdisc.cli.schema import schema as schema_command
 from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
 from opdisc.errors import TableError
-from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
+from opdisc.mechanisms import PATIENCE, SPHERE_NOISES, THRESHOLD_BUDGET
 from opdisc.models import SavedModel, load_model, save_model
 from opdisc.planning import MECHANISMS
 from opdisc.privacy import NeighboringRelation
@@ -66,6 +67,13 @@ _BASE_MEASURE = click.option(
 
 _PATIENCE = click.option(
     "--patience", type=float, default=PATIENCE, show_default=True, help="Seconds for staged draws."
+)
+
+_THRESHOLD_BUDGET = click.option(
+    "--threshold-budget",
+    type=float,
+    metavar="SHARE",
+    help=f"Share of epsilon that finds private thresholds of the schema; else {THRESHOLD_BUDGET}.",
 )
 
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
@@ -113,6 +121,7 @@ Examples
     metavar="SHARE",
     help="Share of epsilon, in (0, 1), that buys the rate per total.",
 )
+@_THRESHOLD_BUDGET
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
@@ -189,6 +198,7 @@ Example
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@_THRESHOLD_BUDGET
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
 def plan(data: Path, as_json: bool, **arguments: Any) -> None:
@@ -202,7 +212,7 @@ def plan(data: Path, as_json: bool, **arguments: Any) -> None:
     if as_json:
         print_json([asdict(item) for item in planned])
         return
-    lines = []
+    lines = [planned[0].thresholds] if planned[0].thresholds else []
     for item in planned:
         chosen = " (automatic choice)" if item.automatic else ""
         text = item.reason if item.prediction is None else str(item.prediction)
@@ -315,6 +325,8 @@ cli.add_command(compare)
 cli.add_command(datasets)
 
 cli.add_command(oracles)
+
+cli.add_command(schema_command)
 
 
 def _print_model(

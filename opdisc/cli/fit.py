@@ -16,7 +16,7 @@ from opdisc.estimators import (
 )
 from opdisc.mechanisms import PATIENCE
 from opdisc.models import SavedModel, SavedMulticlassModel
-from opdisc.planning import MECHANISMS, check_option
+from opdisc.planning import MECHANISMS, check_option, check_threshold_budget
 
 _UNSET = {
     "noise": "l2-laplace",
@@ -35,6 +35,7 @@ def learn_model(
     *,
     mechanism: str = "auto",
     noise: str = "l2-laplace",
+    threshold_budget: float | None = None,
     **settings: Any,
 ) -> SavedModel | SavedMulticlassModel:
     """Learn a scorecard from a table that holds its own labels; cards for more than two classes.
@@ -49,6 +50,8 @@ def learn_model(
         As in :class:`~opdisc.PrivateScorecardClassifier`.
     noise : str
         Noise of the sphere; only with ``mechanism="opdisc"``.
+    threshold_budget : float or None
+        Share of epsilon for private thresholds; None takes the default.
     **settings
         Other arguments of the classifier.
 
@@ -67,6 +70,9 @@ def learn_model(
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."
         )
+    if threshold_budget is not None:
+        check_threshold_budget(declared)
+        settings["threshold_budget"] = threshold_budget
     chosen = {**_UNSET, "noise": noise, **settings}
     for option, unset in _UNSET.items():
         if chosen[option] not in (unset, None):

@@ -40,6 +40,8 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
+from .ranks import count_below as count_below
+from .reading.headers import read_header as read_header
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
@@ -52,11 +54,23 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
-from .schema.features import CategoryFeature as CategoryFeature
+from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
+from .schema.draft import (
+    check_column as check_column,
+    draft_schema as draft_schema,
+    is_usable as is_usable,
+)
+from .schema.features import (
+    CategoryFeature as CategoryFeature,
+    feature_from_dict as feature_from_dict,
+)
+from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.schema import Schema as Schema, column_structure as column_structure
 from .schema.target import (
     MOST_CLASSES as MOST_CLASSES,
     Label as Label,
     MulticlassTarget as MulticlassTarget,
+    Target as Target,
     plain_label as plain_label,
+    target_from_dict as target_from_dict,
 )

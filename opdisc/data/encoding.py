@@ -27,7 +27,7 @@ from opdisc.data.schema import (
     ThresholdFeature,
     exclusive_positions,
 )
-from opdisc.errors import TableError
+from opdisc.errors import SchemaError, TableError
 from oracles.arithmetic import IntArray
 
 if TYPE_CHECKING:
@@ -102,7 +102,15 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
     ------
     TableError
         If columns are missing or repeated, the table is empty, or a cell cannot be read.
+    SchemaError
+        If thresholds are private and no fit has found them yet.
     """
+    if schema.private_thresholds:
+        raise SchemaError(
+            f"a row is encoded by numbers, but thresholds of "
+            f"{schema.private_thresholds[0].column!r} are private and not found yet; fit a "
+            "scorecard with PrivateScorecardClassifier or its kin, or declare them as a list"
+        )
     check_columns(table, schema.columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
     out[:, 0] = 1

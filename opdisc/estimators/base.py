@@ -241,7 +241,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         labels, numbered = as_declared(labels)
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
-        rows = encode_features(table, schema)
+        rows = encode_features(table, self._encodable(schema))
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
@@ -249,6 +249,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
+
+    def _encodable(self, schema: Schema) -> Schema:
+        """Return what rows are first encoded by: the schema, which must hold numbers then."""
+        return schema
 
     def _read_numbers(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)

@@ -11,7 +11,13 @@ import numpy as np
 
 from opdisc.data import Classes, Schema, SchemaLike
 from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
-from opdisc.mechanisms import SeparatorMechanism, SeparatorNoise, SeparatorRoute, SphereNoise
+from opdisc.mechanisms import (
+    THRESHOLD_BUDGET,
+    SeparatorMechanism,
+    SeparatorNoise,
+    SeparatorRoute,
+    SphereNoise,
+)
 from opdisc.planning import MechanismSettings
 from opdisc.privacy import GridPublic, Ledger
 from oracles.interface import Oracle
@@ -29,7 +35,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
     noise : str, default "l2-laplace"
         "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
         "gaussian-published-3.5", whose receipts are VOID.
-    max_nonzero, progress, classes, risk_budget
+    max_nonzero, progress, classes, risk_budget, threshold_budget
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -54,6 +60,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         progress: Callable[[str], None] | None = None,
         classes: Classes | None = None,
         risk_budget: float | None = None,
+        threshold_budget: float = THRESHOLD_BUDGET,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -71,6 +78,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             progress=progress,
             classes=classes,
             risk_budget=risk_budget,
+            threshold_budget=threshold_budget,
         )
         self.noise = noise
 
@@ -92,7 +100,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
         data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
         have the same objective.
-    classes, risk_budget
+    classes, risk_budget, threshold_budget
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -123,6 +131,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         route: SeparatorRoute = "tables",
         classes: Classes | None = None,
         risk_budget: float | None = None,
+        threshold_budget: float = THRESHOLD_BUDGET,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -137,6 +146,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
             random_state=random_state,
             classes=classes,
             risk_budget=risk_budget,
+            threshold_budget=threshold_budget,
         )
         self.noise = noise
         self.route = route
@@ -152,7 +162,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
     ----------
     epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes
         As in :class:`PrivateScorecardClassifier`.
-    risk_budget
+    risk_budget, threshold_budget
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -172,6 +182,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
         risk_budget: float | None = None,
+        threshold_budget: float = THRESHOLD_BUDGET,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -185,4 +196,5 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
             random_state=random_state,
             classes=classes,
             risk_budget=risk_budget,
+            threshold_budget=threshold_budget,
         )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +18,10 @@ from opdisc.data import (
     Schema,
     SchemaLike,
     aggregate,
+    as_table,
     canonical_text,
     column_structure,
+    count_below,
     encode_features,
     warn_of_cells_between_0_and_1,
 )
@@ -27,10 +30,17 @@ from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
     PATIENCE,
+    THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
+    after_the_spend,
     calibrate_risks,
+    draw_thresholds,
+    plan_thresholds,
     prepare_mechanism,
+    receipt_with_risks,
+    receipt_with_thresholds,
+    rehearse_thresholds,
     run_prepared,
     run_with_risks,
 )
@@ -226,6 +236,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     risk_budget : float or None
         Share of epsilon, in (0, 1), that buys the observed rate of the positive label per total:
         ``risk_table_`` and ``predict_proba``. The card is drawn with the rest. None buys none.
+        With private thresholds it is a share of what they leave.
+    threshold_budget : float, default 0.1
+        Share of epsilon, in (0, 1), that finds the private thresholds of a schema
+        (docs/thresholds.md); nothing is spent on them where it declares none.
     classes : (negative, positive) or None
         The two labels where there is no schema; any other label in ``y`` is refused. Labels are
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
@@ -240,7 +254,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     risk_table_ : RiskTable
         Rates per total; with ``risk_budget`` only.
     schema_ : Schema
-        The public facts that were used.
+        The public facts that were used, and the private thresholds that were found.
     coef_ : ndarray of shape (1, n_encoded_columns), int64
         Points of the encoded columns (``schema_.column_names``).
     intercept_ : ndarray of shape (1,), int64
@@ -301,6 +315,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         patience: float | None = None,
         classes: Classes | None = None,
         risk_budget: float | None = None,
+        threshold_budget: float = THRESHOLD_BUDGET,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -320,6 +335,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.patience = patience
         self.classes = classes
         self.risk_budget = risk_budget
+        self.threshold_budget = threshold_budget
+
+    def _encodable(self, schema: Schema) -> Schema:
+        """Return the schema with public numbers in the place of private thresholds."""
+        return schema.with_thresholds([f.stand_ins for f in schema.private_thresholds])
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
@@ -328,23 +348,47 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
 
         risks, params = None, whole
+        cuts = plan_thresholds(schema, PublicInputs(params=whole, **facts), self.threshold_budget)
+        if cuts is not None:
+            params = PrivacyParams(epsilon=cuts.card_epsilon, delta=self.delta)
         if self.risk_budget is not None:
-            risks = calibrate_risks(PublicInputs(params=whole, **facts), self.risk_budget)
+            risks = calibrate_risks(PublicInputs(params=params, **facts), self.risk_budget)
             params = PrivacyParams(epsilon=risks.card_epsilon, delta=self.delta)
 
         def public_for(weight_bound: int) -> GridPublic:
             return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
+        settled, entropy = settled.without_spare_delta(), self._entropy()
         problem = counted_problem(rows, signs, settled.public.grid)
-        prepared = self._prepare(problem, settled.without_spare_delta(), self._entropy())
+        prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
+        receipt = None
+        if cuts is not None:
+            # All that can fail without the rows was tried with stand-ins for the thresholds.
+            rehearse_thresholds(cuts)
+            own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
+            receipt = receipt_with_thresholds(own, cuts)
+            if ledger is not None:
+                ledger.spend(receipt)
+            ledger = None  # the one charge covers what follows
+            table = as_table(X, schema)
+
+            def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
+                below = count_below(table, schema, signs)
+                concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
+                encoded = encode_features(table, concrete)
+                problem = counted_problem(encoded, signs, settled.public.grid)
+                return concrete, problem, self._prepare(problem, settled, entropy)
+
+            self.schema_, problem, prepared = after_the_spend(found)
+            receipt = replace(receipt, schema_digest=self.schema_.digest())
         if risks is None:
             release = run_prepared(prepared, ledger)
         else:
             release = run_with_risks(prepared, problem, risks, structure, ledger=ledger)
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
-        self._publish(release.hypothesis, release.receipt)
+        self._publish(release.hypothesis, receipt or release.receipt)
 
     def _grid(self, schema: Schema, bound: int) -> WeightGrid:
         budget = self.norm_budget

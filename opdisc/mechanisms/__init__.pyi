@@ -10,6 +10,7 @@ from .composition.cards import (
     card_epsilon as card_epsilon,
     run_cards as run_cards,
 )
+from .composition.quantiles import draw_cuts as draw_cuts, plan_cuts as plan_cuts
 from .composition.questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,
@@ -23,7 +24,17 @@ from .composition.risks import (
     RiskSpec as RiskSpec,
     calibrate_risks as calibrate_risks,
     noisy_counts as noisy_counts,
+    receipt_with_risks as receipt_with_risks,
     run_with_risks as run_with_risks,
+)
+from .composition.thresholds import (
+    THRESHOLD_BUDGET as THRESHOLD_BUDGET,
+    ThresholdPlan as ThresholdPlan,
+    after_the_spend as after_the_spend,
+    draw_thresholds as draw_thresholds,
+    plan_thresholds as plan_thresholds,
+    receipt_with_thresholds as receipt_with_thresholds,
+    rehearse_thresholds as rehearse_thresholds,
 )
 from .composition.totals import Bins as Bins
 from .exponential import (

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from opdisc.data import Schema, encode_features
 from opdisc.errors import ModelFileError
-from opdisc.models.document import (
-    _FORMAT,
-    _VERSION,
-    check_receipt,
-    model_digest,
-    spelled_classes,
-)
+from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import GridReceipt

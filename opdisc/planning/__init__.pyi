@@ -7,6 +7,7 @@ from .choice import (
 )
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
+    check_threshold_budget as check_threshold_budget,
     parse_automatic_bound as parse_automatic_bound,
     parse_base_measure as parse_base_measure,
     parse_max_rounds as parse_max_rounds,

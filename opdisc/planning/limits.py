@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from opdisc.data import Schema
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import BaseMeasure
 
@@ -52,3 +53,18 @@ def parse_time_limit(seconds: float | None) -> float | None:
 def parse_base_measure(measure: BaseMeasure | str) -> BaseMeasure | None:
     """Return a base measure, or None for "auto": each mechanism its own."""
     return None if measure == "auto" else BaseMeasure.parse(measure)
+
+
+def check_threshold_budget(schema: Schema) -> None:
+    """Refuse a budget for thresholds that a schema does not leave open.
+
+    Raises
+    ------
+    CalibrationError
+        If it declares no private thresholds.
+    """
+    if not schema.private_thresholds:
+        raise CalibrationError(
+            "a threshold budget needs a schema with private thresholds, this one declares none; "
+            "write thresholds = { quantiles = 4, range = [0, 120] }, or drop it."
+        )

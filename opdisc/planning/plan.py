@@ -8,16 +8,21 @@ from typing import Literal
 
 from opdisc.data import column_structure, load_schema
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import PATIENCE, BaseMeasure
+from opdisc.mechanisms import PATIENCE, THRESHOLD_BUDGET, BaseMeasure, plan_thresholds
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.grid import scorecard_grid
-from opdisc.planning.limits import parse_automatic_bound, parse_base_measure
+from opdisc.planning.limits import (
+    check_threshold_budget,
+    parse_automatic_bound,
+    parse_base_measure,
+)
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy import (
     GridPublic,
     NeighboringRelation,
     PrivacyParams,
+    PublicInputs,
     parse_relation,
 )
 from oracles.errors import UnsupportedProblem
@@ -41,6 +46,8 @@ class PlannedFit:
         Bound on the extra errors; None if the mechanism cannot run here.
     reason : str
         Why it would be chosen, why it cannot run, or what to expect.
+    thresholds : str
+        What private thresholds cost before it; empty where the schema declares none.
     """
 
     mechanism: str
@@ -48,6 +55,7 @@ class PlannedFit:
     weight_bound: int
     prediction: ErrorPrediction | None
     reason: str
+    thresholds: str = ""
 
 
 def plan_fit(
@@ -63,6 +71,7 @@ def plan_fit(
     base_measure: str | BaseMeasure = "auto",
     patience: float = PATIENCE,
     quantile: float = 0.95,
+    threshold_budget: float | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -79,6 +88,9 @@ def plan_fit(
         compared at the bound that the automatic choice settles on.
     quantile : float
         Level of the bounds.
+    threshold_budget : float or None
+        Share of epsilon that finds private thresholds; None takes the default. The bounds are for
+        the card, which is left the rest, against the best card with the thresholds that are found.
 
     Returns
     -------
@@ -107,9 +119,21 @@ def plan_fit(
         patience=patience,
     )
 
+    if threshold_budget is not None:
+        check_threshold_budget(declared)
+    params = PrivacyParams(epsilon=epsilon, delta=delta)
+    facts = PublicInputs(
+        params=params, relation=chosen_relation, rows_per_unit=declared.rows_per_unit
+    )
+    share = THRESHOLD_BUDGET if threshold_budget is None else threshold_budget
+    thresholds = plan_thresholds(declared, facts, share)
+    if thresholds is not None:
+        params = PrivacyParams(epsilon=thresholds.card_epsilon, delta=delta)
+    told = "" if thresholds is None else thresholds.describe()
+
     def public_for(weight_bound: int) -> GridPublic:
         return GridPublic(
-            params=PrivacyParams(epsilon=epsilon, delta=delta),
+            params=params,
             relation=chosen_relation,
             grid=scorecard_grid(
                 declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
@@ -136,6 +160,7 @@ def plan_fit(
                 weight_bound=bound or 1,
                 prediction=None,
                 reason=str(error),
+                thresholds=told,
             )
         return PlannedFit(
             mechanism=settled.mechanism.name,
@@ -143,6 +168,7 @@ def plan_fit(
             weight_bound=settled.bound,
             prediction=prediction,
             reason=settled.reason or ("" if is_short(settled) else _LONG),
+            thresholds=told,
         )
 
     public_for(bound or 1)  # an impossible argument is refused for all of them

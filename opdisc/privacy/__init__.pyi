@@ -24,3 +24,4 @@ from .receipt import (
     power_of_two as power_of_two,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
+from .stages import Stage as Stage

@@ -24,6 +24,7 @@ from opdisc.privacy.guarantee import (
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.records import Amount, Count, Record
+from opdisc.privacy.stages import Stage
 
 Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
 """A weight of a size that can be added up."""
@@ -213,12 +214,16 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         Why this mechanism, when it was chosen automatically.
     risks : RiskReceipt or None
         How epsilon is split, where a risk table was released with the card. Not written if None.
+    stages : tuple of Stage
+        What was released one after the other under this promise, where it was more than one
+        hypothesis. Not written if empty.
     """
 
     weights: tuple[tuple[Point, ...], ...]
     norm_budget: Count | None
     choice: str
     risks: RiskReceipt | None = None
+    stages: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -228,10 +233,13 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             Fraction(risks.card_epsilon) + Fraction(risks.epsilon) > Fraction(self.epsilon)
         ):
             raise ValueError("the sections of a receipt must not cost more than it promises.")
+        if sum(stage.cost for stage in self.stages) > Fraction(self.epsilon):
+            raise ValueError("the stages of a receipt must not cost more than it promises.")
 
     def split(self) -> Lines:
-        """Return what card and risks cost, where both were released."""
-        return [] if self.risks is None else self.risks.lines()
+        """Return what each part cost, where more than one was released."""
+        stages = [stage.line() for stage in self.stages]
+        return stages if self.risks is None else [*stages, *self.risks.lines()]
 
     def section(self) -> Lines:
         """Return sensitivity, lattice, hypotheses and oracle."""

@@ -44,8 +44,10 @@ class Dataset:
 
 _RISKSLIM = "the RiskSLIM repository, https://github.com/ustunb/risk-slim"
 
-_ADULT_FILE = "download adult.data, put the header line of docs/reference/known-tables.md first, "
-    "and save it as adult.csv"
+_ADULT_FILE = (
+    "download adult.data, put the header line of docs/reference/known-tables.md first, and save "
+    "it as adult.csv"
+)
 
 _ADULT = Dataset(
     name="adult",
@@ -91,8 +93,8 @@ _ALL = (
         source="UCI Statlog German Credit, https://archive.ics.uci.edu/dataset/144",
         licence="CC BY 4.0",
         obtain=(
-            "download german.data, put the header line of docs/reference/known-tables.md before it, "
-            "replace the spaces by commas, and save it as german.csv"
+            "download german.data, put the header line of docs/reference/known-tables.md before "
+            "it, replace the spaces by commas, and save it as german.csv"
         ),
         filename="german.csv",
         sha256="532082711a8ec4df65cf60775eb7d59d3a5e3458c5a88695630beffd96dfff86",

@@ -6,7 +6,7 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-from opdisc.data.schema import Schema
+from opdisc.data.schema import Schema, did_you_mean
 from opdisc.errors import SchemaError, quoted
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -33,9 +33,10 @@ def schema_path(name: str) -> Path:
             with suppress(OSError, ValueError):  # a name that no file can have
                 if path.parent == directory and path.is_file():
                     return path
-    known = ", ".join(shipped_schemas())
+    shipped = shipped_schemas()
     raise SchemaError(
-        f"a schema must be a TOML file or a shipped one ({known}), but {quoted(name)} is neither"
+        f"a schema must be a TOML file or a shipped one ({', '.join(shipped)}), but "
+        f"{quoted(name)} is neither{did_you_mean(name, shipped)}"
     )
 
 

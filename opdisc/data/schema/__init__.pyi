@@ -1,10 +1,20 @@
+from .checks import close_name as close_name, did_you_mean as did_you_mean
 from .columns import exclusive_positions as exclusive_positions
+from .draft import (
+    BLANK as BLANK,
+    check_column as check_column,
+    draft_schema as draft_schema,
+    is_usable as is_usable,
+    toml_text as toml_text,
+)
 from .features import (
     BinaryFeature as BinaryFeature,
     CategoryFeature as CategoryFeature,
     Feature as Feature,
     ThresholdFeature as ThresholdFeature,
+    feature_from_dict as feature_from_dict,
 )
+from .quantiles import QuantileFeature as QuantileFeature
 from .schema import Schema as Schema, column_structure as column_structure
 from .target import (
     Label as Label,
@@ -12,4 +22,5 @@ from .target import (
     Target as Target,
     make_target as make_target,
     plain_label as plain_label,
+    target_from_dict as target_from_dict,
 )

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from opdisc.errors import LONGEST_NAME, SchemaError, quoted
+
+Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
+"""How the encoded columns of one feature are related."""
+
+Sign: TypeAlias = Literal["positive", "negative"]
+"""Which points the statements of a feature may have, besides 0."""
+
+_LONGEST_GUESSED = 100
+"""Characters of a name that is compared with others: the time grows with their product."""
+
+
+def close_name(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that a mistyped one is most like, None if it is like none."""
+    if not isinstance(name, str) or len(name) > _LONGEST_GUESSED:
+        return None
+    folded = {one.casefold(): one for one in known if len(one) <= _LONGEST_GUESSED}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return " (did you mean 'age'?)" to follow a mistyped name, or nothing."""
+    guess = close_name(name, known)
+    return "" if guess is None else f" (did you mean {quoted(guess)}?)"
 
 
 def check_keys(
@@ -17,7 +42,8 @@ def check_keys(
         if key not in allowed:
             known = ", ".join(sorted(allowed))
             raise SchemaError(
-                f"{where} has the unknown key {quoted(key)}; the known keys are {known}"
+                f"{where} has the unknown key {quoted(key)}{did_you_mean(key, allowed)}; the "
+                f"known keys are {known}"
             )
 
 
@@ -80,3 +106,16 @@ def refuse_repeats(items: Iterable[str], what: str) -> None:
         if item in seen:
             raise SchemaError(f"{what} must be distinct, but {quoted(item)} occurs twice")
         seen.add(item)
+
+
+def check_sign(sign: object, column: str) -> None:
+    """Refuse a sign that is none."""
+    if sign not in (None, "positive", "negative"):
+        raise SchemaError(
+            f"sign of {quoted(column)} must be 'positive' or 'negative', got {quoted(sign)}"
+        )
+
+
+def stated(**values: object) -> dict[str, object]:
+    """Return the keys that say something, so that digests of older schemas stay the same."""
+    return {key: value for key, value in values.items() if value not in (None, [])}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opdisc.data.schema.checks import as_tuple, refuse_repeats
-from opdisc.data.schema.features import BinaryFeature, Feature, Kind
+from opdisc.data.schema.checks import Kind, as_tuple, did_you_mean, refuse_repeats
+from opdisc.data.schema.features import BinaryFeature, Feature
 from opdisc.errors import SchemaError, quoted
 
 
@@ -60,6 +60,7 @@ def exclusive_groups(raw: object, features: Sequence[Feature]) -> tuple[tuple[st
             if binary.count(column) != 1:  # type: ignore[arg-type]
                 raise SchemaError(
                     f"exclusive must name columns of one binary feature each, got {quoted(column)}"
+                    f"{did_you_mean(column, [b for b in binary if b != column])}"
                 )
     refuse_repeats((str(c) for group in groups for c in group), "columns of exclusive")
     return tuple(tuple(str(column) for column in group) for group in groups)

@@ -8,17 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from opdisc.data.cells import canonical_text, format_number, plain_number
 from opdisc.data.schema.checks import (
+    Kind,
+    Sign,
     as_tuple,
     check_keys,
     check_name,
+    check_sign,
     checked_names,
+    did_you_mean,
     finite_number,
     refuse_repeats,
+    stated,
 )
+from opdisc.data.schema.quantiles import QuantileFeature, quantile_feature
 from opdisc.errors import SchemaError, quoted
 
 
@@ -72,11 +78,6 @@ def read_category(entry: object, column: str) -> Category:
     return Category(name=entry.strip() if isinstance(entry, str) else value, values=(value,))
 
 
-Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
-
-Sign: TypeAlias = Literal["positive", "negative"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdFeature:
     """A number, encoded as one column 1[x >= t] per public threshold (nested columns).
@@ -104,7 +105,7 @@ class ThresholdFeature:
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.column, "a feature's column")
-        _check_sign(self.sign, self.column)
+        check_sign(self.sign, self.column)
         cuts = tuple(self._number(t) for t in as_tuple(self.thresholds, "thresholds"))
         if not cuts:
             raise SchemaError(f"{quoted(self.column)} needs at least one threshold, but has none")
@@ -135,7 +136,7 @@ class ThresholdFeature:
         }
         if self.range is not None:
             out["range"] = [plain_number(bound) for bound in self.range]
-        return out | _options(names=list(self.names), sign=self.sign)
+        return out | stated(names=list(self.names), sign=self.sign)
 
     def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
         bounds = tuple(self._number(bound) for bound in as_tuple(self.range, "range"))
@@ -179,7 +180,7 @@ class CategoryFeature:
     def __post_init__(self) -> None:
         """Validate."""
         check_name(self.column, "a feature's column")
-        _check_sign(self.sign, self.column)
+        check_sign(self.sign, self.column)
         categories = as_tuple(self.categories, "categories")
         if not categories:
             raise SchemaError(f"{quoted(self.column)} needs at least one category, but has none")
@@ -192,6 +193,7 @@ class CategoryFeature:
             raise SchemaError(
                 f"missing of {quoted(self.column)} must name one of its declared categories, "
                 f"got {quoted(self.missing)}"
+                f"{did_you_mean(self.missing, [c.name for c in checked])}"
             )
         object.__setattr__(self, "categories", checked)
         object.__setattr__(self, "names", checked_names(self.names, len(checked), self.column))
@@ -215,7 +217,7 @@ class CategoryFeature:
         out: dict[str, object] = {"column": self.column, "categories": entries}
         if self.missing is not None:
             out["missing"] = self.missing
-        return out | _options(names=list(self.names), sign=self.sign)
+        return out | stated(names=list(self.names), sign=self.sign)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +241,7 @@ class BinaryFeature:
     def __post_init__(self) -> None:
         """Validate."""
         check_name(self.column, "a feature's column")
-        _check_sign(self.sign, self.column)
+        check_sign(self.sign, self.column)
         if self.name is not None:
             check_name(self.name, f"the name of {quoted(self.column)}")
 
@@ -256,10 +258,10 @@ class BinaryFeature:
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that :func:`feature_from_dict` reads."""
         out: dict[str, object] = {"column": self.column, "binary": True}
-        return out | _options(name=self.name, sign=self.sign)
+        return out | stated(name=self.name, sign=self.sign)
 
 
-Feature: TypeAlias = ThresholdFeature | CategoryFeature | BinaryFeature
+Feature: TypeAlias = ThresholdFeature | QuantileFeature | CategoryFeature | BinaryFeature
 
 _KEYS: dict[str, frozenset[str]] = {
     "thresholds": frozenset({"column", "thresholds", "range", "name", "names", "sign"}),
@@ -274,7 +276,8 @@ def feature_from_dict(raw: object) -> Feature:
     Parameters
     ----------
     raw : mapping
-        ``column`` and exactly one of ``thresholds``, ``categories`` and ``binary = true``.
+        ``column`` and exactly one of ``thresholds``, ``categories`` and ``binary = true``;
+        thresholds are numbers, or a table that says how many a fit is to find.
 
     Returns
     -------
@@ -290,6 +293,8 @@ def feature_from_dict(raw: object) -> Feature:
     kinds = [kind for kind in _KEYS if kind in raw]
     column = raw.get("column")
     check_name(column, "a feature's column")
+    if not kinds:  # a mistyped kind is the likeliest reason
+        check_keys(raw, frozenset().union(*_KEYS.values()), f"feature {quoted(column)}")
     if len(kinds) != 1:
         raise SchemaError(
             f"feature {quoted(column)} must have exactly one of thresholds, categories, binary"
@@ -300,6 +305,8 @@ def feature_from_dict(raw: object) -> Feature:
             raise SchemaError(f"binary of feature {quoted(column)} must be true")
         return BinaryFeature(column=str(column), name=raw.get("name"), sign=raw.get("sign"))
     names = _names_from(raw, str(column))
+    if kinds[0] == "thresholds" and isinstance(raw["thresholds"], Mapping):
+        return quantile_feature(raw, str(column), names)
     if kinds[0] == "thresholds":
         return ThresholdFeature(
             column=str(column),
@@ -324,15 +331,3 @@ def _names_from(raw: Mapping[str, object], column: str) -> tuple[str, ...]:
         check_name(raw["name"], f"the name of {quoted(column)}")
         return (str(raw["name"]),)
     return as_tuple(raw.get("names", ()), f"names of {quoted(column)}")  # type: ignore[return-value]
-
-
-def _check_sign(sign: object, column: str) -> None:
-    if sign not in (None, "positive", "negative"):
-        raise SchemaError(
-            f"sign of {quoted(column)} must be 'positive' or 'negative', got {quoted(sign)}"
-        )
-
-
-def _options(**values: object) -> dict[str, object]:
-    """Return the keys that say something, so that digests of older schemas stay the same."""
-    return {key: value for key, value in values.items() if value not in (None, [])}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -22,13 +22,14 @@ from opdisc.data.schema.checks import (
     refuse_repeats,
 )
 from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.schema.draft import refuse_blanks
 from opdisc.data.schema.features import (
-    BinaryFeature,
     CategoryFeature,
     Feature,
     ThresholdFeature,
     feature_from_dict,
 )
+from opdisc.data.schema.quantiles import QuantileFeature
 from opdisc.data.schema.schema_file import read_toml
 from opdisc.data.schema.target import (
     Label,
@@ -37,7 +38,7 @@ from opdisc.data.schema.target import (
     make_target,
     target_from_dict,
 )
-from opdisc.errors import SchemaError, quoted
+from opdisc.errors import SchemaError, escaped, quoted
 from oracles.problem import ColumnGroup
 
 
@@ -143,7 +144,7 @@ class Schema:
         if not features:
             raise SchemaError("a schema needs at least one feature, but has none")
         for feature in features:
-            if not isinstance(feature, ThresholdFeature | CategoryFeature | BinaryFeature):
+            if not isinstance(feature, Feature):
                 raise SchemaError(f"a feature must be of a declared kind, got {quoted(feature)}")
             if feature.column == self.target.column:
                 raise SchemaError(
@@ -153,6 +154,20 @@ class Schema:
                 self._check_categories(feature)
         object.__setattr__(self, "features", features)
         refuse_repeats(self.column_names, "display names of encoded columns")
+        self._check_private_thresholds()
+
+    def _check_private_thresholds(self) -> None:
+        """Refuse names that two statements may turn out to share once thresholds are drawn."""
+        for feature in self.private_thresholds:
+            if feature.names:
+                continue
+            others = [name for f in self.features if f is not feature for name in f.column_names]
+            if any(name.startswith(f"{feature.column} >= ") for name in others):
+                raise SchemaError(
+                    f"private thresholds of {quoted(feature.column)} must have names of their "
+                    f"own, because another display name starts with '{escaped(feature.column)} "
+                    ">= ' too; give names, or the column one feature"
+                )
 
     def _check_categories(self, feature: CategoryFeature) -> None:
         for value in (v for category in feature.categories for v in category.values):
@@ -162,6 +177,34 @@ class Schema:
                     f"{quoted(feature.column)} is both; name the category which missing cells "
                     "count as by missing"
                 )
+
+    @property
+    def private_thresholds(self) -> tuple[QuantileFeature, ...]:
+        """Features whose thresholds a fit must find before a row can be encoded."""
+        return tuple(f for f in self.features if isinstance(f, QuantileFeature))
+
+    def with_thresholds(self, found: Sequence[Sequence[float]]) -> Schema:
+        """Return the schema with numbers in the place of private thresholds.
+
+        Parameters
+        ----------
+        found : sequence of sequence of float
+            For each of :attr:`private_thresholds`, as many increasing numbers as it declares.
+        """
+        numbers = iter(found)
+        features = tuple(
+            ThresholdFeature(
+                column=feature.column,
+                thresholds=tuple(next(numbers)),
+                range=feature.range,
+                names=feature.names,
+                sign=feature.sign,
+            )
+            if isinstance(feature, QuantileFeature)
+            else feature
+            for feature in self.features
+        )
+        return replace(self, features=features)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -261,6 +304,7 @@ class Schema:
         if not isinstance(raw, Mapping):
             raise SchemaError("a schema must be a table of keys")
         check_keys(raw, _SCHEMA_KEYS, "the schema")
+        refuse_blanks(raw)
         for key in ("name", "target", "feature"):
             if key not in raw:
                 raise SchemaError(f"a schema must have {key}, but it is missing")

@@ -3,6 +3,7 @@ from .cards import (
     card_epsilon as card_epsilon,
     run_cards as run_cards,
 )
+from .quantiles import Cut as Cut, draw_cuts as draw_cuts, plan_cuts as plan_cuts
 from .questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,
@@ -16,7 +17,17 @@ from .risks import (
     RiskSpec as RiskSpec,
     calibrate_risks as calibrate_risks,
     noisy_counts as noisy_counts,
+    receipt_with_risks as receipt_with_risks,
     run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
+)
+from .thresholds import (
+    THRESHOLD_BUDGET as THRESHOLD_BUDGET,
+    ThresholdPlan as ThresholdPlan,
+    after_the_spend as after_the_spend,
+    draw_thresholds as draw_thresholds,
+    plan_thresholds as plan_thresholds,
+    receipt_with_thresholds as receipt_with_thresholds,
+    rehearse_thresholds as rehearse_thresholds,
 )
 from .totals import Bins as Bins, attainable_totals as attainable_totals, bin_totals as bin_totals

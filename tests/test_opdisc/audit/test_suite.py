@@ -14,6 +14,7 @@ from opdisc.audit.event import (
     two_hypotheses,
 )
 from opdisc.audit.suite import AuditCase, audit_cases, run_audit
+from opdisc.audit.thresholds import ThresholdAuditCase
 from opdisc.calibration.margins import published_gaussian_stddev
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -42,7 +43,10 @@ def test_half_the_noise_of_a_risk_table_is_caught(seed):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", [n for n, c in audit_cases().items() if type(c) is AuditCase])
+@pytest.mark.parametrize(
+    "name",
+    [n for n, c in audit_cases().items() if type(c) in (AuditCase, ThresholdAuditCase)],
+)
 def test_the_audit_stands_and_has_power(name):
     """False alarm for the calibrated mechanism: 1e-6. The half-noise control is seeded."""
     audited = run_audit(audit_cases()[name], 1.0, 2_000, 1e-6, SeededEntropy(3))

@@ -224,12 +224,13 @@ def test_cross_validation_and_grid_search(tmp_path):
     assert len(ledger.spendings()) == 5
 
 
-def test_meta_estimators_that_number_the_labels_need_the_labels_0_and_1():
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1)], ids=str)
+def test_meta_estimators_may_number_the_labels(labels):
     settings = {"cv": 3, "method": "decision_function"}
-    with pytest.raises(TableError, match="third label"):
-        cross_val_predict(classifier(), TABLE, TABLE["ill"], **settings)
     ill = (TABLE["ill"] == "yes").astype(int)
-    decisions = cross_val_predict(classifier(schema=schema(1, 0)), TABLE, ill, **settings)
+    given = TABLE["ill"].map(dict(zip(("no", "yes"), labels, strict=True)))
+    declared = classifier(schema=schema(labels[1], labels[0]))
+    decisions = cross_val_predict(declared, TABLE, given, **settings)
     assert ((decisions > 0) == ill).mean() > 0.75
 
 

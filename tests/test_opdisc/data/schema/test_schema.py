@@ -346,3 +346,36 @@ def test_a_printed_number_reads_back(number):
 )
 def test_text_that_is_not_a_finite_number(text):
     assert parse_number(text) is None
+
+
+MISTYPED = [
+    ({"rows_per_units": 1}, "(did you mean 'rows_per_unit'?)"),
+    ({"Features": []}, "(did you mean 'feature'?)"),
+    ({"target": {"column": "ill", "positve": 1}}, "(did you mean 'positive'?)"),
+    ({"feature": [{"column": "a", "treshold": [1]}]}, "(did you mean 'thresholds'?)"),
+    ({"feature": [{"column": "a", "category": ["x"]}]}, "(did you mean 'categories'?)"),
+    ({"feature": [{"column": "a", "thresholds": [1], "rnge": [0, 2]}]}, "mean 'range'?)"),
+    (
+        {"feature": [{"column": "a", "categories": [{"name": "x", "value": ["y"]}]}]},
+        "(did you mean 'values'?)",
+    ),
+    (
+        {"feature": [{"column": "a", "categories": ["own", "rent"], "missing": "onw"}]},
+        "(did you mean 'own'?)",
+    ),
+    ({"exclusive": [["diabetc", "x"]]}, "(did you mean 'diabetic'?)"),
+]
+
+
+@pytest.mark.parametrize(("change", "guess"), MISTYPED)
+def test_a_mistyped_name_is_answered_with_the_nearest_one(change, guess):
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_dict(clinic(**change))
+    assert guess in str(caught.value)
+
+
+def test_a_name_that_is_like_none_is_answered_without_a_guess():
+    for key in ("zzz", "x" * 10_000, 3):
+        with pytest.raises(SchemaError) as caught:
+            Schema.from_dict(clinic() | {key: 1})
+        assert "did you mean" not in str(caught.value)

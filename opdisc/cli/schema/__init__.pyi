@@ -1,0 +1,1 @@
+from .command import schema as schema

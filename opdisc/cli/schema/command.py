@@ -1,0 +1,120 @@
+"""``opdisc schema``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from opdisc.cli.console import print_json, print_text
+from opdisc.cli.releasing import refuse_overwriting
+from opdisc.data import (
+    atomic_write_text,
+    check_column,
+    check_output,
+    draft_schema,
+    load_schema,
+    read_header,
+    read_table,
+)
+from opdisc.errors import TableError
+
+
+@click.group(
+    epilog="""\b
+Examples
+  opdisc schema new loans.csv -o loans.toml --label default
+  opdisc schema check loans.csv --schema loans.toml
+"""
+)
+def schema() -> None:
+    """Make the schema file of a table from its header, and compare the two."""
+
+
+@schema.command(
+    epilog="""\b
+Examples
+  opdisc schema new loans.csv -o loans.toml
+  opdisc schema new loans.csv -o loans.toml --label default
+"""
+)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("schema.toml"),
+    show_default=True,
+    help="Schema file to write.",
+)
+@click.option("--label", help="Name of the column to predict.")
+@click.option("--force", is_flag=True, help="Let --out replace a file.")
+def new(data: Path, out: Path, label: str | None, force: bool) -> None:
+    """Write a schema file for the table DATA from its header.
+
+    Only the line of column names is read. In a terminal the command asks what each column is;
+    otherwise the file has blanks to fill in, with examples.
+    """
+    check_output(out, inputs=[data])
+    refuse_overwriting(out, force=force)
+    header = read_header(data)
+    if label is not None:
+        check_column(label, header)
+    target, features = ({} if label is None else {"column": label}), None
+    asked = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if asked:
+        from opdisc.cli.schema.questions import ask_everything, ask_terminal
+
+        target, features = ask_everything(
+            header, label, ask_terminal, lambda text: click.echo(text, err=True)
+        )
+    name = "".join(c for c in data.stem if c.isprintable()).strip() or "table"
+    text = draft_schema(header, data=data.name, name=name, target=target, features=features)
+    atomic_write_text(out, text)
+    rest = "check it" if asked else "fill in its blanks, then check it"
+    print_text(
+        f"schema written to {out}; {rest} with: opdisc schema check {data} --schema {out}\n"
+    )
+
+
+@schema.command(
+    epilog="""\b
+Example
+  opdisc schema check loans.csv --schema loans.toml
+"""
+)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--schema", "name", required=True, help="Schema file (TOML) or a shipped one.")
+@click.option(
+    "--owner-only",
+    is_flag=True,
+    help="Also read the rows and name cells that are not declared: not private, terminal only.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def check(data: Path, name: str, owner_only: bool, as_json: bool) -> int:
+    """Compare the header of the table DATA with a schema; exit status 1 if a column is missing.
+
+    No row is read, but with --owner-only: that shows values and line numbers of single rows, to
+    the terminal only, for whoever owns the table. It spends no budget because it protects nobody:
+    declare nothing on account of it that you would not have declared without it.
+    """
+    from opdisc.cli.schema.findings import NOT_PRIVATE, header_findings, row_findings
+
+    if owner_only and as_json:
+        raise click.UsageError("--owner-only prints to a terminal only; drop --json.")
+    if owner_only and not (sys.stdout is not None and sys.stdout.isatty()):
+        raise TableError(
+            "--owner-only shows private values and must print to a terminal, but standard output "
+            "is none; run it by hand, without a pipe or a file."
+        )
+    declared = load_schema(name)
+    found = header_findings(read_header(data), declared)
+    if as_json:
+        print_json({"missing": found.missing, "repeated": found.repeated, "extra": found.extra})
+        return 0 if found.fits else 1
+    lines = found.lines()
+    if owner_only and found.fits:
+        lines += ["", NOT_PRIVATE, *row_findings(read_table(data), declared)]
+    print_text("\n".join(lines) + "\n")
+    return 0 if found.fits else 1

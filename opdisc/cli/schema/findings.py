@@ -1,0 +1,163 @@
+"""What a table and its schema do not agree on: by the header, and for the owner by the rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opdisc.data import (
+    CategoryFeature,
+    Label,
+    MulticlassTarget,
+    Schema,
+    Target,
+    canonical_text,
+    did_you_mean,
+    parse_number,
+)
+from opdisc.errors import escaped, quoted, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_SHOWN = 20
+
+_LINE_END = re.compile("\r\n|\r|\n")
+
+NOT_PRIVATE = "NOT PRIVATE, for the owner of the table only: what follows comes from single rows."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderFindings:
+    """How a header differs from a schema.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Declared columns that the header lacks.
+    repeated : tuple of str
+        Declared columns that it has twice.
+    extra : tuple of str
+        Its columns that are not declared; they are not read.
+    """
+
+    missing: tuple[str, ...]
+    repeated: tuple[str, ...]
+    extra: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether a fit finds its columns."""
+        return not self.missing and not self.repeated
+
+    def lines(self) -> list[str]:
+        """Return the findings in words."""
+        found = [
+            f"missing: {quoted(name)}{did_you_mean(name, self.extra)}" for name in self.missing
+        ]
+        found += [f"there twice: {quoted(name)}" for name in self.repeated]
+        if self.extra:
+            named = ", ".join(quoted(name) for name in self.extra)
+            found.append(f"not declared, so not read: {shortened(named, 2_000)}")
+        if self.fits:
+            found.insert(0, "every declared column is in the header")
+        return found
+
+
+def header_findings(header: Sequence[str], schema: Schema) -> HeaderFindings:
+    """Compare a header with a schema.
+
+    Columns that are not declared are left unnamed where no declared one is found: the first line
+    may then be a row, and its cells private.
+    """
+    declared = (schema.target.column, *schema.columns)
+    missing = tuple(name for name in declared if name not in header)
+    extra = tuple(dict.fromkeys(name for name in header if name not in declared))
+    return HeaderFindings(
+        missing=missing,
+        repeated=tuple(name for name in declared if list(header).count(name) > 1),
+        extra=() if len(missing) == len(declared) else extra,
+    )
+
+
+def row_findings(table: pd.DataFrame, schema: Schema) -> list[str]:
+    """Return values without a declared category or label, and lines with unreadable numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text cells, as :func:`opdisc.read_table` reads them, with all declared columns.
+    schema : Schema
+        What is declared.
+
+    Returns
+    -------
+    list of str
+        Sentences that hold private values: for the owner of the table only.
+    """
+    lines = _line_numbers(table)
+    found = _unmatched(table, schema.target.column, _labels(schema), schema, lines)
+    for feature in schema.features:
+        if isinstance(feature, CategoryFeature):
+            declared = {value for category in feature.categories for value in category.values}
+            found += _unmatched(table, feature.column, declared, schema, lines)
+        else:
+            unreadable = [
+                line
+                for line, cell in zip(lines, table[feature.column], strict=True)
+                if parse_number(cell) is None and canonical_text(cell) not in schema.missing_values
+            ]
+            if unreadable:
+                found.append(f"{escaped(feature.column)}: no number on {_listed(unreadable)}")
+    return list(dict.fromkeys(found)) or ["every cell of a declared column is declared"]
+
+
+def _labels(schema: Schema) -> set[str]:
+    target = schema.target
+    labels: tuple[Label | None, ...]
+    if isinstance(target, MulticlassTarget):
+        labels = target.labels
+    else:
+        labels = (target.positive, target.negative)
+    return {canonical_text(label) for label in labels if label is not None}
+
+
+def _unmatched(
+    table: pd.DataFrame, column: str, declared: set[str], schema: Schema, lines: Sequence[int]
+) -> list[str]:
+    """Return a sentence for each value that nothing declares, the most frequent first."""
+    target = schema.target
+    if column == target.column and isinstance(target, Target) and target.negative is None:
+        return []  # any other label is the negative one
+    where: dict[str, list[int]] = {}
+    for line, cell in zip(lines, table[column], strict=True):
+        text = canonical_text(cell)
+        if text not in declared and text not in schema.missing_values:
+            where.setdefault(text, []).append(line)
+    ordered = sorted(where.items(), key=lambda item: -len(item[1]))
+    found = [
+        f"{escaped(column)}: {quoted(text)} is not declared{did_you_mean(text, declared)}, "
+        f"{_listed(at)}"
+        for text, at in ordered[:_MOST_SHOWN]
+    ]
+    if len(ordered) > _MOST_SHOWN:
+        found.append(f"{escaped(column)}: {len(ordered) - _MOST_SHOWN} more values")
+    return found
+
+
+def _listed(lines: Sequence[int]) -> str:
+    shown = ", ".join(str(line) for line in lines[:_MOST_SHOWN])
+    more = f" and {len(lines) - _MOST_SHOWN} more" if len(lines) > _MOST_SHOWN else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}"
+
+
+def _line_numbers(table: pd.DataFrame) -> list[int]:
+    """Return the line on which each row starts; a quoted cell may go over several."""
+    breaks: Any = 2 + sum(len(_LINE_END.findall(str(name))) for name in table.columns)
+    numbers = []
+    for cells in table.itertuples(index=False, name=None):
+        numbers.append(breaks)
+        breaks += 1 + sum(len(_LINE_END.findall(cell)) for cell in cells)
+    return numbers

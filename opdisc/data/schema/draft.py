@@ -1,0 +1,174 @@
+"""Schema files made from a header: names only, with blanks for what no header says.
+
+Every value that goes in the blanks is a public fact, so a draft is written without looking at a
+single row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opdisc.data.schema.checks import did_you_mean
+from opdisc.errors import LONGEST_NAME, SchemaError, is_plain, quoted
+
+BLANK = "<fill in>"
+"""Stands where a value is still to be written."""
+
+_MOST_BLANKS = 5
+"""Blanks that a refusal names."""
+
+_HOW_TO = """\
+# Schema of {data}, made from its line of column names alone: no row was read.
+# Write what you know without looking at the rows: from a form, a code book or a law.
+# Replace every {blank}. Of each column declare one of these, or delete its block:
+#   thresholds = [30, 50]                 a number: statements "column >= 30", "column >= 50"
+#   range = [0, 120]                        and its public bounds, if it has any
+#   thresholds = {{ quantiles = 4, range = [0, 120] }}   a number, cut at 4 places that the fit
+#                                           finds, for a stated share of epsilon
+#   categories = ["own", "rent"]          a category: one statement for each value
+#   binary = true                         0 or 1, true or false
+# Then: opdisc schema check {data} --schema THIS-FILE
+"""
+
+
+def toml_text(value: Any) -> str:
+    """Return a value in TOML, on one line: text, number, truth, list or table of them.
+
+    Text that does not show as itself is escaped, so that a file can be read as it is printed.
+    """
+    if isinstance(value, str):
+        # Both languages escape alike, but TOML spells a character beyond 16 bits as one.
+        quoted_text = json.dumps(value, ensure_ascii=False)
+        return "".join(c if c.isascii() and c.isprintable() else _shown(c) for c in quoted_text)
+    if isinstance(value, Mapping):
+        pairs = (f"{toml_key(key)} = {toml_text(item)}" for key, item in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_text, value)) + "]"
+    return json.dumps(value)
+
+
+def toml_key(key: str) -> str:
+    """Return a key in TOML, quoted where it must be."""
+    bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+    return key if bare else toml_text(key)
+
+
+def _shown(character: str) -> str:
+    if is_plain(character):
+        return character
+    return f"\\U{ord(character):08x}" if ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
+
+
+def is_usable(name: str) -> bool:
+    """Return whether a schema can name a column: printable text of moderate length."""
+    return (
+        name not in ("", BLANK)
+        and name == name.strip()
+        and name.isprintable()
+        and len(name) <= LONGEST_NAME
+    )
+
+
+def draft_schema(
+    columns: Sequence[str],
+    *,
+    data: str,
+    name: str,
+    target: Mapping[str, Any] | None = None,
+    features: Mapping[str, Mapping[str, Any] | None] | None = None,
+) -> str:
+    """Return the text of a schema file for a header, with blanks for what it does not say.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Column names, in order.
+    data : str
+        What the table is called, in comments.
+    name : str
+        Name of the task.
+    target : mapping or None
+        Keys of the target that are known; others are left blank.
+    features : mapping or None
+        What is known of columns: the keys of a feature besides its column, or None to leave the
+        column out. Columns that are not in it are left blank.
+
+    Returns
+    -------
+    str
+        TOML. A column that no schema can name, and a name that occurs twice, is left out and
+        counted in a comment.
+    """
+    label = {"column": BLANK, "positive": BLANK, **(target or {})}
+    known = features or {}
+    names = [one for one in dict.fromkeys(columns) if is_usable(one)]
+    chosen = [one for one in names if one != label["column"] and known.get(one, {}) is not None]
+    lines = [_HOW_TO.format(data=toml_text(data), blank=toml_text(BLANK))]
+    if left := len(columns) - len(names):
+        lines.append(
+            f"# Left out: {left} of {len(columns)} column names, which are blank, unprintable, "
+            "too long\n# or there twice; rename them in the table.\n"
+        )
+    lines.append(f"name = {toml_text(name)}")
+    if label["column"] == BLANK:
+        lines.append("# The column to predict; delete its [[feature]] block below.")
+    lines.append("# Add negative = ... to refuse all but two labels.")
+    lines.append(f"target = {toml_text(label)}")
+    lines.append('unit = "one row"  # what one neighbour changes: "one person", "one household"')
+    lines.append("rows_per_unit = 1  # most rows that one of them has")
+    lines.append(
+        'missing_values = []  # what counts as missing besides empty, such as ["?", "NA"]'
+    )
+    for column in chosen:
+        lines += ["", "[[feature]]", f"column = {toml_text(column)}"]
+        facts = known.get(column)
+        if facts is None:
+            lines.append(f"thresholds = {toml_text(BLANK)}  # or categories, or binary")
+        else:
+            lines += [f"{toml_key(key)} = {toml_text(value)}" for key, value in facts.items()]
+    return "\n".join(lines) + "\n"
+
+
+def refuse_blanks(raw: Mapping[str, Any]) -> None:
+    """Refuse a draft that was not filled in, naming the first few blanks.
+
+    Raises
+    ------
+    SchemaError
+        If a value of the target or of a feature is still :data:`BLANK`.
+    """
+    blanks = []
+    target = raw.get("target")
+    if isinstance(target, Mapping):
+        words = {"column": "the column to predict", "positive": "its positive label"}
+        blanks += [words.get(key, str(key)) for key, value in target.items() if value == BLANK]
+    features = raw.get("feature")
+    for feature in features if isinstance(features, list | tuple) else ():
+        if isinstance(feature, Mapping) and BLANK in list(feature.values()):
+            blanks.append(f"column {quoted(feature.get('column'))}")
+    if not blanks:
+        return
+    more = f" and {len(blanks) - _MOST_BLANKS} more" if len(blanks) > _MOST_BLANKS else ""
+    raise SchemaError(
+        f"a schema must be filled in, but {', '.join(blanks[:_MOST_BLANKS])}{more} still "
+        f"{'has' if len(blanks) == 1 else 'have'} the blank {BLANK!r}; write what you know "
+        "without the rows, and delete the blocks of columns that are not to be used"
+    )
+
+
+def check_column(name: str, columns: Sequence[str]) -> None:
+    """Refuse a column that a header does not have.
+
+    Raises
+    ------
+    SchemaError
+        With the nearest name of the header.
+    """
+    if name not in columns:
+        raise SchemaError(
+            f"the label must be a column of the table, but {quoted(name)} is none"
+            f"{did_you_mean(name, columns)}"
+        )

@@ -1,0 +1,232 @@
+"""Private thresholds of a schema, then a release that uses them, for one budget.
+
+A stated share of epsilon is kept back from the card and buys the thresholds before a row is
+encoded. How many there are is public, so all that follows can be planned and tried before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from opdisc.data import QuantileFeature, Schema
+from opdisc.errors import CalibrationError, UncertifiedRelease, quoted
+from opdisc.mechanisms.composition.quantiles import (
+    Cut,
+    draw_cuts,
+    levels,
+    plan_cuts,
+    rank_errors,
+)
+from opdisc.mechanisms.rehearsal import rehearse
+from opdisc.privacy import EntropySource, GridReceipt, PublicInputs, SeededEntropy, Stage
+from oracles.arithmetic import IntArray, RandomBits
+
+Found = TypeVar("Found")
+
+THRESHOLD_BUDGET = 0.1
+"""Share of epsilon that private thresholds take where nothing else is said."""
+
+_CHANCE = 0.05
+
+_THEOREM = "McSherry, Talwar 2007, Theorem 6, in parts (docs/theory.md, private-thresholds)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdPlan:
+    """What will be drawn for how much; a function of public inputs only.
+
+    Parameters
+    ----------
+    features : tuple of QuantileFeature
+        What is declared.
+    cuts : tuple of tuple of Cut
+        The draws of each.
+    whole, card_epsilon : float
+        What everything costs, and what is left for what follows.
+    schema_digest : str
+        Of the declared schema.
+    """
+
+    features: tuple[QuantileFeature, ...]
+    cuts: tuple[tuple[Cut, ...], ...]
+    whole: float
+    card_epsilon: float
+    schema_digest: str
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the thresholds cost, exactly."""
+        return Fraction(self.whole) - Fraction(self.card_epsilon)
+
+    def describe(self) -> str:
+        """Return the split and the expected precision, in words."""
+        parts = []
+        for feature, cuts in zip(self.features, self.cuts, strict=True):
+            scales = sorted(float(cut.rows_per_nat) for cut in cuts)
+            most = rank_errors(cuts, feature.n_candidates, _CHANCE)
+            parts.append(
+                f"{feature.column}, {feature.quantiles} thresholds, scale of their ranks "
+                f"{scales[0]:,.3g} to {scales[-1]:,.3g} rows, on any table at most {most:,.0f} "
+                f"rows off with probability {1 - _CHANCE:.0%}, ties aside"
+            )
+        return (
+            f"private thresholds take epsilon {float(self.epsilon):.6g} of {self.whole:g}, which "
+            f"leaves {self.card_epsilon:.6g} for the rest: {'; '.join(parts)}"
+        )
+
+    def stage(self) -> Stage:
+        """Return the section of a receipt."""
+        told = [
+            f"{f.column} {f.quantiles} of {f.n_candidates} points ({f.range[0]:g}..{f.range[1]:g} "
+            f"by {f.step:g})"
+            for f in self.features
+        ]
+        return Stage(
+            name="thresholds",
+            epsilon=str(self.epsilon),
+            guarantee=_THEOREM,
+            law=f"exact draws by rank, the middle first, then in each part: {', '.join(told)}; "
+            "scale: rows per nat of the draws",
+            scales=tuple(float(cut.rows_per_nat) for cuts in self.cuts for cut in cuts),
+            schema_digest=self.schema_digest,
+        )
+
+
+def plan_thresholds(schema: Schema, public: PublicInputs, share: object) -> ThresholdPlan | None:
+    """Split a budget between private thresholds and what follows; None if none are declared.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is declared.
+    public : PublicInputs
+        The whole budget, and what is public about the table.
+    share : real number
+        Of epsilon, in (0, 1), that the thresholds take. Each level of each feature's draws takes
+        the same part of it.
+
+    Raises
+    ------
+    CalibrationError
+        If the share is out of range, or leaves one of the two nothing.
+    """
+    is_number = isinstance(share, Real) and not isinstance(share, bool)
+    if not is_number or not 0 < share < 1:  # type: ignore[operator]
+        raise CalibrationError(
+            f"threshold_budget must be a share of epsilon in (0, 1), got {quoted(share)}."
+        )
+    features = schema.private_thresholds
+    if not features:
+        return None
+    whole = public.params.epsilon
+    card = float(Fraction(whole) * (1 - Fraction(float(share))))  # type: ignore[arg-type]
+    spent = Fraction(whole) - Fraction(card)
+    if spent <= 0 or card <= 0:
+        raise CalibrationError(
+            "threshold_budget must leave something for both; use another share."
+        )
+    depths = [levels(feature.quantiles) for feature in features]
+    return ThresholdPlan(
+        features=features,
+        cuts=tuple(
+            plan_cuts(
+                feature.quantiles,
+                spent * depth / sum(depths),
+                public.relation,
+                public.rows_per_unit,
+            )
+            for feature, depth in zip(features, depths, strict=True)
+        ),
+        whole=whole,
+        card_epsilon=card,
+        schema_digest=schema.digest(),
+    )
+
+
+def draw_thresholds(
+    plan: ThresholdPlan, ranks: Sequence[IntArray], entropy: EntropySource
+) -> tuple[tuple[float, ...], ...]:
+    """Draw the thresholds of every feature, increasing and distinct.
+
+    Parameters
+    ----------
+    plan : ThresholdPlan
+        From :func:`plan_thresholds`; its budget must be recorded before.
+    ranks : sequence of int64 array
+        Of each feature: rows below each of its candidates, then all rows.
+    entropy : EntropySource
+        Random bits.
+
+    Notes
+    -----
+    **Guarantee.** Pure ``plan.epsilon``-DP (docs/theory.md, private-thresholds).
+    """
+    bits = RandomBits(entropy)
+    found = []
+    for feature, cuts, below in zip(plan.features, plan.cuts, ranks, strict=True):
+        candidates = feature.candidates
+        found.append(tuple(candidates[place] for place in draw_cuts(cuts, below, bits)))
+    return tuple(found)
+
+
+def rehearse_thresholds(plan: ThresholdPlan) -> None:
+    """Draw from a table without rows, so that what fails without them fails before the spend."""
+    nothing = [np.zeros(f.n_candidates + 1, dtype=np.int64) for f in plan.features]
+    rehearse("the draw of thresholds", lambda: draw_thresholds(plan, nothing, SeededEntropy(0)))
+
+
+def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridReceipt:
+    """Return the privacy statement of thresholds and of what follows them, in two stages.
+
+    Parameters
+    ----------
+    receipt : GridReceipt
+        Of what follows, for ``plan.card_epsilon``.
+    plan : ThresholdPlan
+        What comes before it.
+    """
+    if receipt.epsilon != plan.card_epsilon:
+        raise CalibrationError("what follows private thresholds must leave them their share.")
+    rest = Stage(
+        name="the card" if receipt.risks is None else "the rest",
+        epsilon=str(Fraction(receipt.epsilon)),
+        guarantee=receipt.theorem,
+        law="all that is said below",
+        scales=(),
+        schema_digest="",
+    )
+    return msgspec.structs.replace(
+        receipt,
+        mechanism=f"private thresholds, then {receipt.mechanism}",
+        theorem=f"{receipt.theorem}; after thresholds by adaptive composition (docs/theory.md, "
+        "private-thresholds)",
+        epsilon=plan.whole,
+        stages=(plan.stage(), rest),
+    )
+
+
+def after_the_spend(action: Callable[[], Found]) -> Found:
+    """Return what an action finds; whatever goes wrong may depend on the rows, so say no more.
+
+    Raises
+    ------
+    UncertifiedRelease
+        If it fails; the budget stays spent.
+    """
+    found: Found | None = None
+    with suppress(Exception):
+        found = action()
+    if found is None:  # raised outside of any handler, so that no cause travels along
+        raise UncertifiedRelease(
+            "a release with private thresholds failed after they were drawn; the budget is spent "
+            "and nothing is released: use a smaller grid or declare the thresholds."
+        )
+    return found
