@@ -229,6 +229,11 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         ):
             raise ValueError("the sections of a receipt must not cost more than it promises.")
 
+    @property
+    def card_epsilon(self) -> float:
+        """What the card itself was drawn with: all of epsilon, or what the risks left of it."""
+        return self.epsilon if self.risks is None else self.risks.card_epsilon
+
     def split(self) -> Lines:
         """Return what card and risks cost, where both were released."""
         return [] if self.risks is None else self.risks.lines()

@@ -19,4 +19,4 @@ from .risks import (
     run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
 )
-from .totals import Bins as Bins, attainable_totals as attainable_totals, bin_totals as bin_totals
+from .totals import Bins as Bins, bin_totals as bin_totals, possible_totals as possible_totals
