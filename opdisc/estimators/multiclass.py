@@ -307,7 +307,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the predicted label of each row, shape (n_samples,)."""
-        return np.asarray(self._labels()[self._preferences(X).argmax(axis=1)])
+        positions = self._preferences(X).argmax(axis=1)
+        return np.asarray(self._labels()[positions])
 
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return scores whose largest one is at the predicted class of ``classes_``.
@@ -324,7 +325,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             times the number of classes, less the position of the class. Of two classes the
             difference, shape (n_samples,).
         """
-        found = self._preferences(X)[:, np.argsort(self._labels())].astype(np.float64)
+        declared = self._preferences(X).astype(np.float64)
+        found = declared[:, np.argsort(self._labels())]
         return found if found.shape[1] > 2 else found[:, 1] - found[:, 0]
 
     def _right(self, X: ArrayLike | pd.DataFrame, y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -346,9 +348,10 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         )
 
     def __sklearn_tags__(self) -> Any:
-        """Declare a classifier of two classes or more."""
+        """Declare a classifier of two classes or more; one cut a column may be too coarse."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
+        tags.classifier_tags.poor_score = True
         return tags
 
 

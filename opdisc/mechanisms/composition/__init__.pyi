@@ -30,4 +30,4 @@ from .thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .totals import Bins as Bins, attainable_totals as attainable_totals, bin_totals as bin_totals
+from .totals import Bins as Bins, bin_totals as bin_totals, possible_totals as possible_totals

@@ -18,9 +18,9 @@ from opdisc.errors import CalibrationError, quoted
 from opdisc.mechanisms.base import Release
 from opdisc.mechanisms.composition.totals import (
     Bins,
-    attainable_totals,
     bin_totals,
     count_by_bin,
+    possible_totals,
 )
 from opdisc.mechanisms.receipts import PreparedRelease
 from opdisc.noise import (
@@ -197,7 +197,7 @@ def run_with_risks(
     if ledger is not None:
         ledger.spend(receipt)
     card = prepared.draw()
-    bins = bin_totals(attainable_totals(card, structure), spec.most_bins)
+    bins = bin_totals(possible_totals(card, structure), spec.most_bins)
     totals = problem.points @ np.array(card, dtype=np.int64)
     counts = count_by_bin(totals, problem.positives, problem.negatives, bins)
     return RiskRelease(
@@ -227,10 +227,8 @@ def receipt_with_risks(prepared: PreparedRelease, spec: RiskSpec) -> GridReceipt
             total_variation=prepared.spec.total_variation + spec.total_variation,
         ),
     )
-    receipt = both.receipt()
     return msgspec.structs.replace(
-        receipt,
-        mechanism=f"{receipt.mechanism}, then risks",
+        both.receipt(),
         risks=RiskReceipt(
             card_epsilon=spec.card_epsilon,
             epsilon=spec.epsilon,

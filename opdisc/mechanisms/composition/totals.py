@@ -13,8 +13,11 @@ Bins = tuple[tuple[int, int], ...]
 """(lowest, highest) totals of each group, in order."""
 
 
-def attainable_totals(card: Hypothesis, structure: Iterable[ColumnGroup]) -> list[int]:
+def possible_totals(card: Hypothesis, structure: Iterable[ColumnGroup]) -> list[int]:
     """Return every total that an encoded row can have, in order.
+
+    Features are taken one by one: of two that read the same raw column, totals that no row has
+    may be among them.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def bin_totals(totals: Sequence[int], most: int) -> Bins:
     Parameters
     ----------
     totals : sequence of int
-        Attainable ones, in order.
+        Possible ones, in order.
     most : int
         At least 2.
     """

@@ -112,15 +112,16 @@ def test_an_unknown_strategy_is_refused():
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 @pytest.mark.parametrize("rows_per_unit", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.7])
-def test_one_receipt_says_what_all_cards_cost(
-    strategy, relation, rows_per_unit, epsilon, tmp_path
-):
-    declared = schema(rows_per_unit=rows_per_unit, unit="one patient")
+def test_one_receipt_for_all(strategy, relation, rows_per_unit, epsilon, tmp_path):
     model = fitted(
-        epsilon=epsilon, strategy=strategy, relation=relation, schema=declared,
+        epsilon=epsilon,
+        strategy=strategy,
+        relation=relation,
+        schema=schema(rows_per_unit=rows_per_unit, unit="one patient"),
         mechanism="exponential",
-        weight_bound=1, ledger=tmp_path / "ledger",
-    )  # fmt: skip
+        weight_bound=1,
+        ledger=tmp_path / "ledger",
+    )
     receipt, (charge,) = model.receipt_, Ledger(tmp_path / "ledger").spendings()
     assert (charge.epsilon, charge.delta, charge.relation) == (epsilon, 0.0, relation)
     assert charge.rows_per_unit == rows_per_unit and charge.unit == "one patient"

@@ -103,6 +103,7 @@ def test_every_scorecard_sells_them(name, relation, tmp_path):
     assert receipt.risks.sensitivity == rows
     assert receipt.risks.noise_scale == pytest.approx(rows / 1.5)
     assert model.risk_table_.noise_scale == receipt.risks.noise_scale
+    assert receipt.card_epsilon == receipt.risks.card_epsilon and receipt.mechanism != "auto"
     assert "for the risks" in str(receipt) and "total" in model.to_model().summary
 
 

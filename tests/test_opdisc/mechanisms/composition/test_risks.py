@@ -20,7 +20,7 @@ from opdisc.mechanisms.composition.risks import (
     noisy_counts,
     run_with_risks,
 )
-from opdisc.mechanisms.composition.totals import attainable_totals, bin_totals, count_by_bin
+from opdisc.mechanisms.composition.totals import bin_totals, count_by_bin, possible_totals
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
 from opdisc.models.risk_rates import fitted_risks
@@ -161,7 +161,7 @@ def rows_of(kind, size):
 
 @given(start=points, groups=structures)
 @settings(deadline=None, max_examples=60)
-def test_attainable_totals_are_those_of_some_row(start, groups):
+def test_possible_totals_are_those_of_some_row(start, groups):
     card, structure = [start], []
     for kind, values in groups:
         columns = tuple(range(len(card), len(card) + len(values)))
@@ -173,7 +173,7 @@ def test_attainable_totals_are_those_of_some_row(start, groups):
                     for p, cell in zip(values, part, strict=True))
         for row in rows
     }  # fmt: skip
-    assert attainable_totals(tuple(card), structure) == sorted(expected)
+    assert possible_totals(tuple(card), structure) == sorted(expected)
 
 
 @given(totals=st.sets(st.integers(-60, 60), min_size=1), most=st.integers(2, MOST_BINS))

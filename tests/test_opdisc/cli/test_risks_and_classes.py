@@ -1,0 +1,128 @@
+"""Risks and several classes from one end of the command line to the other."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opdisc.cli.app import cli
+from opdisc.cli.console import run_command_line
+from opdisc.privacy.ledger.ledger import Ledger
+
+FEATURES = """
+[[feature]]
+column = "age"
+thresholds = [30, 70]
+[[feature]]
+column = "smoker"
+categories = ["daily"]
+"""
+TWO = 'name = "ill"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n' + FEATURES
+THREE = (
+    'name = "grade"\ntarget = { column = "grade", classes = ["low", "mid", "high"] }\n' + FEATURES
+)
+GRADES = ("low", "mid", "high")
+
+
+def write(path, header, rows):
+    with open(path, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age, smoker = rng.integers(0, 100, 600), rng.choice(["daily", "never"], 600)
+    grade = [GRADES[k] for k in np.searchsorted([30, 70], age, side="right")]
+    ill = np.where(rng.random(600) < 0.1 + 0.6 * (age >= 70), "yes", "no")
+    write(
+        "table.csv", ["age", "smoker", "grade", "ill"], zip(age, smoker, grade, ill, strict=True)
+    )
+    Path("two.toml").write_text(TWO)
+    Path("three.toml").write_text(THREE)
+    Ledger.create("budget")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, capsys):
+    def run(command):
+        status = run_command_line(cli, command.split())
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+FIT = "fit table.csv --epsilon 30 --ledger budget --out card.json --schema"
+
+
+def test_a_card_with_risks(run):
+    status, out, _ = run(f"{FIT} ./two.toml --risk-budget 0.2")
+    assert status == 0
+    assert "Share of rows that are yes (in brackets: what the noise leaves open, about 95%)" in out
+    risks = re.findall(r"^  total (-?\d+)(?: to -?\d+)? +(\d+)%  \(\d+% to \d+%\)$", out, re.M)
+    assert len(risks) >= 2 and int(risks[0][1]) < int(risks[-1][1])
+    assert re.search(r"^epsilon: +30$", out, re.M)
+    assert re.search(r"^  for the card: +epsilon 24: ", out, re.M)
+    assert re.search(r"^  for the risks: +epsilon 6: exact discrete Laplace noise", out, re.M)
+    assert run("show card.json")[1] == out
+    (charge,) = Ledger("budget").spendings()
+    assert charge.epsilon == 30
+    record = json.loads(run("show card.json --json")[1])
+    assert record["receipt"]["risks"]["epsilon"] == 6.0
+    assert {*record["risk_table"]} == {"rows", "noise_scale"}
+
+
+@pytest.mark.parametrize("share", ["0", "1", "-0.5", "nan", "2"])
+def test_an_impossible_share_is_one_sentence_and_costs_nothing(run, share):
+    status, out, err = run(f"{FIT} ./two.toml --risk-budget {share}")
+    assert status == 2 and out == "" and re.fullmatch(r"error: risk_budget must be [^\n]+\n", err)
+    assert not Ledger("budget").spendings() and not Path("card.json").exists()
+
+
+def test_three_classes_from_the_table_to_predictions(run):
+    status, out, err = run(f"{FIT} ./three.toml")
+    assert status == 0 and "epsilon 30" in err
+    assert "Card 1: Predict grade" in out and "Card 2: Predict grade" in out
+    assert "Total of 1 or more: mid or high. Total of 0 or less: low." in out
+    assert "Total of 1 or more: high. Total of 0 or less: mid." in out
+    assert re.search(r"^cards: +2, tree$", out, re.M)
+    assert re.search(r"^card 2: +epsilon 7.5 for a row; ", out, re.M)
+    assert run("show card.json")[1] == out
+    (charge,) = Ledger("budget").spendings()
+    assert charge.epsilon == 30 and charge.model
+    assert run("predict card.json table.csv --out scored.csv")[0] == 0
+    with open("scored.csv", newline="") as file:
+        scored = list(csv.DictReader(file))
+    assert len(scored) == 600
+    assert np.mean([row["prediction"] == row["grade"] for row in scored]) > 0.95
+    assert json.loads(run("show card.json --json")[1])["receipt"]["n_classes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--delta 1e-6", "delta needs a target of two classes"),
+        ("--risk-budget 0.2", "risk_budget needs a target of two classes"),
+        ("--mechanism opdisc --noise gaussian", "noise must be 'l2-laplace'"),
+    ],
+)
+def test_what_several_classes_do_not_take(run, options, words):
+    status, out, err = run(f"{FIT} ./three.toml {options}")
+    assert status == 2 and out == "" and words in err and err.count("\n") == 1
+    assert not Ledger("budget").spendings()
+
+
+def test_commands_for_two_classes_say_so(run):
+    for command in (
+        "plan table.csv --schema ./three.toml --epsilon 1",
+        "compare table.csv --schema ./three.toml --epsilons 1 --repeats 1 --out results",
+    ):
+        status, out, err = run(command)
+        assert status == 2 and out == ""
+        assert "needs a target of two classes" in err and err.count("\n") == 1
