@@ -82,10 +82,10 @@ class ScorecardClassifier(PrivateClassifier):
     risk_budget: float | None = None
 
     def _read_encoded(
-        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, *, stand_ins: bool = False
     ) -> tuple[Schema, CellArray, CellArray, tuple[str, ...]]:
         """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
-        read = self._read(X, y)
+        read = self._read(X, y, stand_ins=stand_ins)
         if read.schema is not None:
             return read.schema, read.rows, read.signs, read.assumptions
         warn_of_cells_between_0_and_1(read.rows)
@@ -337,14 +337,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.risk_budget = risk_budget
         self.threshold_budget = threshold_budget
 
-    def _encodable(self, schema: Schema) -> Schema:
-        """Return the schema with public numbers in the place of private thresholds."""
-        return schema.with_thresholds([f.stand_ins for f in schema.private_thresholds])
-
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, rows, signs, assumptions = self._read_encoded(X, y)
+        schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
 
         risks, params = None, whole
@@ -360,7 +356,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()
-        problem = _problem(rows, signs, settled.public.grid)
+        problem = counted_problem(rows, signs, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
         receipt = None
@@ -378,7 +374,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 below = count_below(table, schema, signs)
                 concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
                 encoded = encode_features(table, concrete)
-                problem = _problem(encoded, signs, settled.public.grid)
+                problem = counted_problem(encoded, signs, settled.public.grid)
                 return concrete, problem, self._prepare(problem, settled, entropy)
 
             self.schema_, problem, prepared = after_the_spend(found)
@@ -435,12 +431,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         )
 
 
-def _problem(rows: CellArray, signs: CellArray, grid: WeightGrid) -> ZeroOneProblem:
-    """Return encoded rows as points with counts."""
+def counted_problem(rows: CellArray, signs: NDArray[np.int8], grid: WeightGrid) -> ZeroOneProblem:
+    """Return encoded rows as points with counts; rows of sign 0 are left out.
+
+    Where none is left, one point without weight stands for them.
+    """
     encoded = aggregate(rows, signs)
+    points = encoded.points.astype(np.int64)
+    if not len(points):
+        points = np.eye(1, grid.n_features, dtype=np.int64)
+        nothing = np.zeros(1, dtype=np.int64)
+        return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
     return ZeroOneProblem(
-        points=encoded.points.astype(np.int64),
-        positives=encoded.positives,
-        negatives=encoded.negatives,
-        grid=grid,
+        points=points, positives=encoded.positives, negatives=encoded.negatives, grid=grid
     )
