@@ -229,8 +229,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     classes_: NDArray[Any]
     numbers_: NDArray[np.int64]
 
-    def _read(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
-        """Return rows and signs; set the attributes that describe columns and labels."""
+    def _read(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, *, stand_ins: bool = False
+    ) -> LabelledRows:
+        """Return rows and signs; set the attributes that describe columns and labels.
+
+        Private thresholds are refused, or with ``stand_ins`` public numbers stand in their place.
+        """
         if self.schema is None:
             return self._read_numbers(X, y)
         if self.classes is not None:
@@ -241,7 +246,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         labels, numbered = as_declared(labels)
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
-        rows = encode_features(table, self._encodable(schema))
+        rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
@@ -249,10 +254,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
-
-    def _encodable(self, schema: Schema) -> Schema:
-        """Return what rows are first encoded by: the schema, which must hold numbers then."""
-        return schema
 
     def _read_numbers(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)

@@ -82,10 +82,10 @@ class ScorecardClassifier(PrivateClassifier):
     risk_budget: float | None = None
 
     def _read_encoded(
-        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, *, stand_ins: bool = False
     ) -> tuple[Schema, CellArray, CellArray, tuple[str, ...]]:
         """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
-        read = self._read(X, y)
+        read = self._read(X, y, stand_ins=stand_ins)
         if read.schema is not None:
             return read.schema, read.rows, read.signs, read.assumptions
         warn_of_cells_between_0_and_1(read.rows)
@@ -337,14 +337,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.risk_budget = risk_budget
         self.threshold_budget = threshold_budget
 
-    def _encodable(self, schema: Schema) -> Schema:
-        """Return the schema with public numbers in the place of private thresholds."""
-        return schema.with_thresholds([f.stand_ins for f in schema.private_thresholds])
-
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, rows, signs, assumptions = self._read_encoded(X, y)
+        schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
 
         risks, params = None, whole

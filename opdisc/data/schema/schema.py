@@ -206,6 +206,13 @@ class Schema:
         )
         return replace(self, features=features)
 
+    def with_stand_ins(self) -> Schema:
+        """Return the schema with public numbers in the place of private thresholds.
+
+        So a table can be read, and a fit be tried, before a budget is spent.
+        """
+        return self.with_thresholds([feature.stand_ins for feature in self.private_thresholds])
+
     @property
     def column_names(self) -> tuple[str, ...]:
         """Display names of the encoded columns, without the intercept."""
