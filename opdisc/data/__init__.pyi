@@ -1,4 +1,13 @@
-from .cells import canonical_text as canonical_text, parse_number as parse_number
+from .cells import (
+    ANY_NUMBER as ANY_NUMBER,
+    BOOLEAN_TEXTS as BOOLEAN_TEXTS,
+    PLAIN_NUMBER as PLAIN_NUMBER,
+    canonical_text as canonical_text,
+    format_number as format_number,
+    is_kept_by_a_number as is_kept_by_a_number,
+    parse_number as parse_number,
+)
+from .columns import exclusive_positions as exclusive_positions
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -20,10 +29,16 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
-from .features import CategoryFeature as CategoryFeature
+from .features import (
+    BinaryFeature as BinaryFeature,
+    CategoryFeature as CategoryFeature,
+    Feature as Feature,
+    ThresholdFeature as ThresholdFeature,
+)
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
+    atomic_write_bytes as atomic_write_bytes,
     atomic_write_text as atomic_write_text,
     check_output as check_output,
     is_misplaced as is_misplaced,

@@ -1,0 +1,54 @@
+"""What a fitted scorecard estimator shows in a notebook, and why a row gets its answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import sklearn
+
+from opdisc.models import Explanation, Row, card_fragment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from opdisc.models import SavedModel
+
+
+class ShowsCard:
+    """Shows its card once it is fitted, and explains its answers.
+
+    Before, it is shown as scikit-learn shows any estimator; so it is inside a pipeline.
+    """
+
+    if TYPE_CHECKING:
+
+        def to_model(self) -> SavedModel:
+            """Return scorecard, schema and receipt."""
+
+        def _labels(self) -> NDArray[Any]:
+            """Return (negative, positive) labels, of the type of ``classes_``."""
+
+    def explain(self, row: Row) -> Explanation:
+        """Return why a row gets its answer: the statements that are true of it, and their points.
+
+        Parameters
+        ----------
+        row : mapping, Series, sequence or DataFrame of one row
+            Cells by column name, or one cell for each column in order.
+        """
+        explained = self.to_model().explain(row)
+        negative, positive = self._labels().tolist()
+        answer = positive if explained.total >= explained.threshold else negative
+        return replace(explained, positive=positive, answer=answer)
+
+    def _repr_html_inner(self) -> str:
+        return self._shown() or super()._repr_html_inner()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        shown = self._shown() if sklearn.get_config()["display"] == "diagram" else ""
+        return {**bundle, "text/html": shown} if shown else bundle
+
+    def _shown(self) -> str:
+        return card_fragment(self.to_model()) if hasattr(self, "receipt_") else ""
