@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,9 @@ def show(model: Path, force: bool, as_json: bool, **places: str | None) -> None:
             f"--{next(iter(chosen))} to print its weights."
         )
     cards = {form: _card(saved, form) for form in chosen}  # all of them before any is written
+    for form in chosen:
+        if chosen[form] == _PRINTED:
+            _refuse_control_sequences(form, cards[form])
     for form, place in chosen.items():
         if place == _PRINTED:
             print_bytes(cards[form])
@@ -102,6 +106,17 @@ def _check_places(model: Path, chosen: dict[str, str], *, force: bool, as_json: 
                 f"a file must not be overwritten unasked, but {place} exists; name another, or "
                 "say --force."
             )
+
+
+def _refuse_control_sequences(form: str, card: bytes) -> None:
+    """Refuse to show a terminal what it would obey: SQL holds a category's values as they are."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return
+    shown = (c for c in card.decode("utf-8") if not c.isspace())
+    if any(unicodedata.category(c) in ("Cc", "Cf") for c in shown):
+        raise click.UsageError(
+            f"a terminal would obey the control characters in it: give --{form} a file."
+        )
 
 
 def _card(model: SavedModel, form: str) -> bytes:

@@ -18,7 +18,10 @@ from opdisc.models.card.explanation import Explanation, explain_row
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import GridReceipt
 
-_LONGEST_EXAMPLE = 8
+_YES = "yes"
+"""What is true of a column that holds yes or no."""
+
+_LONGEST_EXAMPLE = 6
 """Used columns that the made-up row fills; the others are left blank."""
 
 
@@ -56,6 +59,11 @@ class PointsGroup:
     column: str
     lines: tuple[tuple[str, int], ...]
 
+    @property
+    def is_yes_or_no(self) -> bool:
+        """Whether its only line says yes: the column's name alone would do."""
+        return [word for word, _ in self.lines] == [_YES]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RiskLine:
@@ -84,8 +92,8 @@ class Card:
     ----------
     title, subtitle : str
         What is predicted, and by which card.
-    verdict : str
-        What an honest colleague would say first; empty if there is nothing to say.
+    verdict : tuple of str
+        What an honest colleague would say first, in sentences; empty if nothing is known.
     start : int
         Points that everyone starts with.
     groups : tuple of PointsGroup
@@ -106,13 +114,15 @@ class Card:
         Empty if no rates were bought.
     receipt : tuple of (str, str)
         The receipt in five lines.
+    guarantee : str
+        HOLDS, CONDITIONAL or VOID.
     whole_receipt : str
         All of it.
     """
 
     title: str
     subtitle: str
-    verdict: str
+    verdict: tuple[str, ...]
     start: int
     groups: tuple[PointsGroup, ...]
     rule: str
@@ -124,6 +134,7 @@ class Card:
     explanation: Explanation
     risks: tuple[RiskLine, ...]
     receipt: tuple[tuple[str, str], ...]
+    guarantee: str
     whole_receipt: str
 
 
@@ -161,6 +172,7 @@ def card_content(model: CardSource) -> Card:
         explanation=explain_row(card, schema, example),
         risks=_risks(getattr(model, "risk_table", None)),
         receipt=_receipt_lines(model),
+        guarantee=model.receipt.guarantee,
         whole_receipt=str(model.receipt),
     )
 
@@ -181,10 +193,10 @@ def signed(points: int) -> str:
     return f"{points:+d}".replace("-", "−") if points else "0"
 
 
-def _verdict(model: CardSource) -> str:
-    """Return what is said first: a model may carry a verdict of its own."""
-    verdict = getattr(model, "verdict", None)
-    return "" if verdict is None else str(verdict)
+def _verdict(model: CardSource) -> tuple[str, ...]:
+    """Return what is said first: a model may carry a verdict, with a sentence on each line."""
+    verdict = getattr(model, "verdict_", None)
+    return () if verdict is None else tuple(str(verdict).splitlines())
 
 
 def _groups(card: Scorecard, schema: Schema) -> tuple[PointsGroup, ...]:
@@ -200,7 +212,7 @@ def _groups(card: Scorecard, schema: Schema) -> tuple[PointsGroup, ...]:
 def _statements(feature: Feature) -> tuple[str, ...]:
     """Return each statement in words that follow the column's name."""
     if isinstance(feature, BinaryFeature):
-        return ("yes",) if feature.name is None else (feature.name,)
+        return (_YES,) if feature.name is None else (feature.name,)
     if feature.names:
         return feature.names
     if isinstance(feature, ThresholdFeature):
@@ -231,9 +243,11 @@ def _made_up_row(card: Scorecard, schema: Schema) -> dict[str, str]:
     """Return cells by column, of the statements with most points; nobody's row."""
     row = dict.fromkeys(schema.columns, "")
     filled = 0
+    excluded: set[str] = set()
     for feature, named in used_features(card, schema):
         points = [abs(p) for _, p in named]
-        if not any(points) or row[feature.column] or filled == _LONGEST_EXAMPLE:
+        taken = row[feature.column] or feature.column in excluded
+        if not any(points) or taken or filled == _LONGEST_EXAMPLE:
             continue
         best, filled = points.index(max(points)), filled + 1
         if isinstance(feature, ThresholdFeature):
@@ -242,6 +256,7 @@ def _made_up_row(card: Scorecard, schema: Schema) -> dict[str, str]:
             row[feature.column] = feature.categories[best].values[0]
         else:
             row[feature.column] = "1"
+            excluded.update(*(group for group in schema.exclusive if feature.column in group))
     return row
 
 

@@ -27,8 +27,7 @@ def card_markdown(model: CardSource) -> str:
     """
     card = card_content(model)
     parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
-    if card.verdict:
-        parts.append(f"**{_safe(card.verdict)}**")
+    parts += [f"**{_safe(sentence)}**" for sentence in card.verdict]
     rows = [("", "start with", signed(card.start))]
     rows += [(g.column, word, signed(p)) for g in card.groups for word, p in g.lines]
     parts += [_table(("Column", "What is true", "Points"), rows), _safe(card.rule)]

@@ -71,7 +71,7 @@ def _body(card: Card) -> str:
     parts = [
         f"<header><h1>{_text(card.title)}</h1>"
         f'<p class="quiet">{_text(card.subtitle)}</p></header>',
-        f'<p class="verdict" role="note">{_text(card.verdict)}</p>' if card.verdict else "",
+        *(f'<p class="verdict" role="note">{_text(said)}</p>' for said in card.verdict),
         _points(card),
         f'<p class="rule">{_text(card.rule)}</p>',
         _items(card.notes),
@@ -92,18 +92,25 @@ def _points(card: Card) -> str:
 <td class="number">{signed(card.start)}</td>\
 <td class="number paper">{signed(card.start)}</td></tr></tbody>
 {groups}<tfoot><tr><th scope="row">Total: {_text(card.explanation.threshold)} or more is \
-“{_text(card.positive)}”</th><td></td><td class="paper"></td></tr></tfoot>
+“{_text(card.positive)}”</th><td></td><td class="paper box"></td></tr></tfoot>
 </table>"""
 
 
 def _group(group: PointsGroup) -> str:
+    if group.is_yes_or_no:
+        ((_, points),) = group.lines
+        return f'<tbody class="single">{_line(group.column, points)}</tbody>\n'
     head = f'<tr class="group"><th colspan="3" scope="rowgroup">{_text(group.column)}</th></tr>'
-    lines = "".join(
-        f'<tr><th scope="row">{_text(word)}</th><td class="number {_side(points)}">'
-        f'{signed(points)}</td><td class="paper box"></td></tr>'
-        for word, points in group.lines
-    )
+    lines = "".join(_line(word, points) for word, points in group.lines)
     return f"<tbody>{head}{lines}</tbody>\n"
+
+
+def _line(words: str, points: int) -> str:
+    side = "for" if points > 0 else "against"
+    return (
+        f'<tr><th scope="row">{_text(words)}</th>'
+        f'<td class="number {side}">{signed(points)}</td><td class="paper box"></td></tr>'
+    )
 
 
 def _example(card: Card) -> str:
@@ -115,9 +122,9 @@ def _example(card: Card) -> str:
     rows = [("start with", explained.start), *explained.statements]
     total = f"<tr><th scope='row'>Total</th><td class='number'>{signed(explained.total)}</td></tr>"
     return f"""<section><h2>A made-up row</h2>
-<dl class="cells">{cells or "<div><dd>every cell is missing</dd></div>"}</dl>
+<div class="columns"><dl>{cells or "<div><dd>every cell is missing</dd></div>"}</dl>
 <table class="sum"><tbody>{_number_rows((n, signed(p)) for n, p in rows)}</tbody>
-<tfoot>{total}</tfoot></table>
+<tfoot>{total}</tfoot></table></div>
 <p>The answer is “{_text(explained.answer)}”. This is nobody's row: it was made from the card.</p>
 </section>"""
 
@@ -144,7 +151,7 @@ def _receipt(card: Card) -> str:
         f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in card.receipt
     )
     return f"""<section><h2>Receipt</h2>
-<dl class="receipt">{lines}</dl>
+<dl class="receipt {_text(card.guarantee)}">{lines}</dl>
 <details><summary>The whole receipt</summary><pre>{escape(card.whole_receipt)}</pre></details>
 </section>"""
 
@@ -170,10 +177,6 @@ def _number_rows(rows: Iterable[tuple[str, str]]) -> str:
         f'<tr><th scope="row">{_text(name)}</th><td class="number">{_text(value)}</td></tr>'
         for name, value in rows
     )
-
-
-def _side(points: int) -> str:
-    return "for" if points > 0 else "against"
 
 
 def _text(value: object) -> str:

@@ -14,8 +14,8 @@ _LINE = 0.27
 
 _WIDTH = 6.4
 
-_LONGEST = 62
-"""Characters of a line; a longer text loses its middle."""
+_LONGEST = {14: 42, 10: 58, 8: 90}
+"""Characters of a line by size of the font; a longer text loses its middle."""
 
 _MOST_LINES = 400
 
@@ -70,18 +70,26 @@ def _lines(card: Card) -> list[tuple[str, str, dict[str, Any]]]:
     strong: dict[str, Any] = {**usual, "fontweight": "bold"}
     quiet: dict[str, Any] = {"fontsize": 8, "color": _MUTED}
     lines = [(card.title, "", {**strong, "fontsize": 14}), (card.subtitle, "", quiet)]
-    lines += [(card.verdict, "", {**strong, "color": _AGAINST})] if card.verdict else []
+    lines += [(sentence, "", {**strong, "color": _AGAINST}) for sentence in card.verdict]
     lines.append(("Start with", signed(card.start), strong))
     for group in card.groups:
+        if group.is_yes_or_no:
+            ((_, points),) = group.lines
+            lines.append((group.column, signed(points), {**strong, "color": _color(points)}))
+            continue
         lines.append((group.column, "", strong))
         for word, points in group.lines:
-            color = _FOR if points > 0 else _AGAINST
-            lines.append((f"    {word}", signed(points), {**usual, "color": color}))
+            look = {**usual, "color": _color(points)}
+            lines.append((f"    {word}", signed(points), look))
     threshold = card.explanation.threshold
     lines.append((f"Total of {threshold} or more: {card.positive}", "", strong))
     lines.append((f"Otherwise: {card.negative}", "", strong))
     lines += [(f"{name}: {text}", "", quiet) for name, text in card.receipt]
     return [
-        (shortened(plain(left), _LONGEST if look is not quiet else 100), right, look)
+        (shortened(plain(left), _LONGEST[look["fontsize"]]), right, look)
         for left, right, look in lines
     ]
+
+
+def _color(points: int) -> str:
+    return _FOR if points > 0 else _AGAINST

@@ -49,7 +49,10 @@ def released(schema, points, start=0):
     schema = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
     weights = (start, *points)
     receipt = msgspec.structs.replace(
-        _FITTED.receipt, schema_digest=schema.digest(), weights=tuple((w,) for w in weights)
+        _FITTED.receipt,
+        schema_digest=schema.digest(),
+        privacy_unit=schema.privacy_unit,
+        weights=tuple((w,) for w in weights),
     )
     card = Scorecard(
         target=schema.target.column,
