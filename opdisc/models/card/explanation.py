@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from opdisc.data import Label, Schema, as_table, encode_features
+from opdisc.data import Label, Schema, encode_features
 from opdisc.errors import TableError, escaped
 from opdisc.models.scorecard import Scorecard
 
@@ -115,4 +115,10 @@ def _one_row(row: Row, schema: Schema) -> pd.DataFrame:
         return row
     if isinstance(row, Mapping | pd.Series):
         return pd.DataFrame({name: [row[name]] for name in schema.columns if name in row})
-    return as_table([list(row)], schema)
+    cells = list(row)
+    if len(cells) != len(schema.columns):
+        raise TableError(
+            "a row without column names must have one cell for each column of the schema, in "
+            f"order: {len(schema.columns)}."
+        )
+    return pd.DataFrame({name: [cell] for name, cell in zip(schema.columns, cells, strict=True)})

@@ -266,3 +266,5 @@ def test_an_explanation_adds_up_to_the_answer(seed):
 def test_one_row_is_explained_at_a_time():
     with pytest.raises(TableError, match="must be one row"):
         TYPED.explain(pd.DataFrame({"double": ["1", "2"]}))
+    with pytest.raises(TableError, match="one cell for each column of the schema, in order: 5"):
+        TYPED.explain(["1", "2"])
