@@ -280,6 +280,8 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
     for a in shown.accuracies:
         label = a.name if a.private else f"non-private {a.name}"
         lines.append(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
+    lines.append("\nA fit that is saved (--out card.json) becomes a page to print, SQL or Python:")
+    lines.append("  opdisc show card.json --html card.html --sql card.sql --python card.py")
     print_text("\n".join(lines) + "\n")
 
 

@@ -70,8 +70,8 @@ def show(model: Path, force: bool, as_json: bool, **places: str | None) -> None:
         return
     if not isinstance(saved, SavedModel):
         raise ModelFileError(
-            f"a card shows the points of a scorecard, but '{model}' is a linear model; leave out "
-            f"--{next(iter(chosen))} to print its weights."
+            f"a card shows the points of one scorecard, but '{model}' is another kind of model; "
+            f"leave out --{next(iter(chosen))} to print it."
         )
     cards = {form: _card(saved, form) for form in chosen}  # all of them before any is written
     for form in chosen:

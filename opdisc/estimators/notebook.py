@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import sklearn
 
-from opdisc.models import Explanation, Row, card_fragment
+from opdisc.errors import OPDiscError
+from opdisc.models import Explanation, Row, SavedModel, card_fragment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from opdisc.models import SavedModel
-
 
 class ShowsCard:
-    """Shows its card once it is fitted, and explains its answers.
+    """Shows its card once it has released one, and explains its answers.
 
     Before, it is shown as scikit-learn shows any estimator; so it is inside a pipeline.
     """
@@ -36,8 +35,19 @@ class ShowsCard:
         ----------
         row : mapping, Series, sequence or DataFrame of one row
             Cells by column name, or one cell for each column in order.
+
+        Raises
+        ------
+        OPDiscError
+            If the estimator released anything but one scorecard.
         """
-        explained = self.to_model().explain(row)
+        model = self.to_model()
+        if not isinstance(model, SavedModel):
+            raise OPDiscError(
+                "explain adds up the points of one scorecard, but this estimator released "
+                "several; look at their points in to_model()."
+            )
+        explained = model.explain(row)
         negative, positive = self._labels().tolist()
         answer = positive if explained.total >= explained.threshold else negative
         return replace(explained, positive=positive, answer=answer)
@@ -51,4 +61,7 @@ class ShowsCard:
         return {**bundle, "text/html": shown} if shown else bundle
 
     def _shown(self) -> str:
-        return card_fragment(self.to_model()) if hasattr(self, "receipt_") else ""
+        if not hasattr(self, "receipt_"):
+            return ""
+        model = self.to_model()
+        return card_fragment(model) if isinstance(model, SavedModel) else ""

@@ -124,7 +124,7 @@ def test_a_linear_model_has_no_card():
     save_model(model, "linear.json")
     status, out, err = told("show", "linear.json", "--html", "a.html")
     assert_one_plain_sentence(status, out, err)
-    assert "linear model" in err and not Path("a.html").exists()
+    assert "another kind of model" in err and not Path("a.html").exists()
     assert told("show", "linear.json")[0] == 0
 
 

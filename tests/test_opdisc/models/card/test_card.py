@@ -269,3 +269,18 @@ def test_an_estimator_explains_in_its_own_labels(labels):
         assert explained.answer == estimator.predict([row])[0]
         assert explained == estimator.explain(dict(zip(("x0", "x1"), row, strict=True)))
         assert type(explained.answer) is type(labels[0])
+
+
+class Several(PrivateScorecardClassifier):
+    """An estimator that releases something else than one scorecard."""
+
+    def to_model(self):
+        return (super().to_model(), super().to_model())
+
+
+def test_an_estimator_of_several_scorecards_is_shown_as_scikit_learn_does():
+    estimator = Several().fit([[0.0, 1.0], [1.0, 0.0]] * 10, ["no", "yes"] * 10)
+    assert "sk-top-container" in estimator._repr_html_()
+    assert "sk-top-container" in estimator._repr_mimebundle_()["text/html"]
+    with pytest.raises(OPDiscError, match="one scorecard"):
+        estimator.explain([0.0, 1.0])
