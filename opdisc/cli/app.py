@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,7 +16,6 @@ from opdisc.cli.compare import compare
 from opdisc.cli.console import (
     CommandGroup,
     WeightBound,
-    json_text,
     print_bought,
     print_json,
     print_text,
@@ -28,15 +27,13 @@ from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.cli.schema import schema as schema_command
+from opdisc.cli.show import model_text, show
 from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES, THRESHOLD_BUDGET
-from opdisc.models import SavedModel, load_model, save_model
+from opdisc.models import load_model, save_model
 from opdisc.planning import MECHANISMS
 from opdisc.privacy import NeighboringRelation
-
-if TYPE_CHECKING:
-    from opdisc.models import SavedLinearModel, SavedMulticlassModel
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -175,10 +172,10 @@ def fit(
                 save_model(model, out)
         except TableError:
             # The budget is spent: what it bought must not be lost with the file.
-            print_bought(_model_text(model, as_json))
+            print_bought(model_text(model, as_json))
             raise
     try:
-        print_bought(_model_text(model, as_json), out)
+        print_bought(model_text(model, as_json), out)
     finally:
         name_in_ledger(model, book)
 
@@ -260,19 +257,6 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
 
 @cli.command(
     epilog="""\b
-Example
-  opdisc show card.json
-"""
-)
-@click.argument("model", type=click.Path(path_type=Path))
-@_JSON
-def show(model: Path, as_json: bool) -> None:
-    """Print the points or weights and the receipt of a saved MODEL."""
-    _print_model(load_model(model), as_json)
-
-
-@cli.command(
-    epilog="""\b
 Examples
   opdisc demo
   opdisc demo --epsilon 0.2 --weight-bound 2
@@ -307,12 +291,14 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
     lines = [
         "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown.",
         f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n",
-        _model_text(model, False),
+        model_text(model, False),
         f"{'Accuracy (these figures are not private)':<54}training  held-out",
     ]
     for a in shown.accuracies:
         label = a.name if a.private else f"non-private {a.name}"
         lines.append(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
+    lines.append("\nA fit that is saved (--out card.json) becomes a page to print, SQL or Python:")
+    lines.append("  opdisc show card.json --html card.html --sql card.sql --python card.py")
     print_text("\n".join(lines) + "\n")
 
 
@@ -328,17 +314,7 @@ cli.add_command(oracles)
 
 cli.add_command(schema_command)
 
-
-def _print_model(
-    model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool
-) -> None:
-    print_text(_model_text(model, as_json))
-
-
-def _model_text(model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool) -> str:
-    if as_json:
-        return json_text(model.to_dict())
-    return f"{model.summary}\n\nReceipt\n{model.receipt}\n"
+cli.add_command(show)
 
 
 def main(arguments: list[str] | None = None) -> None:

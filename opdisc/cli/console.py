@@ -131,14 +131,19 @@ def print_bought(text: str, saved: object = None) -> None:
 
 def print_text(text: str) -> None:
     """Print UTF-8 text to the last byte, or raise OSError, whatever the terminal's encoding."""
+    print_bytes(text.encode("utf-8"))
+
+
+def print_bytes(data: bytes) -> None:
+    """Print to the last byte, or raise OSError; to a stream of text, UTF-8 text."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
-        sys.stdout.write(text)
+        sys.stdout.write(data.decode("utf-8"))
         return
-    rest = memoryview(text.encode("utf-8"))
+    rest = memoryview(data)
     # Where PYTHONUNBUFFERED is set the stream is raw: it may write a part and say nothing.
     while rest:
         rest = rest[stream.write(rest) :]

@@ -1,4 +1,12 @@
-from .cells import canonical_text as canonical_text, parse_number as parse_number
+from .cells import (
+    ANY_NUMBER as ANY_NUMBER,
+    BOOLEAN_TEXTS as BOOLEAN_TEXTS,
+    PLAIN_NUMBER as PLAIN_NUMBER,
+    canonical_text as canonical_text,
+    format_number as format_number,
+    is_kept_by_a_number as is_kept_by_a_number,
+    parse_number as parse_number,
+)
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -24,6 +32,7 @@ from .encoding import (
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
+    atomic_write_bytes as atomic_write_bytes,
     atomic_write_text as atomic_write_text,
     check_output as check_output,
     is_misplaced as is_misplaced,
@@ -55,13 +64,17 @@ from .reading.tables import (
     write_table as write_table,
 )
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
+from .schema.columns import exclusive_positions as exclusive_positions
 from .schema.draft import (
     check_column as check_column,
     draft_schema as draft_schema,
     is_usable as is_usable,
 )
 from .schema.features import (
+    BinaryFeature as BinaryFeature,
     CategoryFeature as CategoryFeature,
+    Feature as Feature,
+    ThresholdFeature as ThresholdFeature,
     feature_from_dict as feature_from_dict,
 )
 from .schema.quantiles import QuantileFeature as QuantileFeature

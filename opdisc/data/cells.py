@@ -20,15 +20,15 @@ from opdisc.errors import TableError
 if TYPE_CHECKING:
     from typing import Any
 
-_BOOLEAN_TEXT = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+BOOLEAN_TEXTS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 
 # A leading zero ("007") marks a code; a longer exponent would print as a page of zeros.
-_PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
 
 _LARGEST_EXACT = 2**53
 """Integers below it are doubles, and no other integer is read as one of them."""
 
-_ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def canonical_text(value: object) -> str:
@@ -48,8 +48,8 @@ def canonical_text(value: object) -> str:
         The canonical text. The function is idempotent.
     """
     text = str(value).strip()
-    text = _BOOLEAN_TEXT.get(text, text)
-    if not _PLAIN_NUMBER.fullmatch(text):
+    text = BOOLEAN_TEXTS.get(text, text)
+    if not PLAIN_NUMBER.fullmatch(text):
         return text
     digits = format(Decimal(text), "f").removeprefix("+")
     if "." in digits:
@@ -72,8 +72,8 @@ def parse_number(value: object) -> float | None:
         infinities, and numbers beyond the range of a double.
     """
     text = str(value).strip()
-    text = _BOOLEAN_TEXT.get(text, text)
-    if not _ANY_NUMBER.fullmatch(text):
+    text = BOOLEAN_TEXTS.get(text, text)
+    if not ANY_NUMBER.fullmatch(text):
         return None
     number = float(text)
     return number if math.isfinite(number) else None
@@ -110,7 +110,7 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
     TableError
         Names the declared value; no cell.
     """
-    lost = next((code for code in codes if not _kept_by_a_number(code)), None)
+    lost = next((code for code in codes if not is_kept_by_a_number(code)), None)
     if lost is not None and _holds_numbers(cells):
         raise TableError(
             f"column {column!r} must hold text, since a number does not keep the declared value "
@@ -118,9 +118,9 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
         )
 
 
-def _kept_by_a_number(code: str) -> bool:
+def is_kept_by_a_number(code: str) -> bool:
     """Return whether a text is itself after it was read as a double; or is never read as one."""
-    if not _ANY_NUMBER.fullmatch(code):
+    if not ANY_NUMBER.fullmatch(code):
         return True
     number = float(code)
     return canonical_text(number) == code and (

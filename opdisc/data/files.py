@@ -108,10 +108,7 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
 
 
 def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
-    """Write UTF-8 text to a file, whole or not at all.
-
-    The text goes to a temporary file in the same directory, which then takes the place of the old
-    one: a reader sees the old text or the new, and an interruption leaves the old.
+    """Write UTF-8 text to a file, whole or not at all: :func:`atomic_write_bytes` of it.
 
     Parameters
     ----------
@@ -127,12 +124,39 @@ def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
     TableError
         If the place is not writable, or the text has no UTF-8 form.
     """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
+    atomic_write_bytes(path, data, mode=mode)
+
+
+def atomic_write_bytes(path: FilePath, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file, whole or not at all.
+
+    The bytes go to a temporary file in the same directory, which then takes the place of the old
+    one: a reader sees the old file or the new, and an interruption leaves the old.
+
+    Parameters
+    ----------
+    path : path
+        File to create or replace; of a symbolic link, the file it points to.
+    data : bytes
+        Its content.
+    mode : int
+        Permissions of a new file, less the umask; a replaced file keeps its own.
+
+    Raises
+    ------
+    TableError
+        If the place is not writable.
+    """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         _check_regular(target, path)
         try:
-            _write_synced(temporary, text.encode("utf-8"), _mode_of(target), mode)
+            _write_synced(temporary, data, _mode_of(target), mode)
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -140,8 +164,6 @@ def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
             raise
     except OSError as error:
         raise unusable(f"output must go to a writable place, but {path}", error) from None
-    except UnicodeEncodeError:
-        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
 
 
 def _check_regular(target: Path, named: FilePath) -> None:

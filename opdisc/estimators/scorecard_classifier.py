@@ -27,6 +27,7 @@ from opdisc.data import (
 )
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
+from opdisc.estimators.notebook import ShowsCard
 from opdisc.estimators.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
     PATIENCE,
@@ -70,7 +71,7 @@ from oracles.interface import Oracle, SolveOptions
 from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
 
 
-class ScorecardClassifier(PrivateClassifier):
+class ScorecardClassifier(ShowsCard, PrivateClassifier):
     """A classifier that learns a scorecard: it reads rows by a schema and publishes points.
 
     Without a declared schema every column is a number on the public range [0, 1].

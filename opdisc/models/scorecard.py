@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ class Scorecard(Record, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     points: tuple[int, ...]
     start: int
+
+    threshold: ClassVar[int] = 1
+    """The smallest total of the positive label."""
 
     def __post_init__(self) -> None:
         """Refuse lengths that disagree."""

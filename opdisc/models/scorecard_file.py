@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opdisc.data import Schema, encode_features
 from opdisc.errors import ModelFileError
+from opdisc.models.card import Explanation, Row, card_fragment, explain_row
 from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
@@ -84,6 +85,19 @@ class SavedModel:
         """Return predicted labels as a file should hold them: as the table spells them."""
         spelled = np.array(spelled_classes(table, self.schema), dtype=object)
         return np.asarray(spelled[self.predicts_positive(table).astype(int)])
+
+    def explain(self, row: Row) -> Explanation:
+        """Return why a row gets its answer: the statements that are true of it, and their points.
+
+        Parameters
+        ----------
+        row : mapping, Series, sequence or DataFrame of one row
+            Cells by column name; a sequence has one cell for each column of the schema, in order.
+        """
+        return explain_row(self.scorecard, self.schema, row)
+
+    def _repr_html_(self) -> str:
+        return card_fragment(self)
 
     @property
     def summary(self) -> str:

@@ -33,6 +33,7 @@ def test_the_demonstration_prints_scorecard_receipt_and_comparison(isolated, cap
         "epsilon:            1\n",
         "theorem:",
         "non-private logistic regression, same columns",
+        "opdisc show card.json --html card.html",
     ):
         assert words in out
     rows = re.findall(

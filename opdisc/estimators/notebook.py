@@ -1,0 +1,67 @@
+"""What a fitted scorecard estimator shows in a notebook, and why a row gets its answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import sklearn
+
+from opdisc.errors import OPDiscError
+from opdisc.models import Explanation, Row, SavedModel, card_fragment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ShowsCard:
+    """Shows its card once it has released one, and explains its answers.
+
+    Before, it is shown as scikit-learn shows any estimator; so it is inside a pipeline.
+    """
+
+    if TYPE_CHECKING:
+
+        def to_model(self) -> SavedModel:
+            """Return scorecard, schema and receipt."""
+
+        def _labels(self) -> NDArray[Any]:
+            """Return (negative, positive) labels, of the type of ``classes_``."""
+
+    def explain(self, row: Row) -> Explanation:
+        """Return why a row gets its answer: the statements that are true of it, and their points.
+
+        Parameters
+        ----------
+        row : mapping, Series, sequence or DataFrame of one row
+            Cells by column name, or one cell for each column in order.
+
+        Raises
+        ------
+        OPDiscError
+            If the estimator released anything but one scorecard.
+        """
+        model = self.to_model()
+        if not isinstance(model, SavedModel):
+            raise OPDiscError(
+                "explain adds up the points of one scorecard, but this estimator released "
+                "several; look at their points in to_model()."
+            )
+        explained = model.explain(row)
+        negative, positive = self._labels().tolist()
+        answer = positive if explained.total >= explained.threshold else negative
+        return replace(explained, positive=positive, answer=answer)
+
+    def _repr_html_inner(self) -> str:
+        return self._shown() or super()._repr_html_inner()  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        shown = self._shown() if sklearn.get_config()["display"] == "diagram" else ""
+        return {**bundle, "text/html": shown} if shown else bundle
+
+    def _shown(self) -> str:
+        if not hasattr(self, "receipt_"):
+            return ""
+        model = self.to_model()
+        return card_fragment(model) if isinstance(model, SavedModel) else ""

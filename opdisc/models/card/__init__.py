@@ -1,0 +1,5 @@
+"""Cards people can use: a released scorecard as a page, a picture, text, SQL and Python."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

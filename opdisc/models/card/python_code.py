@@ -1,0 +1,167 @@
+"""A scorecard as a Python file that needs nothing but Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opdisc.data import (
+    ANY_NUMBER,
+    BOOLEAN_TEXTS,
+    PLAIN_NUMBER,
+    CategoryFeature,
+    Schema,
+    ThresholdFeature,
+    exclusive_positions,
+    is_kept_by_a_number,
+    parse_number,
+)
+from opdisc.errors import escaped
+from opdisc.models.card.content import CardSource, used_features
+from opdisc.models.scorecard import Scorecard
+
+_FILE = '''\
+"""A scorecard that was released under differential privacy, as code that needs no package."""
+
+# Written by opdisc.
+# {title}
+# A cell is text, a number, True, False, or None where it is missing.
+
+import math
+import re
+from decimal import Decimal
+
+THRESHOLD = {threshold!r}
+NEGATIVE, POSITIVE = {negative!r}, {positive!r}
+
+
+def predict(row):
+    """Return the label of a row: a mapping of column names to cells."""
+    return POSITIVE if score(row) >= THRESHOLD else NEGATIVE
+
+
+def score(row):
+    """Return the total points of a row: a mapping of column names to cells."""
+    total = {start!r}
+{body}    return total
+
+
+MISSING_TEXTS = {missing_texts!r}
+MISSING_NUMBERS = {missing_numbers!r}
+BOOLEANS = {booleans!r}
+PLAIN_NUMBER = re.compile({plain!r})
+ANY_NUMBER = re.compile({any_number!r})
+
+
+def _cell(row, column):
+    if column not in row:
+        raise ValueError("a row must have the column " + repr(column))
+    cell = row[column]
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _text(row, column, codes=False):
+    """Return the text under which a cell is compared, None where it is missing."""
+    cell = _cell(row, column)
+    if cell is None:
+        return None
+    if codes and not isinstance(cell, str):
+        raise ValueError("text is needed in the column " + repr(column))
+    text = _canonical(cell)
+    return None if text in MISSING_TEXTS else text
+
+
+def _number(row, column):
+    """Return the number of a cell; NaN, which reaches no threshold, where it is missing."""
+    cell = _cell(row, column)
+    if cell is None:
+        return math.nan
+    text = str(cell).strip()
+    text = BOOLEANS.get(text, text)
+    number = float(text) if ANY_NUMBER.fullmatch(text) else math.inf
+    if not math.isinf(number):
+        return math.nan if number in MISSING_NUMBERS else number
+    if _canonical(cell) in MISSING_TEXTS:
+        return math.nan
+    raise ValueError("a number is needed in the column " + repr(column))
+
+
+def _canonical(cell):
+    text = str(cell).strip()
+    text = BOOLEANS.get(text, text)
+    if not PLAIN_NUMBER.fullmatch(text):
+        return text
+    digits = format(Decimal(text), "f").removeprefix("+")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits
+'''
+
+
+def card_python(model: CardSource) -> str:
+    """Return a Python file with ``score(row)`` and ``predict(row)``.
+
+    Parameters
+    ----------
+    model : SavedModel
+        A scorecard and its schema.
+
+    Returns
+    -------
+    str
+        Python 3.9 or later, its standard library only. Names and values are quoted. Columns
+        without points are not read; a cell that cannot be read raises ValueError.
+    """
+    card, schema = model.scorecard, model.schema
+    negative, positive = card.classes
+    numbers = map(parse_number, schema.missing_values)
+    return _FILE.format(
+        title=escaped(f"Predict {card.target} by the scorecard {schema.name}."),
+        threshold=card.threshold,
+        negative=negative,
+        positive=positive,
+        start=card.start,
+        body="".join(f"    {line}\n" for line in _lines(card, schema)),
+        missing_texts=schema.missing_values,
+        missing_numbers=tuple(number for number in numbers if number is not None),
+        booleans=BOOLEAN_TEXTS,
+        plain=PLAIN_NUMBER.pattern,
+        any_number=ANY_NUMBER.pattern,
+    )
+
+
+def _lines(card: Scorecard, schema: Schema) -> Iterator[str]:
+    features = used_features(card, schema)
+    groups = exclusive_positions(schema.exclusive, schema.features)
+    grouped = {position for group in groups for position in group}
+    for (feature, named), attribute in zip(features, schema.attributes, strict=True):
+        points = [p for _, p in named]
+        if not any(points) or grouped.intersection(attribute.indices):
+            continue
+        if isinstance(feature, CategoryFeature):
+            yield from _category_lines(feature, points, schema.missing_values)
+            continue
+        cuts = feature.thresholds if isinstance(feature, ThresholdFeature) else (1.0,)
+        yield f"number = _number(row, {feature.column!r})"
+        for cut, p in zip(cuts, points, strict=True):
+            if p:
+                yield f"total += {p} if number >= {cut!r} else 0"
+    for group, columns in zip(groups, schema.exclusive, strict=True):
+        pairs = [(column, card.points[i - 1]) for column, i in zip(columns, group, strict=True)]
+        if any(p for _, p in pairs):
+            yield "# Of these only the first that is true counts."
+            yield f"numbers = [(_number(row, column), points) for column, points in {pairs!r}]"
+            yield "total += next((points for number, points in numbers if number >= 1), 0)"
+
+
+def _category_lines(
+    feature: CategoryFeature, points: list[int], missing_values: tuple[str, ...]
+) -> Iterator[str]:
+    table: dict[str | None, int] = {}
+    for category, p in zip(feature.categories, points, strict=True):
+        if p:
+            table |= dict.fromkeys(category.values, p)
+            table |= {None: p} if category.name == feature.missing else {}
+    declared = [value for category in feature.categories for value in category.values]
+    codes = not all(map(is_kept_by_a_number, (*declared, *missing_values)))
+    yield f"text = _text(row, {feature.column!r}{', codes=True' if codes else ''})"
+    yield f"total += {table!r}.get(text, 0)"

@@ -1,0 +1,347 @@
+"""A scorecard as one SELECT that scores a table of raw columns.
+
+The text runs as it is in DuckDB, SQLite and PostgreSQL: it keeps to CASE, CAST, TRIM, REPLACE and
+LIKE. SQL cannot refuse a row, so a cell that the encoder refuses makes the total NULL.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from opdisc.data import (
+    BOOLEAN_TEXTS,
+    PLAIN_NUMBER,
+    CategoryFeature,
+    Feature,
+    Schema,
+    ThresholdFeature,
+    exclusive_positions,
+    parse_number,
+)
+from opdisc.errors import ModelFileError, escaped
+from opdisc.models.card.content import CardSource, used_features
+from opdisc.models.scorecard import Scorecard
+
+_BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
+"""What Python's ``str.strip`` takes away."""
+
+_CAST_BLANKS = " \t\n\v\f\r"
+"""What engines skip around a number that they cast."""
+
+_EXACT = 15
+"""Decimal digits that every engine reads as the nearest double, also by way of a decimal type."""
+
+_TERMS = 50
+"""Summands in one pair of brackets; SQLite limits how deep an expression may be."""
+
+_HEADER = """\
+-- {title}
+-- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
+-- Result: the table's columns, card_total, and card_prediction ({negative} or {positive}).
+-- Both are NULL where a used column holds what is not a number but ought to be.
+-- Codes with leading zeros must be kept as text.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """One column as the statement reads it.
+
+    Parameters
+    ----------
+    number : int
+        Tells its names from those of other columns.
+    feature : Feature
+        What is declared of it.
+    named : tuple of (str, int)
+        Its statements and their points.
+    """
+
+    number: int
+    feature: Feature
+    named: tuple[tuple[str, int], ...]
+
+    @property
+    def is_number(self) -> bool:
+        return not isinstance(self.feature, CategoryFeature)
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """Numbers from which a statement is true."""
+        return self.feature.thresholds if isinstance(self.feature, ThresholdFeature) else (1.0,)
+
+
+def card_sql(model: CardSource) -> str:
+    """Return a SELECT that adds total and prediction to a table of raw columns.
+
+    Parameters
+    ----------
+    model : SavedModel
+        A scorecard and its schema.
+
+    Returns
+    -------
+    str
+        For DuckDB, SQLite and PostgreSQL. Names and values are quoted.
+
+    Raises
+    ------
+    ModelFileError
+        If a name or value holds what SQL text cannot: a null character, a lone surrogate.
+
+    Notes
+    -----
+    The answers are those of the encoder, with three exceptions on the safe side or of no
+    practical weight: numbers that are surrounded by white space beyond ASCII, and categories that
+    are declared as numbers and typed with an exponent, give NULL; "nan" in a column of numbers is
+    missing.
+    """
+    card, schema = model.scorecard, model.schema
+    cells = _cells(card, schema)
+    negative, positive = (_literal(str(label)) for label in card.classes)
+    header = _HEADER.format(
+        title=escaped(f"Predict {card.target} by the scorecard {schema.name}"),
+        negative=escaped(negative),
+        positive=escaped(positive),
+    )
+    total = "scored.card_total"
+    text = f"""{header}SELECT
+  scored.*,
+  CASE
+    WHEN {total} >= {card.threshold} THEN {positive}
+    WHEN {total} < {card.threshold} THEN {negative}
+  END AS card_prediction
+FROM (
+  SELECT
+    t.*,
+    {_total(card, schema, cells)} AS card_total
+  FROM your_table AS t
+) AS scored
+"""
+    if any(c == "\0" or unicodedata.category(c) == "Cs" for c in text):
+        raise ModelFileError(
+            "SQL text cannot hold a null character or half of a character pair, but a name or "
+            "value of this model does; correct the schema and fit again."
+        )
+    return text
+
+
+def _cells(card: Scorecard, schema: Schema) -> list[_Cell]:
+    """Return the columns that take part: with points, or before one that excludes them."""
+    groups = exclusive_positions(schema.exclusive, schema.features)
+    needed = {
+        position
+        for group in groups
+        for position in group
+        if any(card.points[later - 1] for later in group)
+    }
+    return [
+        _Cell(number=number, feature=feature, named=named)
+        for number, ((feature, named), attribute) in enumerate(
+            zip(used_features(card, schema), schema.attributes, strict=True), start=1
+        )
+        if any(points for _, points in named) or needed.intersection(attribute.indices)
+    ]
+
+
+def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
+    if not cells:
+        return str(card.start)
+    terms = [f"{card.start}", *_terms(schema, cells)]
+    while len(terms) > _TERMS:
+        parts = [terms[i : i + _TERMS] for i in range(0, len(terms), _TERMS)]
+        terms = ["(" + "\n          + ".join(part) + ")" for part in parts]
+    summed = "\n        + ".join(terms)
+    texts = [line for cell in cells for line in _texts(cell)]
+    forms = [form for cell in cells for form in _forms(cell)]
+    read = [_number(cell, schema.missing_values) for cell in cells if cell.is_number]
+    read += [f"text_{cell.number}" for cell in cells if not cell.is_number]
+    constants = f"{_literal(_CAST_BLANKS)} AS spaces, {_literal(_BLANKS)} AS blanks"
+    return f"""(
+      SELECT
+        {summed}
+      FROM (
+        SELECT
+          {_list(read, 10)}
+        FROM (
+          SELECT
+            {_list(forms, 12)}
+          FROM (
+            SELECT
+              {_list(texts, 14)}
+            FROM (SELECT {constants}) AS constants
+          ) AS texts
+        ) AS forms
+      ) AS cells
+    )"""
+
+
+def _texts(cell: _Cell) -> tuple[str, ...]:
+    """Return the text of a cell, the empty one for NULL; a number with thresholds itself too."""
+    column, number = _column(cell), cell.number
+    if not isinstance(cell.feature, ThresholdFeature):
+        return (f"COALESCE(TRIM(CAST({column} AS TEXT), blanks), '') AS text_{number}",)
+    text = f"COALESCE(TRIM(CAST({column} AS TEXT), spaces), '') AS text_{number}"
+    return f"{column} AS cell_{number}", text
+
+
+def _forms(cell: _Cell) -> tuple[str, ...]:
+    """Return what the next step reads: the text, and what shows whether it is a number."""
+    number = cell.number
+    if not cell.is_number:
+        return (f"text_{number}",)
+    form = f"REPLACE(REPLACE(LOWER(text_{number}), 'e+', 'e'), 'e-', 'e') AS form_{number}"
+    raw = [f"cell_{number}"] if isinstance(cell.feature, ThresholdFeature) else []
+    return (*raw, f"text_{number}", form)
+
+
+def _terms(schema: Schema, cells: list[_Cell]) -> Iterator[str]:
+    groups = exclusive_positions(schema.exclusive, schema.features)
+    member = {position: group for group in groups for position in group}
+    start = {
+        id(feature): attribute.indices[0]
+        for feature, attribute in zip(schema.features, schema.attributes, strict=True)
+    }
+    by_position = {start[id(cell.feature)]: cell for cell in cells}
+    done: set[tuple[int, ...]] = set()
+    for position, cell in by_position.items():
+        group = member.get(position)
+        if group is None:
+            yield _points(cell, schema.missing_values)
+        elif group not in done:
+            done.add(group)
+            yield _first_of([by_position[i] for i in group], schema.missing_values)
+
+
+def _points(cell: _Cell, missing: tuple[str, ...]) -> str:
+    if isinstance(cell.feature, CategoryFeature):
+        return _category_points(cell, cell.feature, missing)
+    number = f"number_{cell.number}"
+    lines = [f"WHEN {gap} THEN 0" for gap in _gaps(cell, missing)]
+    sums = [sum(p for _, p in cell.named[: i + 1]) for i in range(len(cell.cuts))]
+    for cut, points, (_, own) in reversed(list(zip(cell.cuts, sums, cell.named, strict=True))):
+        if own:
+            lines.append(f"WHEN {number} >= {_number_literal(cut)} THEN {points}")
+    return _case([*lines, f"WHEN {number} IS NOT NULL THEN 0"], cell)
+
+
+def _first_of(cells: list[_Cell], missing: tuple[str, ...]) -> str:
+    """Return the points of the first yes among columns of which one counts."""
+    unread = " OR ".join(f"number_{cell.number} IS NULL" for cell in cells)
+    lines = [f"WHEN {unread} THEN NULL"]
+    for cell in cells:
+        true = [f"number_{cell.number} >= 1", *(f"NOT {gap}" for gap in _gaps(cell, missing))]
+        lines.append(f"WHEN {' AND '.join(true)} THEN {cell.named[0][1]}")
+    return _case([*lines, "ELSE 0"], cells[0])
+
+
+def _gaps(cell: _Cell, missing: tuple[str, ...]) -> list[str]:
+    """Return the condition that a number stands for a missing one, where a cut would not tell."""
+    numbers = [number for text in missing if (number := parse_number(text)) is not None]
+    listed = [_number_literal(number) for number in numbers if number >= cell.cuts[0]]
+    return [f"number_{cell.number} IN ({', '.join(listed)})"] if listed else []
+
+
+def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
+    """Return how a cell is read as a number: NULL unless it has the form of one.
+
+    A missing cell is read as a number below every cut.
+    """
+    text, form = f"text_{cell.number}", f"form_{cell.number}"
+    # A number is cast as it is: SQLite prints 15 of its 17 digits. A yes or no is cast from its
+    # text: PostgreSQL casts no boolean to a number.
+    source = f"cell_{cell.number}" if isinstance(cell.feature, ThresholdFeature) else text
+    true, false = (
+        _in(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
+        for which in "10"
+    )
+    first = cell.cuts[0]
+    absent = _in(text, [*(t for t in missing if parse_number(t) is None), "nan", "NaN"])
+    below = _number_literal(max(-sys.float_info.max, first - max(1.0, abs(first))))
+    unsigned = f"LTRIM({form}, '+-.')"
+    rules = (
+        f"TRIM({form}, '0123456789.+-e') = '' AND {unsigned} <> '' AND {unsigned} NOT LIKE 'e%'",
+        f"{form} NOT LIKE '_%+%' AND {form} NOT LIKE '_%-%' AND {form} NOT LIKE '%.%.%'",
+        f"{form} NOT LIKE '%e%e%' AND {form} NOT LIKE '%e%.%' AND {form} NOT LIKE '%e'",
+    )
+    pad = "\n            "
+    return (
+        f"CASE{pad}WHEN {absent} THEN {below}{pad}WHEN {true} THEN 1{pad}WHEN {false} THEN 0{pad}"
+        f"WHEN {f'{pad}  AND '.join(rules)}{pad}  THEN CAST({source} AS DOUBLE PRECISION)\n"
+        f"          END AS number_{cell.number}"
+    )
+
+
+def _category_points(cell: _Cell, feature: CategoryFeature, missing: tuple[str, ...]) -> str:
+    text = f"text_{cell.number}"
+    points = {
+        category.name: p for category, (_, p) in zip(feature.categories, cell.named, strict=True)
+    }
+    cases = [(category.values, points[category.name]) for category in feature.categories]
+    if feature.missing is not None:
+        cases.insert(0, (missing, points[feature.missing]))
+    lines = [f"WHEN {_equals(text, values)} THEN {p}" for values, p in cases if p]
+    if any(PLAIN_NUMBER.fullmatch(value) for values, _ in cases for value in values):
+        lowered = f"LOWER({text})"
+        zero = [_equals(text, values) for values, p in cases if not p]
+        lines += [f"WHEN {' OR '.join(zero)} THEN 0"] if zero else []
+        form = (
+            f"{lowered} LIKE '%e%' AND TRIM({lowered}, '0123456789.+-e') = '' "
+            f"AND TRIM({lowered}, '.+-e') <> ''"
+        )
+        lines.append(f"WHEN {form} THEN NULL")
+    return _case([*lines, "ELSE 0"], cell)
+
+
+def _equals(text: str, values: Iterable[str]) -> str:
+    """Return the condition that a trimmed text is one of some canonical texts."""
+    same, tailed, tailed_whole = [], [], []
+    for value in values:
+        same += [value, *(s for s, v in BOOLEAN_TEXTS.items() if v == value)]
+        if PLAIN_NUMBER.fullmatch(value):
+            forms = [value] if value.startswith("-") else [value, f"+{value}"]
+            forms += ["-0"] if value == "0" else []
+            same += forms[1:]
+            if "." in value:
+                tailed += forms
+            else:
+                tailed_whole += [f"{form}." for form in forms]
+    conditions = [_in(text, same)]
+    if tailed:
+        conditions.append(_in(f"RTRIM({text}, '0')", tailed))
+    if tailed_whole:
+        whole = _in(f"RTRIM({text}, '0')", tailed_whole)
+        conditions.append(f"({text} LIKE '%0' AND {whole})")
+    return " OR ".join(conditions)
+
+
+def _case(lines: list[str], cell: _Cell) -> str:
+    body = "".join(f"\n            {line}" for line in lines)
+    return f"CASE  -- {escaped(cell.feature.column)}{body}\n          END"
+
+
+def _in(text: str, values: list[str]) -> str:
+    return f"{text} IN ({', '.join(map(_literal, values))})"
+
+
+def _list(items: list[str], indent: int) -> str:
+    return (",\n" + " " * indent).join(items)
+
+
+def _column(cell: _Cell) -> str:
+    return 't."' + cell.feature.column.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _number_literal(number: float) -> str:
+    """Return a number as every engine reads it: by an exponent, unless it is short."""
+    text = repr(number)
+    if "e" not in text and sum(c.isdigit() for c in text) > _EXACT:
+        return f"{text}e0"
+    return text.removesuffix(".0")

@@ -1,0 +1,117 @@
+"""Released models of any schema, made without a fit, and rows that are hard to read."""
+
+import msgspec
+import pandas as pd
+
+from opdisc import PrivateScorecardClassifier
+from opdisc.data.schema import Schema
+from opdisc.models import SavedModel, Scorecard
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "a\"b'c",
+    "x'; DROP TABLE t; --",
+    "`code` **bold** [l](http://a.b) www.a.b",
+    "$x_1$ | {y} %s",
+    "naïve ☃ \\n \\",
+    "*/ -->",
+    '"""',
+)
+"""Names that try to be markup, SQL or code."""
+
+VALUES = (*HOSTILE, "a b", "None", "NULL", "é", "e", "1", "0", "2.5", "-3", "100", "007")
+
+HIDDEN = ("line\nbreak", "\x1b[31mred", "tab\tin\u202eside")
+"""Values of a category that are no name."""
+
+NUMBERS = ("0", "1", "-1", "1.0", "2.5", "29.999", "30", " 30 ", "30.", "+30", "1e2", "-.5", "007")
+
+UNREADABLE = ("abc", "1-2", "1,5", ".", "e5", "12abc", "0x10", "1_000", "--1", "1e", "2020-01-02")
+"""Texts that are no number."""
+
+MISSING = ("?", "NA", "-999", "it's")
+
+_SCHEMA = {
+    "name": "any",
+    "target": {"column": "ill", "positive": "yes", "negative": "no"},
+    "feature": [{"column": "x", "binary": True}],
+}
+
+_FITTED = (
+    PrivateScorecardClassifier(schema=_SCHEMA)
+    .fit(pd.DataFrame({"x": ["0", "1"] * 5}), ["no", "yes"] * 5)
+    .to_model()
+)
+
+
+def released(schema, points, start=0):
+    """Return a model with the given points, as if it had been learned."""
+    schema = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
+    weights = (start, *points)
+    receipt = msgspec.structs.replace(
+        _FITTED.receipt,
+        schema_digest=schema.digest(),
+        privacy_unit=schema.privacy_unit,
+        weights=tuple((w,) for w in weights),
+    )
+    card = Scorecard(
+        target=schema.target.column,
+        classes=schema.classes,
+        columns=schema.column_names,
+        points=tuple(points),
+        start=start,
+    )
+    return SavedModel(scorecard=card, schema=schema, receipt=receipt)
+
+
+def any_model(rng):
+    """Return a random model: every kind of feature, hostile names, points of both signs."""
+    names = [f"{name} {i}" for i, name in enumerate(rng.sample(HOSTILE, 6))]
+    features = [_any_feature(rng, name) for name in names[:4]]
+    features += [{"column": name, "binary": True} for name in names[4:]]
+    rng.shuffle(features)
+    schema = Schema.from_dict(
+        {
+            "name": rng.choice(HOSTILE),
+            "target": {
+                "column": rng.choice(HOSTILE),
+                "positive": rng.choice([*HOSTILE, 1, True, 0.5]),
+                "negative": "no",
+            },
+            "missing_values": rng.sample(MISSING, rng.randrange(3)),
+            "exclusive": [names[4:]] if rng.random() < 0.5 else [],
+            "feature": features,
+        }
+    )
+    points = [rng.randint(-3, 3) for _ in range(schema.n_columns)]
+    return released(schema, points, rng.randint(-3, 3))
+
+
+def _any_feature(rng, name):
+    if rng.random() < 0.5:
+        cuts = sorted(rng.sample((-1.5, 0.0, 0.1, 1.0, 30.0, 1e-7, 0.30000000000000004), 3))
+        return {"column": name, "thresholds": cuts}
+    values = rng.sample(VALUES, 4)
+    grouped = {"name": "several", "values": [values[0], rng.choice(HIDDEN), *values[1:2]]}
+    feature = {"column": name, "categories": [grouped, *values[2:]]}
+    if rng.random() < 0.5:
+        feature["missing"] = rng.choice(["several", values[2].strip()])
+    return feature
+
+
+def any_row(rng, schema, *, unreadable=0.02):
+    """Return cells by column: text or None; some numbers cannot be read."""
+    row = {}
+    for feature in schema.features:
+        pool = [*NUMBERS, "true", "False", " TRUE", None, "", " ", *schema.missing_values]
+        if feature.kind == "categories":
+            values = [value for category in feature.categories for value in category.values]
+            # An exponent in a category is one of the stated exceptions of the SQL.
+            pool = [cell for cell in pool if cell != "1e2"]
+            pool += [*values * 4, *VALUES, *(f" {value}\n" for value in values), "1.0", "100.00"]
+        elif rng.random() < unreadable:
+            pool = UNREADABLE
+        else:
+            pool = [*NUMBERS, *pool]
+        row[feature.column] = rng.choice(pool)
+    return row
