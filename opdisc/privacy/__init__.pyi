@@ -23,3 +23,8 @@ from .receipt import (
     power_of_two as power_of_two,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
+from .statements import (
+    Statement as Statement,
+    all_statements as all_statements,
+    find_statements as find_statements,
+)
