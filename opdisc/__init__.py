@@ -9,6 +9,6 @@ mechanism private, ``mechanisms`` and ``convex`` run it, ``models`` holds what i
 
 import lazy_loader
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", *__all__]

@@ -24,6 +24,7 @@ from opdisc.cli.console import (
     run_command_line,
 )
 from opdisc.cli.datasets import datasets
+from opdisc.cli.explain import explain
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.cli.schema import schema as schema_command
@@ -309,6 +310,8 @@ cli.add_command(budget)
 cli.add_command(compare)
 
 cli.add_command(datasets)
+
+cli.add_command(explain)
 
 cli.add_command(oracles)
 

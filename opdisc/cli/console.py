@@ -53,7 +53,9 @@ def progress_steps(total: int) -> Iterator[Steps]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     # Asked of the stream itself: rich takes a pipe for a terminal where FORCE_COLOR is set.
     silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
+    with Progress(
+        *columns, console=Console(stderr=True, quiet=silent), transient=True, disable=silent
+    ) as bar:
         task = bar.add_task("", total=total)
         started = False
 

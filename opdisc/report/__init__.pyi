@@ -1,2 +1,2 @@
 from .analysis.results import ReportError as ReportError
-from .page import write_report as write_report
+from .writing import write_report as write_report

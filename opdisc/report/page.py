@@ -59,40 +59,6 @@ from opdisc.report.tables import (
     summary_table,
 )
 
-
-def write_report(directory: str | Path) -> Path:
-    """Write the report of a comparison beside its results.
-
-    Parameters
-    ----------
-    directory : path
-        Holds ``settings.json`` and ``runs.jsonl``; the comparison need not be finished. Nothing
-        else is read.
-
-    Returns
-    -------
-    Path
-        ``report.html``, one file that needs no other and no network. Beside it ``summary.csv``
-        (a line for each method and epsilon) and ``figures/`` (PNG and SVG), each file whole or
-        not at all.
-
-    Raises
-    ------
-    ReportError
-        If the results cannot be read or hold no run.
-    TableError
-        If a file cannot be written; the older one is then untouched.
-
-    Notes
-    -----
-    The report is computed from private rows without any privacy guarantee, and says so at its
-    top. It is for the eyes of those who may see the rows.
-    """
-    from opdisc.report.page import write_report_files
-
-    return write_report_files(Path(directory))
-
-
 _TEMPLATES = "templates"
 
 _SECTIONS = (

@@ -50,7 +50,9 @@ def progress_watcher() -> Iterator[Watcher]:
         TextColumn("{task.fields[failures]}"),
     )
     silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=silent) as bar:
+    with Progress(
+        *columns, console=Console(stderr=True, quiet=silent), transient=True, disable=silent
+    ) as bar:
         task = bar.add_task("starting workers", total=None, failures="")
 
         class Bar(Watcher):

@@ -7,7 +7,11 @@ from .cells import (
 )
 from .intervals import Interval as Interval
 from .ranking import Lead as Lead, Ranking as Ranking, rank as rank
-from .results import Results as Results, read_results as read_results
+from .results import (
+    ReportError as ReportError,
+    Results as Results,
+    read_results as read_results,
+)
 from .series import (
     FAMILY_KINDS as FAMILY_KINDS,
     FAMILY_SHORT as FAMILY_SHORT,

@@ -26,8 +26,8 @@ from opdisc.data.encoding import encode_labels
 from opdisc.data.schema import Schema
 from opdisc.errors import OPDiscError
 from opdisc.models.scorecard import Scorecard
+from opdisc.report import write_report
 from opdisc.report.analysis.results import read_results
-from opdisc.report.page import write_report
 
 FIELDS = """run_id dataset schema schema_digest n_rows n_train n_test method title family private
 tuning parameters epsilon delta relation weight_bound oracle repeat split_seed evaluation status

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers.opdisc import report_rows
 
-from opdisc.report.page import write_report
+from opdisc.report import write_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium (pip extra dev)")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

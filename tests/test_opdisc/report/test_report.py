@@ -2,6 +2,7 @@
 
 import csv
 import html
+import importlib.util
 import json
 import math
 import re
@@ -14,6 +15,7 @@ from helpers.opdisc import report_rows
 from scipy import stats
 
 from opdisc.errors import TableError
+from opdisc.report import write_report
 from opdisc.report.analysis.cells import evaluations, find_cells, optimum_errors, regret
 from opdisc.report.analysis.intervals import mean_interval
 from opdisc.report.analysis.ranking import rank
@@ -23,7 +25,6 @@ from opdisc.report.evidence import card_tables, receipts
 from opdisc.report.figures.curves import spread_out
 from opdisc.report.figures.style import DARK_BACKGROUND, LIGHT_BACKGROUND, styles
 from opdisc.report.narrative import answers
-from opdisc.report.page import write_report
 from opdisc.report.sweep import sweep_lines
 
 KINDS = ("png", "svg")
@@ -469,3 +470,16 @@ def test_importing_the_package_draws_nothing_in():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
+
+
+def test_without_matplotlib_the_report_is_refused_with_the_command_that_mends_it(
+    tmp_path, monkeypatch
+):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
+    )
+    directory = report_rows.write(tmp_path, report_rows.rows(FEW, epsilons=(1.0,), repeats=2))
+    with pytest.raises(ReportError, match=r"pip install 'opdisc\[report\]', then: opdisc compare"):
+        write_report(directory)
+    assert not (directory / "report.html").exists()

@@ -90,6 +90,7 @@ def _german_answers():
     ]
     described = {
         "id": "31",
+        "file_id": "31",
         "name": "credit-g",
         "version": "1",
         "description": "a stand-in",
@@ -136,6 +137,9 @@ def _served(monkeypatch, answers):
     from urllib.request import urlopen
 
     monkeypatch.setattr(sklearn_openml, "urlopen", urlopen)
+    # Releases before 1.7 put the host before each path and ask for files by number.
+    monkeypatch.setattr(sklearn_openml, "_OPENML_PREFIX", "", raising=False)
+    monkeypatch.setattr(sklearn_openml, "_DATA_FILE", f"{base}/file.arff", raising=False)
     for constant, path in (
         ("_DATA_INFO", "/data/{}"),
         ("_DATA_FEATURES", "/features/{}"),
