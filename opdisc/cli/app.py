@@ -169,13 +169,14 @@ def fit(
 
 @cli.command(
     epilog="""\b
-Example
+Examples
+  opdisc plan loans.csv --schema loans.toml
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5
 """
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
+@click.option("--epsilon", type=float, help="Privacy loss, > 0; without it, a table of several.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
 @_WEIGHT_BOUND
 @_NORM_BUDGET
@@ -184,25 +185,28 @@ Example
 @_PATIENCE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
-def plan(data: Path, as_json: bool, **arguments: Any) -> None:
-    """Predict the extra errors of a fit to the CSV file DATA; spends nothing.
+def plan(data: Path, epsilon: float | None, as_json: bool, **arguments: Any) -> None:
+    """Say whether a fit to the CSV file DATA can be any good; spends nothing.
 
-    Of the rows only their number is used, and only where the relation makes it public.
+    Compares the extra errors that the noise may cost with the number of rows. Nothing else is
+    used of the rows, and their number only where the relation makes it public.
     """
-    from opdisc.planning import plan_fit
+    from opdisc.cli.planning import detail_text, table_text
+    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
-    planned = plan_fit(n_rows=len(read_table(data)), **arguments)
+    planned: list[PlannedFit] = []
+    with progress_steps(2) as step:
+        step("reading the table")
+        n_rows = len(read_table(data))
+        step("predicting errors")
+        for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
+            planned += plan_fit(
+                n_rows=n_rows, epsilon=one, compare_others=epsilon is not None, **arguments
+            )
     if as_json:
         print_json([asdict(item) for item in planned])
-        return
-    lines = []
-    for item in planned:
-        chosen = " (automatic choice)" if item.automatic else ""
-        text = item.reason if item.prediction is None else str(item.prediction)
-        lines.append(f"{item.mechanism}{chosen}: {text}")
-        if item.reason and item.prediction is not None:
-            lines.append(f"  {'chosen because ' if item.automatic else ''}{item.reason}")
-    print_text("\n".join(lines) + "\n")
+    else:
+        print_text(table_text(planned) if epsilon is None else detail_text(planned))
 
 
 @cli.command(
@@ -317,7 +321,9 @@ def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
 def _model_text(model: SavedModel | SavedLinearModel, as_json: bool) -> str:
     if as_json:
         return json_text(model.to_dict())
-    return f"{model.summary}\n\nReceipt\n{model.receipt}\n"
+    verdict = str(model.verdict_) if isinstance(model, SavedModel) else ""
+    parts = [verdict, model.summary, f"Receipt\n{model.receipt}"]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -20,7 +20,12 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
-from .features import CategoryFeature as CategoryFeature
+from .features import (
+    BinaryFeature as BinaryFeature,
+    CategoryFeature as CategoryFeature,
+    Feature as Feature,
+    ThresholdFeature as ThresholdFeature,
+)
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,

@@ -26,7 +26,7 @@ from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.progress import draw_progress, search_progress
 from opdisc.mechanisms import PATIENCE, BaseMeasure, Release, run_mechanism
-from opdisc.models import SavedModel, Scorecard
+from opdisc.models import SavedModel, Scorecard, Verdict
 from opdisc.planning import (
     MechanismSettings,
     ScorecardMechanism,
@@ -99,6 +99,14 @@ class ScorecardClassifier(PrivateClassifier):
         rows = self._rows(X)
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
 
+    @property
+    def verdict_(self) -> Verdict:
+        """What to know before the points: whether the card is constant, what the noise may cost.
+
+        Computed from the released card and public facts only.
+        """
+        return self.to_model().verdict_
+
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
         check_is_fitted(self)
@@ -169,6 +177,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The published classifier.
     receipt_ : GridReceipt
         The privacy statement.
+    verdict_ : Verdict
+        Whether the card answers the same to everyone, and what the noise may have cost.
     schema_ : Schema
         The public facts that were used.
     coef_ : ndarray of shape (1, n_encoded_columns), int64

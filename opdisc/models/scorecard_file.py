@@ -19,6 +19,7 @@ from opdisc.models.document import (
     spelled_classes,
 )
 from opdisc.models.scorecard import Scorecard
+from opdisc.models.verdict import Verdict, judge_card
 from opdisc.privacy import GridReceipt
 
 _LARGEST_FILE = 16 * 2**20
@@ -85,6 +86,14 @@ class SavedModel:
         """Return predicted labels as a file should hold them: as the table spells them."""
         spelled = np.array(spelled_classes(table, self.schema), dtype=object)
         return np.asarray(spelled[self.predicts_positive(table).astype(int)])
+
+    @property
+    def verdict_(self) -> Verdict:
+        """What to know before the points: whether the card is constant, what the noise may cost.
+
+        Computed from the card and public facts only.
+        """
+        return judge_card(self.scorecard, self.schema, self.receipt)
 
     @property
     def summary(self) -> str:

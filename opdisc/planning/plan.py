@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
@@ -13,7 +14,8 @@ from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanis
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import parse_automatic_bound, parse_base_measure
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.weight_rule import is_short, settle_fit
+from opdisc.planning.verdict import NoiseVerdict, judge_noise
+from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
 from opdisc.privacy import (
     GridPublic,
     NeighboringRelation,
@@ -23,6 +25,9 @@ from opdisc.privacy import (
 from oracles.errors import UnsupportedProblem
 
 _LONG = "an exact draw may take very long"
+
+PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+"""What ``opdisc plan`` compares where no epsilon is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,10 @@ class PlannedFit:
         Bound on the extra errors; None if the mechanism cannot run here.
     reason : str
         Why it would be chosen, why it cannot run, or what to expect.
+    epsilon : float
+        What would be spent.
+    verdict : NoiseVerdict or None
+        Of the automatic choice: whether the noise leaves the rows a say.
     """
 
     mechanism: str
@@ -48,6 +57,8 @@ class PlannedFit:
     weight_bound: int
     prediction: ErrorPrediction | None
     reason: str
+    epsilon: float
+    verdict: NoiseVerdict | None = None
 
 
 def plan_fit(
@@ -63,6 +74,7 @@ def plan_fit(
     base_measure: str | BaseMeasure = "auto",
     patience: float = PATIENCE,
     quantile: float = 0.95,
+    compare_others: bool = True,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -79,11 +91,13 @@ def plan_fit(
         compared at the bound that the automatic choice settles on.
     quantile : float
         Level of the bounds.
+    compare_others : bool
+        Whether the mechanisms that would not be chosen are asked too.
 
     Returns
     -------
     tuple of PlannedFit
-        The automatic choice first, then the others.
+        The automatic choice first, with a verdict, then the others.
 
     Raises
     ------
@@ -106,7 +120,7 @@ def plan_fit(
         patience=patience,
     )
 
-    def public_for(weight_bound: int) -> GridPublic:
+    def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
         return GridPublic(
             params=PrivacyParams(epsilon=epsilon, delta=delta),
             relation=chosen_relation,
@@ -114,20 +128,28 @@ def plan_fit(
                 declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
             ),
             rows_per_unit=declared.rows_per_unit,
-            n_rows=public_n,
+            n_rows=rows,
         )
+
+    def settled(name: str, bound: int | None, epsilon: float, rows: int | None) -> SettledFit:
+        return settle_fit(
+            bound,
+            lambda weight_bound: public_for(weight_bound, epsilon, rows),
+            lambda public: build_mechanism(name, public.grid, public=public, settings=settings),
+        )
+
+    def excess(epsilon: float, rows: int | None) -> float:
+        try:
+            found = settled("auto", bound, epsilon, rows)
+            return predict_error(found.mechanism, found.public, quantile).quantile
+        except (CalibrationError, UnsupportedProblem):
+            return math.inf
 
     def planned(name: str, bound: int | None) -> PlannedFit:
         automatic = name == "auto"
         try:
-            settled = settle_fit(
-                bound,
-                public_for,
-                lambda public: build_mechanism(
-                    name, public.grid, public=public, settings=settings
-                ),
-            )
-            prediction = predict_error(settled.mechanism, settled.public, quantile)
+            found = settled(name, bound, epsilon, public_n)
+            prediction = predict_error(found.mechanism, found.public, quantile)
         except (CalibrationError, UnsupportedProblem) as error:
             return PlannedFit(
                 mechanism=name,
@@ -135,16 +157,26 @@ def plan_fit(
                 weight_bound=bound or 1,
                 prediction=None,
                 reason=str(error),
+                epsilon=epsilon,
+            )
+        verdict = None
+        if automatic:
+            verdict = judge_noise(
+                excess, epsilon, public_n, level=quantile, beside=prediction.beside
             )
         return PlannedFit(
-            mechanism=settled.mechanism.name,
+            mechanism=found.mechanism.name,
             automatic=automatic,
-            weight_bound=settled.bound,
+            weight_bound=found.bound,
             prediction=prediction,
-            reason=settled.reason or ("" if is_short(settled) else _LONG),
+            reason=found.reason or ("" if is_short(found) else _LONG),
+            epsilon=epsilon,
+            verdict=verdict,
         )
 
-    public_for(bound or 1)  # an impossible argument is refused for all of them
+    public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
     automatic = planned("auto", bound)
+    if not compare_others:
+        return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
     return (automatic, *(planned(name, automatic.weight_bound) for name in others))
