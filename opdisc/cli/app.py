@@ -23,6 +23,7 @@ from opdisc.cli.console import (
     progress_steps,
     prompt_interruption,
     run_command_line,
+    show_completion,
 )
 from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
@@ -83,6 +84,14 @@ Example: a scorecard from a CSV file, and its predictions
 """,
 )
 @click.version_option(__version__, prog_name="opdisc")
+@click.option(
+    "--show-completion",
+    type=click.Choice(("bash", "zsh", "fish")),
+    is_eager=True,
+    expose_value=False,
+    callback=show_completion,
+    help='Print a shell\'s completion script: eval "$(opdisc --show-completion bash)".',
+)
 def cli() -> None:
     """Learn integer scorecards from small sensitive tables under differential privacy."""
 

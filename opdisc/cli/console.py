@@ -157,6 +157,17 @@ class WeightBound(click.ParamType):  # type: ignore[type-arg]
         return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
 
 
+def show_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:
+    """Print the script by which a shell completes commands, options and paths, and stop."""
+    from click.shell_completion import get_completion_class
+
+    kind = None if shell is None else get_completion_class(shell)
+    if kind is None or ctx.resilient_parsing:
+        return
+    print_text(kind(ctx.command, {}, "opdisc", "_OPDISC_COMPLETE").source() + "\n")
+    ctx.exit()
+
+
 class CommandGroup(click.Group):
     """A group whose interruptions and failed writes reach :func:`run_command_line` unchanged."""
 
