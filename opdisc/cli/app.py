@@ -69,6 +69,26 @@ _PATIENCE = click.option(
     "--patience", type=float, default=PATIENCE, show_default=True, help="Seconds for staged draws."
 )
 
+_EXPLAIN = click.option(
+    "--explain", is_flag=True, help="Print the whole receipt: noise, theorem, reasons in detail."
+)
+
+_EPSILON_HELP = "Privacy loss, > 0: the smaller, the stronger the protection."
+
+_DELTA_HELP = "Chance of a larger loss, in [0, 1); most mechanisms need none."
+
+_MECHANISM_HELP = (
+    f"How the card is drawn; auto expects the fewest errors. {', '.join(MECHANISMS)}."
+)
+
+_ORACLE_HELP = "Solver, see 'opdisc oracles'; auto chooses by public sizes."
+
+_RELATION_HELP = f"{' (the number of rows is public) or '.join(_RELATIONS)}."
+
+_IF_HIT = "If it is hit, nothing is released and the budget is spent."
+
+_THE_REST = "The whole receipt: --explain, or --json for a machine."
+
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
@@ -106,19 +126,19 @@ Examples
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
-@click.option("--mechanism", default="auto", show_default=True, help=", ".join(MECHANISMS) + ".")
+@click.option("--epsilon", type=float, required=True, help=_EPSILON_HELP)
+@click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
+@click.option("--mechanism", default="auto", show_default=True, help=_MECHANISM_HELP)
 @click.option("--noise", default="l2-laplace", show_default=True, help=_NOISE_HELP)
-@click.option("--oracle", default="auto", show_default=True, help="See 'opdisc oracles'.")
+@click.option("--oracle", default="auto", show_default=True, help=_ORACLE_HELP)
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
-@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
-@click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
-@click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
+@click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
+@click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
+@click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
 @click.option(
     "--progress",
     is_flag=True,
@@ -132,6 +152,7 @@ Examples
 @click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@_EXPLAIN
 @_JSON
 def fit(
     data: Path,
@@ -140,6 +161,7 @@ def fit(
     table_name: str | None,
     out: Path | None,
     force: bool,
+    explain: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
@@ -168,10 +190,10 @@ def fit(
                 save_model(model, out)
         except TableError:
             # The budget is spent: what it bought must not be lost with the file.
-            print_bought(_model_text(model, as_json))
+            print_bought(_model_text(model, as_json, explain=explain))
             raise
     try:
-        print_bought(_model_text(model, as_json), out)
+        print_bought(_model_text(model, as_json, explain=explain), out)
     finally:
         name_in_ledger(model, book)
 
@@ -185,14 +207,14 @@ Examples
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
-@click.option("--epsilon", type=float, help="Privacy loss, > 0; without it, a table of several.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
+@click.option("--epsilon", type=float, help=f"{_EPSILON_HELP} Without it, a table of several.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
-@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
+@click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_JSON
 def plan(data: Path, epsilon: float | None, as_json: bool, **arguments: Any) -> None:
     """Say whether a fit to the CSV file DATA can be any good; spends nothing.
@@ -232,9 +254,8 @@ Examples
 def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     """Predict every row of the CSV file DATA with the saved MODEL.
 
-    Writes the input's columns and rows in their order, with a column 'prediction' that holds the
-    label values as the table's own target column spells them, or as the schema does where the
-    table has no target column.
+    Writes the input's columns and rows in their order, and a column 'prediction'. Labels are
+    spelled as in your table, else as in the schema.
     """
     saved = load_model(model)
     if out is not None:
@@ -256,15 +277,17 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
 
 @cli.command(
     epilog="""\b
-Example
+Examples
   opdisc show card.json
+  opdisc show card.json --explain
 """
 )
 @click.argument("model", type=click.Path(path_type=Path))
+@_EXPLAIN
 @_JSON
-def show(model: Path, as_json: bool) -> None:
-    """Print the points or weights and the receipt of a saved MODEL."""
-    _print_model(load_model(model), as_json)
+def show(model: Path, explain: bool, as_json: bool) -> None:
+    """Print the verdict, the points or weights and the receipt of a saved MODEL."""
+    print_text(_model_text(load_model(model), as_json, explain=explain))
 
 
 @cli.command(
@@ -276,8 +299,9 @@ Examples
 )
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss, > 0.")
 @click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@_EXPLAIN
 @_JSON
-def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
+def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> None:
     """Learn a scorecard from a bundled public table.
 
     The table is scikit-learn's breast_cancer (569 rows): no file, no network. Prints the
@@ -303,7 +327,7 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
     lines = [
         "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown.",
         f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n",
-        _model_text(model, False),
+        _model_text(model, False, explain=explain),
         f"{'Accuracy (these figures are not private)':<54}training  held-out",
     ]
     for a in shown.accuracies:
@@ -323,15 +347,14 @@ cli.add_command(datasets)
 cli.add_command(oracles)
 
 
-def _print_model(model: SavedModel | SavedLinearModel, as_json: bool) -> None:
-    print_text(_model_text(model, as_json))
-
-
-def _model_text(model: SavedModel | SavedLinearModel, as_json: bool) -> str:
+def _model_text(
+    model: SavedModel | SavedLinearModel, as_json: bool, *, explain: bool = False
+) -> str:
     if as_json:
         return json_text(model.to_dict())
     verdict = str(model.verdict_) if isinstance(model, SavedModel) else ""
-    parts = [verdict, model.summary, f"Receipt\n{model.receipt}"]
+    receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{_THE_REST}"
+    parts = [verdict, model.summary, f"Receipt\n{receipt}"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

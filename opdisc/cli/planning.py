@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from opdisc.privacy import split_reason
+
 if TYPE_CHECKING:
     from opdisc.planning import PlannedFit
 
@@ -20,7 +22,10 @@ def detail_text(planned: Sequence[PlannedFit]) -> str:
         text = item.reason if item.prediction is None else str(item.prediction)
         lines.append(f"{item.mechanism}{chosen}: {text}")
         if item.reason and item.prediction is not None:
-            lines.append(f"  {'chosen because: ' if item.automatic else ''}{item.reason}")
+            brief, detail = split_reason(item.reason)
+            lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
+            if brief and detail:
+                lines.append(f"  in detail: {detail}")
     return "\n".join(lines) + "\n"
 
 
