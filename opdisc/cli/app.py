@@ -24,6 +24,7 @@ from opdisc.cli.console import (
     prompt_interruption,
     run_command_line,
     show_completion,
+    warn,
 )
 from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
@@ -179,10 +180,11 @@ def fit(
     with progress_steps(3) as step:
         step("reading the table")
         table = read_table(data)
-        step("learning the scorecard")
+        named = arguments["oracle"]
+        step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
-        model = learn_model(table, schema, ledger=book, **arguments)
+        model = learn_model(table, schema, ledger=book, say=warn, **arguments)
         step("saving the model")
         try:
             if out is not None:
@@ -260,12 +262,16 @@ def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     saved = load_model(model)
     if out is not None:
         check_output(out, inputs=[model, data])
-    table = read_table(data)
-    if _PREDICTION in table.columns:
-        raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-    table[_PREDICTION] = saved.written_predictions(table)
-    if out is not None:
-        write_table(table, out, mode=PRIVATE_MODE)
+    with progress_steps(3) as step:
+        step("reading the table")
+        table = read_table(data)
+        if _PREDICTION in table.columns:
+            raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
+        step("predicting")
+        table[_PREDICTION] = saved.written_predictions(table)
+        step("writing the predictions")
+        if out is not None:
+            write_table(table, out, mode=PRIVATE_MODE)
     if as_json:
         written = {} if out is None else {"out": str(out)}
         print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
@@ -305,9 +311,11 @@ def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> Non
     """Learn a scorecard from a bundled public table.
 
     The table is scikit-learn's breast_cancer (569 rows): no file, no network. Prints the
-    scorecard, its receipt, and its accuracy beside non-private logistic regression.
+    scorecard, its receipt, and its accuracy beside non-private logistic regression. Then compiles,
+    once per installation, what a first fit of any other table would wait for.
     """
     from opdisc.cli.demo import run_demo
+    from opdisc.cli.kernels import compile_kernels
 
     with progress_steps(1) as step:
         step("learning a scorecard for breast_cancer (n = 569)")
@@ -323,6 +331,7 @@ def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> Non
             k: v for k, v in model.to_dict().items() if k in ("scorecard", "schema", "receipt")
         }
         print_json({**parts, "accuracies": accuracies})
+        compile_kernels()
         return
     lines = [
         "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown.",
@@ -334,6 +343,7 @@ def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> Non
         label = a.name if a.private else f"non-private {a.name}"
         lines.append(f"  {label:<52}{a.training:>8.3f}  {a.held_out:>8.3f}")
     print_text("\n".join(lines) + "\n")
+    compile_kernels()
 
 
 cli.add_command(audit)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
+from opdisc.cli.notes import limit_note
 from opdisc.data import check_columns, load_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
 from opdisc.mechanisms import PATIENCE
 from opdisc.models import SavedModel
-from opdisc.planning import MECHANISMS, check_option
+from opdisc.planning import MECHANISMS, check_option, parse_max_rounds, parse_time_limit
+from opdisc.privacy import PrivacyParams
+from oracles.interface import SolveOptions, get_oracle
 
 _UNSET = {
     "noise": "l2-laplace",
@@ -31,6 +35,7 @@ def learn_model(
     *,
     mechanism: str = "auto",
     noise: str = "l2-laplace",
+    say: Callable[[str], object] | None = None,
     **settings: Any,
 ) -> SavedModel:
     """Learn a scorecard from a table that holds its own labels.
@@ -45,6 +50,8 @@ def learn_model(
         As in :class:`~opdisc.PrivateScorecardClassifier`.
     noise : str
         Noise of the sphere; only with ``mechanism="opdisc"``.
+    say : callable or None
+        Told, before anything is spent, what a limit or a solver without one may cost.
     **settings
         Other arguments of the classifier.
 
@@ -68,6 +75,8 @@ def learn_model(
         if chosen[option] not in (unset, None):
             check_option(option, mechanism)
     check_columns(table, (*declared.columns, declared.target.column))
+    if say is not None:
+        _say_what_is_at_stake(chosen, say)
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
@@ -77,3 +86,15 @@ def learn_model(
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)
     return classifier.fit(table, table[declared.target.column]).to_model()
+
+
+def _say_what_is_at_stake(chosen: dict[str, Any], say: Callable[[str], object]) -> None:
+    """Say what a limit may cost, once it is known to be one."""
+    limit, rounds = parse_time_limit(chosen["time_limit"]), parse_max_rounds(chosen["max_rounds"])
+    SolveOptions(time_limit=limit)
+    PrivacyParams(epsilon=chosen["epsilon"], delta=chosen.get("delta", 0.0))
+    if chosen["oracle"] != "auto":
+        get_oracle(chosen["oracle"])
+    note = limit_note(chosen["oracle"], limit, rounds)
+    if note:
+        say(note)

@@ -29,6 +29,7 @@ from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
 )
+from .rehearsal import toy_problem as toy_problem
 from .robust_vote.learners import (
     ErmLearner as ErmLearner,
     EstimatorLearner as EstimatorLearner,
