@@ -172,12 +172,13 @@ def fit(
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
     """
-    from opdisc.cli.fit import learn_model  # heavy imports only when needed
-
     inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out)
-    with progress_steps(3) as step:
+    with progress_steps(4) as step:
+        step("starting")
+        from opdisc.cli.fit import learn_model  # heavy imports only when needed
+
         step("reading the table")
         table = read_table(data)
         named = arguments["oracle"]

@@ -138,7 +138,8 @@ def _numbers(texts: Sequence[str]) -> set[float]:
 
 def _group_range(columns: Sequence[list[_CellTotal]]) -> tuple[int, int]:
     """Return the range of an exclusive group: where several say yes, the first one counts."""
-    lows, highs = [], []
+    lows: list[int] = []
+    highs: list[int] = []
     for end, found in ((min, lows), (max, highs)):
         silent = [end(t.others for t in totals if not t.yes) for totals in columns]
         either = [end(t.others for t in totals) for totals in columns]

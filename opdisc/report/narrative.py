@@ -108,9 +108,8 @@ def answers(
     swept : bool
         Whether several oracles were given the same noise.
     """
-    if swept:
-        against = ()
-    else:
+    against: tuple[Answer, ...] = ()
+    if not swept:
         question = "Does anything private beat the majority class?"
         against = (Answer(question=question, sentences=majority_sentences(evaluation, rankings)),)
     if not rankings:

@@ -28,7 +28,7 @@ _MARK = "kernels.sha256"
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
-class _Compilations(event.Listener):  # type: ignore[misc]
+class _Compilations(event.Listener):
     """Passes on when numba compiles, which it does only for what is not kept on disk."""
 
     def on_start(self, event: Any) -> None:
@@ -40,7 +40,7 @@ class _Compilations(event.Listener):  # type: ignore[misc]
         compile_watch.end()
 
 
-event.register("numba:compile", _Compilations())
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
 
 
 def compiled(function: _Function) -> _Function:
