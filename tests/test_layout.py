@@ -26,7 +26,8 @@ def entries(folder):
     return {
         path.stem
         for path in folder.iterdir()
-        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists()
+        if (path.suffix == ".py" and path.stem not in ("__init__", "__main__"))
+        or (path / "__init__.py").exists()
     }
 
 

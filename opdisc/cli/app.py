@@ -22,6 +22,8 @@ from opdisc.cli.console import (
     progress_steps,
     prompt_interruption,
     run_command_line,
+    show_completion,
+    warn,
 )
 from opdisc.cli.datasets import datasets
 from opdisc.cli.explain import explain
@@ -74,6 +76,24 @@ _THRESHOLD_BUDGET = click.option(
     help=f"Share of epsilon that finds private thresholds of the schema; else {THRESHOLD_BUDGET}.",
 )
 
+_EXPLAIN = click.option(
+    "--explain", is_flag=True, help="Print the whole receipt: noise, theorem, reasons in detail."
+)
+
+_EPSILON_HELP = "Privacy loss, > 0: the smaller, the stronger the protection."
+
+_DELTA_HELP = "Chance of a larger loss, in [0, 1); most mechanisms need none."
+
+_MECHANISM_HELP = (
+    f"How the card is drawn; auto expects the fewest errors. {', '.join(MECHANISMS)}."
+)
+
+_ORACLE_HELP = "Solver, see 'opdisc oracles'; auto chooses by public sizes."
+
+_RELATION_HELP = f"{' (the number of rows is public) or '.join(_RELATIONS)}."
+
+_IF_HIT = "If it is hit, nothing is released and the budget is spent."
+
 _NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
@@ -89,6 +109,14 @@ Example: a scorecard from a CSV file, and its predictions
 """,
 )
 @click.version_option(__version__, prog_name="opdisc")
+@click.option(
+    "--show-completion",
+    type=click.Choice(("bash", "zsh", "fish")),
+    is_eager=True,
+    expose_value=False,
+    callback=show_completion,
+    help='Print a shell\'s completion script: eval "$(opdisc --show-completion bash)".',
+)
 def cli() -> None:
     """Learn integer scorecards from small sensitive tables under differential privacy."""
 
@@ -103,11 +131,11 @@ Examples
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
-@click.option("--mechanism", default="auto", show_default=True, help=", ".join(MECHANISMS) + ".")
+@click.option("--epsilon", type=float, required=True, help=_EPSILON_HELP)
+@click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
+@click.option("--mechanism", default="auto", show_default=True, help=_MECHANISM_HELP)
 @click.option("--noise", default="l2-laplace", show_default=True, help=_NOISE_HELP)
-@click.option("--oracle", default="auto", show_default=True, help="See 'opdisc oracles'.")
+@click.option("--oracle", default="auto", show_default=True, help=_ORACLE_HELP)
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
@@ -120,9 +148,9 @@ Examples
     help="Share of epsilon, in (0, 1), that buys the rate per total.",
 )
 @_THRESHOLD_BUDGET
-@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
-@click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
-@click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
+@click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
+@click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
+@click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
 @click.option(
     "--progress",
     is_flag=True,
@@ -136,6 +164,7 @@ Examples
 @click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@_EXPLAIN
 @_JSON
 def fit(
     data: Path,
@@ -144,6 +173,7 @@ def fit(
     table_name: str | None,
     out: Path | None,
     force: bool,
+    explain: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
@@ -154,18 +184,20 @@ def fit(
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
     """
-    from opdisc.cli.fit import learn_model  # heavy imports only when needed
-
     inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out)
-    with progress_steps(3) as step:
+    with progress_steps(4) as step:
+        step("starting")
+        from opdisc.cli.fit import learn_model  # heavy imports only when needed
+
         step("reading the table")
         table = read_table(data)
-        step("learning the scorecard")
+        named = arguments["oracle"]
+        step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
-        model = learn_model(table, schema, ledger=book, **arguments)
+        model = learn_model(table, schema, ledger=book, say=warn, **arguments)
         step("saving the model")
         try:
             if out is not None:
@@ -173,51 +205,55 @@ def fit(
                 save_model(model, out)
         except TableError:
             # The budget is spent: what it bought must not be lost with the file.
-            print_bought(model_text(model, as_json))
+            print_bought(model_text(model, as_json, explain=explain))
             raise
     try:
-        print_bought(model_text(model, as_json), out)
+        print_bought(model_text(model, as_json, explain=explain), out)
     finally:
         name_in_ledger(model, book)
 
 
 @cli.command(
     epilog="""\b
-Example
+Examples
+  opdisc plan loans.csv --schema loans.toml
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5
 """
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss, > 0.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="In [0, 1).")
+@click.option("--epsilon", type=float, help=f"{_EPSILON_HELP} Without it, a table of several.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
 @_WEIGHT_BOUND
 @_NORM_BUDGET
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
 @_THRESHOLD_BUDGET
-@click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
+@click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_JSON
-def plan(data: Path, as_json: bool, **arguments: Any) -> None:
-    """Predict the extra errors of a fit to the CSV file DATA; spends nothing.
+def plan(data: Path, epsilon: float | None, as_json: bool, **arguments: Any) -> None:
+    """Say whether a fit to the CSV file DATA can be any good; spends nothing.
 
-    Of the rows only their number is used, and only where the relation makes it public.
+    Compares the extra errors that the noise may cost with the number of rows. Nothing else is
+    used of the rows, and their number only where the relation makes it public.
     """
-    from opdisc.planning import plan_fit
+    from opdisc.cli.planning import detail_text, table_text
+    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
-    planned = plan_fit(n_rows=len(read_table(data)), **arguments)
+    planned: list[PlannedFit] = []
+    with progress_steps(2) as step:
+        step("reading the table")
+        n_rows = len(read_table(data))
+        step("predicting errors")
+        for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
+            planned += plan_fit(
+                n_rows=n_rows, epsilon=one, compare_others=epsilon is not None, **arguments
+            )
     if as_json:
         print_json([asdict(item) for item in planned])
-        return
-    lines = [planned[0].thresholds] if planned[0].thresholds else []
-    for item in planned:
-        chosen = " (automatic choice)" if item.automatic else ""
-        text = item.reason if item.prediction is None else str(item.prediction)
-        lines.append(f"{item.mechanism}{chosen}: {text}")
-        if item.reason and item.prediction is not None:
-            lines.append(f"  {'chosen because ' if item.automatic else ''}{item.reason}")
-    print_text("\n".join(lines) + "\n")
+    else:
+        print_text(table_text(planned) if epsilon is None else detail_text(planned))
 
 
 @cli.command(
@@ -234,19 +270,22 @@ Examples
 def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
     """Predict every row of the CSV file DATA with the saved MODEL.
 
-    Writes the input's columns and rows in their order, with a column 'prediction' that holds the
-    label values as the table's own target column spells them, or as the schema does where the
-    table has no target column.
+    Writes the input's columns and rows in their order, and a column 'prediction'. Labels are
+    spelled as in your table, else as in the schema.
     """
     saved = load_model(model)
     if out is not None:
         check_output(out, inputs=[model, data])
-    table = read_table(data)
-    if _PREDICTION in table.columns:
-        raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-    table[_PREDICTION] = saved.written_predictions(table)
-    if out is not None:
-        write_table(table, out, mode=PRIVATE_MODE)
+    with progress_steps(3) as step:
+        step("reading the table")
+        table = read_table(data)
+        if _PREDICTION in table.columns:
+            raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
+        step("predicting")
+        table[_PREDICTION] = saved.written_predictions(table)
+        step("writing the predictions")
+        if out is not None:
+            write_table(table, out, mode=PRIVATE_MODE)
     if as_json:
         written = {} if out is None else {"out": str(out)}
         print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
@@ -265,14 +304,17 @@ Examples
 )
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy loss, > 0.")
 @click.option("--weight-bound", type=int, default=1, show_default=True, help="Largest points.")
+@_EXPLAIN
 @_JSON
-def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
+def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> None:
     """Learn a scorecard from a bundled public table.
 
     The table is scikit-learn's breast_cancer (569 rows): no file, no network. Prints the
-    scorecard, its receipt, and its accuracy beside non-private logistic regression.
+    scorecard, its receipt, and its accuracy beside non-private logistic regression. Then compiles,
+    once per installation, what a first fit of any other table would wait for.
     """
     from opdisc.cli.demo import run_demo
+    from opdisc.cli.kernels import compile_kernels
 
     with progress_steps(1) as step:
         step("learning a scorecard for breast_cancer (n = 569)")
@@ -288,11 +330,12 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
             k: v for k, v in model.to_dict().items() if k in ("scorecard", "schema", "receipt")
         }
         print_json({**parts, "accuracies": accuracies})
+        compile_kernels()
         return
     lines = [
         "Table: breast_cancer, bundled with scikit-learn; public, so accuracies may be shown.",
         f"Rows: {shown.n_training} to learn from, {shown.n_held_out} held out.\n",
-        model_text(model, False),
+        model_text(model, False, explain=explain),
         f"{'Accuracy (these figures are not private)':<54}training  held-out",
     ]
     for a in shown.accuracies:
@@ -301,6 +344,7 @@ def demo(epsilon: float, weight_bound: int, as_json: bool) -> None:
     lines.append("\nA fit that is saved (--out card.json) becomes a page to print, SQL or Python:")
     lines.append("  opdisc show card.json --html card.html --sql card.sql --python card.py")
     print_text("\n".join(lines) + "\n")
+    compile_kernels()
 
 
 cli.add_command(audit)

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from opdisc.errors import OPDiscError, PublicMistake, TableError, one_sentence
+from oracles.arithmetic import watch_compiling
 from oracles.errors import InvalidOption, OracleError, OracleUnavailable, UnsupportedProblem
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"
@@ -33,6 +34,9 @@ _PATIENCE = 2.0
 
 _WRONG_USAGE = (PublicMistake, InvalidOption, OracleUnavailable, UnsupportedProblem)
 """Errors about what was typed and about public files; all others are refusals and failures."""
+
+
+_COMPILING = "compiling kernels (once per installation), about a minute"
 
 
 class Steps(Protocol):
@@ -57,14 +61,25 @@ def progress_steps(total: int) -> Iterator[Steps]:
         *columns, console=Console(stderr=True, quiet=silent), transient=True, disable=silent
     ) as bar:
         task = bar.add_task("", total=total)
-        started = False
+        started, said = False, ""
 
         def step(description: str, *, advance: bool = True) -> None:
-            nonlocal started
+            nonlocal started, said
             bar.update(task, description=description, advance=1 if started and advance else 0)
-            started = True
+            started, said = True, description
 
-        yield step
+        def told(compiling: bool) -> None:
+            bar.update(task, description=f"{said}: {_COMPILING}" if compiling else said)
+
+        # Watched in any case: what compiles then says nothing by itself.
+        with watch_compiling(told):
+            yield step
+
+
+def warn(note: str) -> None:
+    """Print a line to standard error, whether or not anybody watches."""
+    with suppress(OSError):
+        click.echo(note, err=True)
 
 
 def print_json(record: Any) -> None:
@@ -162,6 +177,17 @@ class WeightBound(click.ParamType):  # type: ignore[type-arg]
     ) -> int | str:
         """Return the number, or "auto"."""
         return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
+
+
+def show_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:
+    """Print the script by which a shell completes commands, options and paths, and stop."""
+    from click.shell_completion import get_completion_class
+
+    kind = None if shell is None else get_completion_class(shell)
+    if kind is None or ctx.resilient_parsing:
+        return
+    print_text(kind(ctx.command, {}, "opdisc", "_OPDISC_COMPLETE").source() + "\n")
+    ctx.exit()
 
 
 class CommandGroup(click.Group):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
+from opdisc.cli.notes import limit_note
 from opdisc.data import Schema, check_columns, load_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators import (
@@ -16,7 +18,15 @@ from opdisc.estimators import (
 )
 from opdisc.mechanisms import PATIENCE
 from opdisc.models import SavedModel, SavedMulticlassModel
-from opdisc.planning import MECHANISMS, check_option, check_threshold_budget
+from opdisc.planning import (
+    MECHANISMS,
+    check_option,
+    check_threshold_budget,
+    parse_max_rounds,
+    parse_time_limit,
+)
+from opdisc.privacy import PrivacyParams
+from oracles.interface import SolveOptions, get_oracle
 
 _UNSET = {
     "noise": "l2-laplace",
@@ -36,6 +46,7 @@ def learn_model(
     mechanism: str = "auto",
     noise: str = "l2-laplace",
     threshold_budget: float | None = None,
+    say: Callable[[str], object] | None = None,
     **settings: Any,
 ) -> SavedModel | SavedMulticlassModel:
     """Learn a scorecard from a table that holds its own labels; cards for more than two classes.
@@ -52,6 +63,8 @@ def learn_model(
         Noise of the sphere; only with ``mechanism="opdisc"``.
     threshold_budget : float or None
         Share of epsilon for private thresholds; None takes the default.
+    say : callable or None
+        Told, before anything is spent, what a limit or a solver without one may cost.
     **settings
         Other arguments of the classifier.
 
@@ -78,6 +91,8 @@ def learn_model(
         if chosen[option] not in (unset, None):
             check_option(option, mechanism)
     check_columns(table, (*declared.columns, declared.target.column))
+    if say is not None:
+        _say_what_is_at_stake(chosen, say)
     classifier: PrivateScorecardClassifier
     if declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)
@@ -109,3 +124,15 @@ def _learn_cards(
         )
     classifier = PrivateMulticlassClassifier(schema=schema, mechanism=mechanism, **settings)
     return classifier.fit(table, table[schema.target.column]).to_model()
+
+
+def _say_what_is_at_stake(chosen: dict[str, Any], say: Callable[[str], object]) -> None:
+    """Say what a limit may cost, once it is known to be one."""
+    limit, rounds = parse_time_limit(chosen["time_limit"]), parse_max_rounds(chosen["max_rounds"])
+    SolveOptions(time_limit=limit)
+    PrivacyParams(epsilon=chosen["epsilon"], delta=chosen.get("delta", 0.0))
+    if chosen["oracle"] != "auto":
+        get_oracle(chosen["oracle"])
+    note = limit_note(chosen["oracle"], limit, rounds)
+    if note:
+        say(note)

@@ -31,11 +31,22 @@ _FORMS = {
 _PRINTED = "-"
 
 
-def model_text(model: SavedModel | SavedLinearModel | SavedMulticlassModel, as_json: bool) -> str:
-    """Return a model as it is printed."""
+_THE_REST = "The whole receipt: --explain, or --json for a machine."
+
+
+def model_text(
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel,
+    as_json: bool,
+    *,
+    explain: bool = False,
+) -> str:
+    """Return a model as it is printed: the verdict first, the receipt short unless explained."""
     if as_json:
         return json_text(model.to_dict())
-    return f"{model.summary}\n\nReceipt\n{model.receipt}\n"
+    verdict = str(model.verdict_) if isinstance(model, SavedModel) else ""
+    receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{_THE_REST}"
+    parts = [verdict, model.summary, f"Receipt\n{receipt}"]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _form_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -48,16 +59,20 @@ def _form_options(command: Callable[..., None]) -> Callable[..., None]:
     epilog="""\b
 Examples
   opdisc show card.json
+  opdisc show card.json --explain
   opdisc show card.json --html card.html --sql card.sql
   opdisc show card.json --python - | head
 """
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @_form_options
+@click.option(
+    "--explain", is_flag=True, help="Print the whole receipt: noise, theorem, reasons in detail."
+)
 @click.option("--force", is_flag=True, help="Replace files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def show(model: Path, force: bool, as_json: bool, **places: str | None) -> None:
-    """Print the points or weights and the receipt of a saved MODEL.
+def show(model: Path, explain: bool, force: bool, as_json: bool, **places: str | None) -> None:
+    """Print the verdict, the points or weights and the receipt of a saved MODEL.
 
     With a FILE for one form of a card or more, writes these instead; - prints one. A card is made
     from the released model alone: it costs no budget.
@@ -66,7 +81,7 @@ def show(model: Path, force: bool, as_json: bool, **places: str | None) -> None:
     _check_places(model, chosen, force=force, as_json=as_json)
     saved = load_model(model)
     if not chosen:
-        print_text(model_text(saved, as_json))
+        print_text(model_text(saved, as_json, explain=explain))
         return
     if not isinstance(saved, SavedModel):
         raise ModelFileError(

@@ -28,7 +28,11 @@ DEFAULT_METHODS = (
     "optimum",
     "optimum@2",
     "majority",
+    "private-majority",
 )
+
+YARDSTICKS = ("majority", "private-majority")
+"""What every comparison of methods runs: the least that a private method must beat."""
 
 DEFAULT_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -222,7 +226,8 @@ def parse_method(name: str) -> tuple[Method, int | Literal["auto"] | None]:
 def method_names(asked: tuple[str, ...], *, swept: bool, peers: bool) -> tuple[str, ...]:
     """Return the methods of a plan: those asked for, or the default ones.
 
-    "all" stands for every method that could run here, "default" for the default ones.
+    "all" stands for every method that could run here, "default" for the default ones. The majority
+    class, private and not, is always among them, unless it is oracles that are compared.
 
     Parameters
     ----------
@@ -243,7 +248,7 @@ def method_names(asked: tuple[str, ...], *, swept: bool, peers: bool) -> tuple[s
             names += [m.name for m in registry().values() if _can_run(m, peers)]
         else:
             names.append(name)
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys([*names, *(() if swept else YARDSTICKS)]))
 
 
 def runs_of(plan: Plan) -> Iterator[Run]:

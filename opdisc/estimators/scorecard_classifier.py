@@ -45,7 +45,7 @@ from opdisc.mechanisms import (
     run_prepared,
     run_with_risks,
 )
-from opdisc.models import RiskTable, SavedModel, Scorecard, fitted_risks
+from opdisc.models import RiskTable, SavedModel, Scorecard, Verdict, fitted_risks
 from opdisc.planning import (
     MechanismSettings,
     ScorecardMechanism,
@@ -122,6 +122,14 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
         rows = self._rows(X)
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    @property
+    def verdict_(self) -> Verdict:
+        """What to know before the points: whether the card is constant, what the noise may cost.
+
+        Computed from the released card and public facts only.
+        """
+        return self.to_model().verdict_
 
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
@@ -254,6 +262,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The privacy statement.
     risk_table_ : RiskTable
         Rates per total; with ``risk_budget`` only.
+    verdict_ : Verdict
+        Whether the card answers the same to everyone, and what the noise may have cost.
     schema_ : Schema
         The public facts that were used, and the private thresholds that were found.
     coef_ : ndarray of shape (1, n_encoded_columns), int64

@@ -62,6 +62,7 @@ from .permute_and_flip import (
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
 )
 from .receipts import PreparedRelease as PreparedRelease
+from .rehearsal import toy_problem as toy_problem
 from .robust_vote.learners import (
     ErmLearner as ErmLearner,
     EstimatorLearner as EstimatorLearner,

@@ -22,7 +22,7 @@ from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
 from opdisc.mechanisms.rehearsal import check_amount, rehearse_oracle
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
 from oracles.errors import UnsupportedProblem
-from oracles.interface import Oracle, Solution, SolveOptions, resolve_oracle, solve
+from oracles.interface import HandoverOracle, Oracle, Solution, SolveOptions, resolve_oracle, solve
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 
@@ -252,10 +252,13 @@ def _certified(
         solution = solve(perturbed(), oracle, options)
     # Raised outside the handler, so that no solver state travels along as the cause.
     if solution is None or solution.certificate.gap_in_rows > spec.allowance:
+        surely = ""
+        if type(oracle) is not HandoverOracle:
+            surely = f", or '{oracle.name} then branch-and-bound'"
         raise UncertifiedRelease(
             f"a release needs a certified gap of at most {spec.allowance:g} rows, oracle "
             f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
-            "a complete oracle without a limit."
+            f"a complete oracle without a limit{surely}."
         )
     return solution
 

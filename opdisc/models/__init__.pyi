@@ -18,3 +18,4 @@ from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
 from .scorecard import Scorecard as Scorecard
 from .scorecard_file import SavedModel as SavedModel
+from .verdict import Verdict as Verdict, judge_card as judge_card

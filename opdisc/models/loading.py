@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
@@ -39,14 +39,39 @@ _BROKEN = (
 """What invalid parts raise."""
 
 
-def save_model(model: ReleasedModel, path: str | PathLike[str]) -> None:
+class FittedEstimator(Protocol):
+    """An estimator that knows what of it is released."""
+
+    def to_model(self) -> ReleasedModel:
+        """Return what a file holds."""
+
+
+def save_model(model: ReleasedModel | FittedEstimator, path: str | PathLike[str]) -> None:
     """Write a model, whole or not at all.
+
+    Parameters
+    ----------
+    model : SavedModel, SavedLinearModel, SavedMulticlassModel or fitted estimator
+        Of an estimator what its ``to_model()`` returns is written: the release, no row.
+    path : str or path
+        Where.
 
     Raises
     ------
     TableError
         If the file cannot be written; an older file is then untouched.
+    ModelFileError
+        If it is neither a model nor an estimator that has one.
+    NotFittedError
+        If the estimator is not fitted.
     """
+    if hasattr(model, "to_model"):
+        model = model.to_model()
+    if not hasattr(model, "to_dict"):
+        raise ModelFileError(
+            f"a model or a fitted estimator of opdisc must be saved, got {type(model).__name__}; "
+            "call save_model(estimator, path)."
+        )
     atomic_write_text(path, json.dumps(model.to_dict(), indent=1, allow_nan=False) + "\n")
 
 

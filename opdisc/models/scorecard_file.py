@@ -15,6 +15,7 @@ from opdisc.models.card import Explanation, Row, card_fragment, explain_row
 from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
+from opdisc.models.verdict import Verdict, judge_card
 from opdisc.privacy import GridReceipt
 
 _LARGEST_FILE = 16 * 2**20
@@ -98,6 +99,14 @@ class SavedModel:
 
     def _repr_html_(self) -> str:
         return card_fragment(self)
+
+    @property
+    def verdict_(self) -> Verdict:
+        """What to know before the points: whether the card is constant, what the noise may cost.
+
+        Computed from the card and public facts only.
+        """
+        return judge_card(self.scorecard, self.schema, self.receipt)
 
     @property
     def summary(self) -> str:

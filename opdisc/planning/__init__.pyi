@@ -14,10 +14,15 @@ from .limits import (
     parse_time_limit as parse_time_limit,
     parse_weight_bound as parse_weight_bound,
 )
-from .plan import plan_fit as plan_fit
+from .plan import (
+    PLANNED_EPSILONS as PLANNED_EPSILONS,
+    PlannedFit as PlannedFit,
+    plan_fit as plan_fit,
+)
 from .utility import (
     epsilon_for as epsilon_for,
     plan_errors as plan_errors,
     predict_error as predict_error,
 )
+from .verdict import NoiseVerdict as NoiseVerdict, judge_noise as judge_noise
 from .weight_rule import SettledFit as SettledFit, settle_fit as settle_fit

@@ -30,7 +30,7 @@ from opdisc.planning.reach import (
     draw_is_short,
     is_drowned,
 )
-from opdisc.privacy import GridPublic
+from opdisc.privacy import GridPublic, count_in_words, reason
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import LARGEST_BLOCK, DrawProgress
 
@@ -214,7 +214,7 @@ def choose_mechanism(
     **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
     always the same: one block, the exponential mechanism, then blocks, the fewer the better.
     """
-    size = large_number(grid.n_hypotheses)
+    size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
@@ -227,27 +227,39 @@ def choose_mechanism(
     if grid.n_assignments <= ENUMERATION_LIMIT:
         return (
             "permute_and_flip",
-            f"the grid's {size} weight combinations can all be listed, and one block errs least"
-            + _predicted(PermuteAndFlipMechanism(), public),
+            reason(
+                f"{cards} cards are few enough to try all",
+                f"the grid's {size} weight combinations can all be listed, and one block errs "
+                "least" + _predicted(PermuteAndFlipMechanism(), public),
+            ),
         )
     if minimise:
         return (
             "block_one_hot",
-            f"the grid's {size} weight combinations are too many to list, and an oracle was "
-            "named, which the exponential mechanism would not ask",
+            reason(
+                "you named a solver, so a method that uses one was chosen",
+                f"the grid's {size} weight combinations are too many to list, and the exponential "
+                "mechanism asks no oracle",
+            ),
         )
     if can_flip_by_a_star(grid) and measure.is_uniform:
         return (
             "permute_and_flip",
-            f"the grid's {size} weight combinations are few enough for a search that draws the "
-            "noise where it goes, and one block errs least"
-            + _predicted(AStarPermuteAndFlipMechanism(), public),
+            reason(
+                f"{cards} cards are few enough to search through",
+                f"the grid's {size} weight combinations are few enough for a search that draws "
+                "the noise where it goes, and one block errs least"
+                + _predicted(AStarPermuteAndFlipMechanism(), public),
+            ),
         )
     if can_list(grid):
         return (
             "exponential",
-            f"the budget leaves {size} weight combinations, which can all be looked at"
-            + _predicted(exponential, public),
+            reason(
+                f"the limit on points leaves {cards} cards, few enough to try all",
+                f"the budget leaves {size} weight combinations, which can all be looked at"
+                + _predicted(exponential, public),
+            ),
         )
     staged = public is not None and _takes_stages(grid, measure)
     drowned = public is not None and staged and is_drowned(public)
@@ -258,12 +270,20 @@ def choose_mechanism(
     ):
         return (
             "exponential",
-            f"the grid's {size} weight combinations are too many to list, and its columns' "
-            "structure lets the exponential mechanism be sampled exactly"
-            + _predicted(exponential, public),
+            reason(
+                f"{cards} cards are too many to try all, but few enough for one exact draw",
+                f"the grid's {size} weight combinations are too many to list, and its columns' "
+                "structure lets the exponential mechanism be sampled exactly"
+                + _predicted(exponential, public),
+            ),
         )
     if staged:
         stages = StagedMechanism(by_levels=base_measure is None or measure.by_levels)
+        brief = (
+            f"at this budget most of {cards} cards are noise, so a card of few points comes first"
+            if drowned
+            else f"{cards} cards are too many to try all, so the card is drawn in stages"
+        )
         why = (
             f"at this budget most of the grid's {size} weight combinations are noise, and a few "
             "points are drawn first"
@@ -271,12 +291,15 @@ def choose_mechanism(
             else f"the grid's {size} weight combinations are too many to list or to sample from "
             "at once, and several exact draws always end"
         )
-        return "staged", why + _predicted(stages, public)
+        return "staged", reason(brief, why + _predicted(stages, public))
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",
-            f"the grid's {size} weight combinations are too many to list; blocks of at most "
-            f"{BLOCK_ASSIGNMENTS} come closest to one block",
+            reason(
+                f"{cards} cards are too many to try all",
+                f"the grid's {size} weight combinations are too many to list; blocks of at most "
+                f"{BLOCK_ASSIGNMENTS} come closest to one block",
+            ),
         )
     spent = "" if public is None else f" at epsilon {public.params.epsilon:g}"
     raise BeyondReach(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
 
 from opdisc.data import column_structure, load_schema
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import PATIENCE, THRESHOLD_BUDGET, BaseMeasure, plan_thresholds
+from opdisc.mechanisms import (
+    PATIENCE,
+    THRESHOLD_BUDGET,
+    BaseMeasure,
+    ThresholdPlan,
+    plan_thresholds,
+)
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
@@ -17,7 +24,8 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.weight_rule import is_short, settle_fit
+from opdisc.planning.verdict import NoiseVerdict, judge_noise
+from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
 from opdisc.privacy import (
     GridPublic,
     NeighboringRelation,
@@ -28,6 +36,9 @@ from opdisc.privacy import (
 from oracles.errors import UnsupportedProblem
 
 _LONG = "an exact draw may take very long"
+
+PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+"""What ``opdisc plan`` compares where no epsilon is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +57,12 @@ class PlannedFit:
         Bound on the extra errors; None if the mechanism cannot run here.
     reason : str
         Why it would be chosen, why it cannot run, or what to expect.
+    epsilon : float
+        What would be spent.
     thresholds : str
         What private thresholds cost before it; empty where the schema declares none.
+    verdict : NoiseVerdict or None
+        Of the automatic choice: whether the noise leaves the rows a say.
     """
 
     mechanism: str
@@ -55,7 +70,9 @@ class PlannedFit:
     weight_bound: int
     prediction: ErrorPrediction | None
     reason: str
+    epsilon: float
     thresholds: str = ""
+    verdict: NoiseVerdict | None = None
 
 
 def plan_fit(
@@ -72,6 +89,7 @@ def plan_fit(
     patience: float = PATIENCE,
     quantile: float = 0.95,
     threshold_budget: float | None = None,
+    compare_others: bool = True,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -91,11 +109,13 @@ def plan_fit(
     threshold_budget : float or None
         Share of epsilon that finds private thresholds; None takes the default. The bounds are for
         the card, which is left the rest, against the best card with the thresholds that are found.
+    compare_others : bool
+        Whether the mechanisms that would not be chosen are asked too.
 
     Returns
     -------
     tuple of PlannedFit
-        The automatic choice first, then the others.
+        The automatic choice first, with a verdict, then the others.
 
     Raises
     ------
@@ -121,38 +141,48 @@ def plan_fit(
 
     if threshold_budget is not None:
         check_threshold_budget(declared)
-    params = PrivacyParams(epsilon=epsilon, delta=delta)
-    facts = PublicInputs(
-        params=params, relation=chosen_relation, rows_per_unit=declared.rows_per_unit
-    )
     share = THRESHOLD_BUDGET if threshold_budget is None else threshold_budget
-    thresholds = plan_thresholds(declared, facts, share)
-    if thresholds is not None:
-        params = PrivacyParams(epsilon=thresholds.card_epsilon, delta=delta)
-    told = "" if thresholds is None else thresholds.describe()
 
-    def public_for(weight_bound: int) -> GridPublic:
+    def thresholds_for(epsilon: float) -> ThresholdPlan | None:
+        facts = PublicInputs(
+            params=PrivacyParams(epsilon=epsilon, delta=delta),
+            relation=chosen_relation,
+            rows_per_unit=declared.rows_per_unit,
+        )
+        return plan_thresholds(declared, facts, share)
+
+    def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
+        thresholds = thresholds_for(epsilon)
+        left = epsilon if thresholds is None else thresholds.card_epsilon
         return GridPublic(
-            params=params,
+            params=PrivacyParams(epsilon=left, delta=delta),
             relation=chosen_relation,
             grid=scorecard_grid(
                 declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
             ),
             rows_per_unit=declared.rows_per_unit,
-            n_rows=public_n,
+            n_rows=rows,
         )
+
+    def settled(name: str, bound: int | None, epsilon: float, rows: int | None) -> SettledFit:
+        return settle_fit(
+            bound,
+            lambda weight_bound: public_for(weight_bound, epsilon, rows),
+            lambda public: build_mechanism(name, public.grid, public=public, settings=settings),
+        )
+
+    def excess(epsilon: float, rows: int | None) -> float:
+        try:
+            found = settled("auto", bound, epsilon, rows)
+            return predict_error(found.mechanism, found.public, quantile).quantile
+        except (CalibrationError, UnsupportedProblem):
+            return math.inf
 
     def planned(name: str, bound: int | None) -> PlannedFit:
         automatic = name == "auto"
         try:
-            settled = settle_fit(
-                bound,
-                public_for,
-                lambda public: build_mechanism(
-                    name, public.grid, public=public, settings=settings
-                ),
-            )
-            prediction = predict_error(settled.mechanism, settled.public, quantile)
+            found = settled(name, bound, epsilon, public_n)
+            prediction = predict_error(found.mechanism, found.public, quantile)
         except (CalibrationError, UnsupportedProblem) as error:
             return PlannedFit(
                 mechanism=name,
@@ -161,17 +191,29 @@ def plan_fit(
                 prediction=None,
                 reason=str(error),
                 thresholds=told,
+                epsilon=epsilon,
+            )
+        verdict = None
+        if automatic:
+            verdict = judge_noise(
+                excess, epsilon, public_n, level=quantile, beside=prediction.beside
             )
         return PlannedFit(
-            mechanism=settled.mechanism.name,
+            mechanism=found.mechanism.name,
             automatic=automatic,
-            weight_bound=settled.bound,
+            weight_bound=found.bound,
             prediction=prediction,
-            reason=settled.reason or ("" if is_short(settled) else _LONG),
             thresholds=told,
+            reason=found.reason or ("" if is_short(found) else _LONG),
+            epsilon=epsilon,
+            verdict=verdict,
         )
 
-    public_for(bound or 1)  # an impossible argument is refused for all of them
+    thresholds = thresholds_for(epsilon)
+    told = "" if thresholds is None else thresholds.describe()
+    public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
     automatic = planned("auto", bound)
+    if not compare_others:
+        return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
     return (automatic, *(planned(name, automatic.weight_bound) for name in others))

@@ -19,7 +19,7 @@ from opdisc.planning.choice import BeyondReach, ScorecardMechanism
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.reach import can_flip_by_a_star, can_list, draw_is_short
 from opdisc.planning.utility import predict_error
-from opdisc.privacy import GridPublic, PrivacyParams
+from opdisc.privacy import GridPublic, PrivacyParams, all_reasons, reason
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 from oracles.sampling import is_sparse
@@ -57,7 +57,7 @@ class SettledFit:
 
     def explained(self, why: str) -> SettledFit:
         """Return the same with one more reason."""
-        return replace(self, reason=f"{self.reason}; {why}" if self.reason else why)
+        return replace(self, reason=all_reasons(self.reason, why))
 
     def without_spare_delta(self) -> SettledFit:
         """Return the same with delta 0 where the mechanism is pure, saying so."""
@@ -66,7 +66,10 @@ class SettledFit:
             return self
         pure = replace(self.public, params=PrivacyParams(epsilon=params.epsilon, delta=0.0))
         return replace(self, public=pure).explained(
-            f"delta {params.delta:g} is not used and not spent, for this mechanism is pure"
+            reason(
+                "this method needs no delta and spends none",
+                f"delta {params.delta:g} is not used and not spent, for this mechanism is pure",
+            )
         )
 
 
@@ -98,27 +101,44 @@ def settle_fit(
     rows = least.public.n_rows
     if not rows:
         return least.explained(
-            "weights -1..1, because larger ones need a public number of rows to be judged by"
+            reason(
+                "points -1 to 1: larger ones need a public number of rows to be judged by",
+                "weights -1..1, because larger ones need a public number of rows to be judged by",
+            )
         )
     if isinstance(least.mechanism, StagedMechanism):
         return _widened(least, rows, public_for, build)
     if not isinstance(least.mechanism, _DRAWN):
-        return least.explained("weights -1..1, because larger ones make the exact search harder")
+        return least.explained(
+            reason(
+                "points -1 to 1: larger ones make the exact search harder",
+                "weights -1..1, because larger ones make the exact search harder",
+            )
+        )
     chosen, grown = least, 0.0
+    too_much: dict[int, str] = {}
     base = mean_error(least.mechanism, least.public)
     for candidate in range(2, LARGEST_AUTOMATIC_BOUND + 1):
         try:
             larger = _settled(candidate, public_for, build)
             growth = mean_error(larger.mechanism, larger.public) - base
         except (CalibrationError, UnsupportedProblem):
+            too_much[candidate] = "time"
             continue
+        too_much[candidate] = "accuracy" if growth > AFFORDABLE_GROWTH * rows else "time"
         if growth <= AFFORDABLE_GROWTH * rows and _is_surely_short(larger):
             chosen, grown = larger, growth
     largest = LARGEST_AUTOMATIC_BOUND
+    brief = f"points -{chosen.bound} to {chosen.bound}"
+    if chosen.bound < largest:
+        brief += f": larger points would cost too much {too_much[chosen.bound + 1]}"
     return chosen.explained(
-        f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} that "
-        f"raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} of the "
-        f"rows (by {grown / rows:.1%})"
+        reason(
+            brief,
+            f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
+            f"that raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} "
+            f"of the rows (by {grown / rows:.1%})",
+        )
     )
 
 
@@ -131,8 +151,11 @@ def _widened(
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
     wider = least if bound == 1 else _settled(bound, public_for, build)
     return wider.explained(
-        f"weights -{bound}..{bound}, which leaves room for every stage at this number of rows and "
-        "budget"
+        reason(
+            f"points -{bound} to {bound}: room for every stage",
+            f"weights -{bound}..{bound}, which leaves room for every stage at this number of rows "
+            "and budget",
+        )
     )
 
 
@@ -184,8 +207,11 @@ def _within_reach(
     found = _settled(bound, lambda _: replace(public, grid=sparse), build)
     what = "weights other than 0" if bound == 1 else "as the squared norm of the weights"
     return found.explained(
-        f"at most {sparse.norm_budget} {what}, because no accurate mechanism is expected to end "
-        "soon on all combinations"
+        reason(
+            "few points other than 0: all cards would be too many",
+            f"at most {sparse.norm_budget} {what}, because no accurate mechanism is expected to "
+            "end soon on all combinations",
+        )
     )
 
 

@@ -1,11 +1,38 @@
-from .entropy import EntropySource as EntropySource, SeededEntropy as SeededEntropy, SystemEntropy as SystemEntropy, parse_entropy as parse_entropy
+from .entropy import (
+    EntropySource as EntropySource,
+    SeededEntropy as SeededEntropy,
+    SystemEntropy as SystemEntropy,
+    parse_entropy as parse_entropy,
+)
 from .guarantee import CalibrationStatus as CalibrationStatus, Guarantee as Guarantee
 from .ledger.ledger import Expense as Expense, Ledger as Ledger
 from .ledger.lines import Book as Book, Header as Header
 from .ledger.spending import Spending as Spending, Spent as Spent
-from .params import NeighboringRelation as NeighboringRelation, PrivacyParams as PrivacyParams, parse_relation as parse_relation
+from .params import (
+    NeighboringRelation as NeighboringRelation,
+    PrivacyParams as PrivacyParams,
+    parse_relation as parse_relation,
+)
 from .public import GridPublic as GridPublic, PublicInputs as PublicInputs
-from .receipt import CertifiedReceipt as CertifiedReceipt, GridReceipt as GridReceipt, Lines as Lines, PrivacyReceipt as PrivacyReceipt, RiskReceipt as RiskReceipt, common_fields as common_fields, power_of_two as power_of_two
+from .reasons import (
+    all_reasons as all_reasons,
+    count_in_words as count_in_words,
+    reason as reason,
+    split_reason as split_reason,
+)
+from .receipt import (
+    CertifiedReceipt as CertifiedReceipt,
+    GridReceipt as GridReceipt,
+    Lines as Lines,
+    PrivacyReceipt as PrivacyReceipt,
+    RiskReceipt as RiskReceipt,
+    common_fields as common_fields,
+    power_of_two as power_of_two,
+)
 from .records import Amount as Amount, Count as Count, Record as Record
 from .stages import Stage as Stage
-from .statements import Statement as Statement, all_statements as all_statements, find_statements as find_statements
+from .statements import (
+    Statement as Statement,
+    all_statements as all_statements,
+    find_statements as find_statements,
+)

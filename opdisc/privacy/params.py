@@ -6,6 +6,8 @@ import enum
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from opdisc.errors import CalibrationError, quoted
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-100, 1e300
@@ -50,6 +52,11 @@ class PrivacyParams:
     delta : float
         In [0, 1); 0 asks for pure differential privacy.
 
+    Notes
+    -----
+    A NumPy number counts as the exact value that it holds, not as what was typed:
+    ``numpy.float32(0.1)`` is 0.10000000149011612, and the receipt says so.
+
     Raises
     ------
     CalibrationError
@@ -63,6 +70,9 @@ class PrivacyParams:
         """Refuse impossible targets."""
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
+            if isinstance(value, np.floating | np.integer):
+                value = value.item()  # exact: every shorter float is a double
+                object.__setattr__(self, name, value)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise CalibrationError(f"{name} must be a number, got {quoted(value)}.")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):

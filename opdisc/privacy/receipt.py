@@ -23,6 +23,7 @@ from opdisc.privacy.guarantee import (
 )
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from opdisc.privacy.reasons import split_reason
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
 
@@ -141,9 +142,35 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("not covered", "running time; anything published besides this model"),
         ]
 
+    def brief_lines(self) -> Lines:
+        """Return (name, text) pairs of what a reader wants first; every condition is among them.
+
+        The machine-readable receipt and :meth:`lines` have the rest.
+        """
+        rows = "not public" if self.n_rows is None else f"{self.n_rows:,}"
+        brief, _ = split_reason(getattr(self, "choice", ""))
+        return [
+            ("guarantee", self.guarantee),
+            *(("  condition", condition) for condition in self.conditions),
+            ("epsilon", f"{self.epsilon:g}"),
+            *([("delta", f"{self.delta:g}")] if self.delta else []),
+            ("protects", f"{self.privacy_unit} ({self.relation.replace('_', '-')})"),
+            ("rows", rows),
+            ("method", self.mechanism),
+            *([("chosen because", brief)] if brief else []),
+        ]
+
+    def brief(self) -> str:
+        """Return the receipt in a few lines."""
+        return _printed(self.brief_lines())
+
     def __str__(self) -> str:
         """Return the receipt as lines that a reviewer can check one by one."""
-        return "\n".join(f"{name + ':':<20}{escaped(text)}" for name, text in self.lines())
+        return _printed(self.lines())
+
+
+def _printed(lines: Lines) -> str:
+    return "\n".join(f"{name + ':':<20}{escaped(text)}" for name, text in lines)
 
 
 class CertifiedReceipt(PrivacyReceipt, frozen=True, kw_only=True):
@@ -256,7 +283,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             ("hypotheses", self._grid_text()),
             ("oracle", self.oracle),
         ]
-        return [*lines, ("chosen because", self.choice)] if self.choice else lines
+        brief, detail = split_reason(self.choice)
+        if not (brief and detail):
+            return [*lines, ("chosen because", self.choice)] if self.choice else lines
+        return [*lines, ("chosen because", brief), ("  in detail", detail)]
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

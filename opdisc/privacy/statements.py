@@ -135,7 +135,7 @@ def _text(page: str) -> str:
     for folder in (*local, _PACKAGE / "privacy" / "pages"):
         path = folder / f"{page}.md"
         if path.is_file():
-            return path.read_text(encoding="utf-8")
+            return str(path.read_text(encoding="utf-8"))
     raise PublicMistake(
         f"the page {page}.md must come with opdisc, but is not there; install opdisc again."
     )

@@ -1,2 +1,3 @@
 from .analysis.results import ReportError as ReportError
+from .majority import headline as headline
 from .writing import write_report as write_report

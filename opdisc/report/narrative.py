@@ -26,6 +26,7 @@ from opdisc.report.formats import (
     points,
     seconds_text,
 )
+from opdisc.report.majority import majority_sentences
 from opdisc.report.sweep import sweep_sentences
 
 
@@ -107,13 +108,19 @@ def answers(
     swept : bool
         Whether several oracles were given the same noise.
     """
+    against: tuple[Answer, ...] = ()
+    if not swept:
+        question = "Does anything private beat the majority class?"
+        against = (Answer(question=question, sentences=majority_sentences(evaluation, rankings)),)
     if not rankings:
         return (
+            *against,
             Answer(question="Which method?", sentences=(_no_ranking(swept),)),
             *_oracles(results),
             Answer(question="What is missing?", sentences=missing_sentences(results)),
         )
     return (
+        *against,
         Answer(question="Which method?", sentences=_which(evaluation, cells, rankings)),
         Answer(question="At which ε?", sentences=_at_which(rankings)),
         Answer(question="How sure is that?", sentences=_how_sure(evaluation, rankings)),
@@ -229,8 +236,8 @@ def _how_sure(evaluation: Evaluation, rankings: tuple[Ranking, ...]) -> tuple[st
     for verdict, group in _grouped(rankings, _family_verdict):
         sentences.append(f"At {_at(group)}, {verdict}.")
     sentences.append(
-        "“Clear” allows for all comparisons at all ε together: the chance that this report calls "
-        "any lead clear that is none is at most 5%."
+        "“Clear” allows for all comparisons at all ε together. The chance of any false “clear” on "
+        "this page is at most 5%."
     )
     return tuple(sentences)
 
@@ -240,6 +247,8 @@ def _family_verdict(ranking: Ranking) -> str:
     if rival is None:
         return "no method of another family is there to compare with"
     kind = FAMILY_KINDS.get(rival.other.series.family, rival.other.series.family)
+    if rival.below_majority:
+        return "no lead counts, for the best private method is not above the majority class"
     if rival.clear_elsewhere:
         return (
             f"the lead over the best {kind} is clear, also as a statement about other "
@@ -297,8 +306,7 @@ def _guarantee(results: Results, rankings: tuple[Ranking, ...]) -> tuple[str, ..
             sentences.append(_instead(group))
     sentences.append(
         "HOLDS: proven, and every step was checked. CONDITIONAL: true if the stated conditions "
-        "are. VOID: nothing is promised. Each promise is for one scorecard or model, at its ε, "
-        "published alone; not for this page."
+        "are. VOID: nothing is promised. A receipt covers one published model, not this page."
     )
     return tuple(sentences)
 

@@ -156,6 +156,8 @@ def _best_line(ranking: Ranking) -> BestLine:
 def _verdict(lead: Lead | None) -> tuple[str, str]:
     if lead is None:
         return "nothing to compare with", "none"
+    if lead.below_majority:
+        return "no: not above the majority class", "none"
     if lead.clear_elsewhere:
         return "clear, here and for tables of this kind", "clear"
     if lead.clear:

@@ -22,6 +22,11 @@ from .compilation import (
     copy_into as copy_into,
     njit as njit,
 )
+from .compile_watch import (
+    compiling as compiling,
+    is_watched as is_watched,
+    watch_compiling as watch_compiling,
+)
 from .random_bits import (
     EntropySource as EntropySource,
     RandomBits as RandomBits,

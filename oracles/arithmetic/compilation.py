@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from oracles.arithmetic import compile_watch
 from oracles.arithmetic.machine_code import KeptCode
 
 _KERNEL = re.compile(r"^@(?:compiled|njit)", re.MULTILINE)
@@ -24,6 +26,21 @@ _IMPORT = re.compile(
 _MARK = "kernels.sha256"
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+class _Compilations(event.Listener):
+    """Passes on when numba compiles, which it does only for what is not kept on disk."""
+
+    def on_start(self, event: Any) -> None:
+        """Tell that compiling begins."""
+        compile_watch.begin()
+
+    def on_end(self, event: Any) -> None:
+        """Tell that compiling has ended."""
+        compile_watch.end()
+
+
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
 
 
 def compiled(function: _Function) -> _Function:

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from oracles.arithmetic import (
     ChildProcess,
     ParentConnection,
     code_on_disk,
+    compiling,
+    is_watched,
     module_command,
     module_environment,
 )
@@ -49,22 +51,30 @@ def compile_search() -> None:
     timer.daemon = True
     timer.start()
     try:
-        example = _Example()
         known = code_on_disk(search_kernels.search)
-        if known is False and (os.cpu_count() or 1) > 1:
-            with _Helper() as helper:
-                example.compile_steps()
-                helper.wait_for(search_kernels.bound_node)
-                example.compile_search()
-                helper.wait_for(completion_kernels.open_completion)
-        example.compile_search()
-        if not known:  # else loaded when needed, which saves most processes a tenth of a second
-            example.compile_rest()
+        with nullcontext() if known else compiling():
+            _compile_search(known)
     finally:
         timer.cancel()
 
 
+def _compile_search(known: bool | None) -> None:
+    """Compile what is not on disk; another process helps where there are two cores."""
+    example = _Example()
+    if known is False and (os.cpu_count() or 1) > 1:
+        with _Helper() as helper:
+            example.compile_steps()
+            helper.wait_for(search_kernels.bound_node)
+            example.compile_search()
+            helper.wait_for(completion_kernels.open_completion)
+    example.compile_search()
+    if not known:  # else loaded when needed, which saves most processes a tenth of a second
+        example.compile_rest()
+
+
 def _explain() -> None:
+    if is_watched():
+        return
     often = "once per machine"
     if code_on_disk(search_kernels.search) is None:
         often = "in every process, as no folder can be written: set NUMBA_CACHE_DIR to one"

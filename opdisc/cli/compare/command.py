@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
 from opdisc.cli.console import INTERRUPTED, print_json, print_text
+from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 
 if TYPE_CHECKING:
@@ -217,11 +218,22 @@ def _print_outcomes(outcomes: list[Outcome], flag: str, out: Path | None, as_jso
         print_json(records if flag else records[0])
     elif not last.interrupted:
         for outcome in outcomes:
+            if sentences := _headline(outcome):
+                print_text("\n".join(sentences) + "\n")
             failures = f", {outcome.failed:,} of them without a model" if outcome.failed else ""
             print_text(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}\n")
             if outcome.report is not None:
                 print_text(f"Report: {outcome.report}\n")
         print_text("None of it is private: do not publish it for a table that is not public.\n")
+
+
+def _headline(outcome: Outcome) -> tuple[str, ...]:
+    """Return whether anything private beats the majority class, then the best at each epsilon."""
+    from opdisc.report import headline
+
+    with suppress(OPDiscError):  # why there is no report was said already
+        return headline(outcome.directory)
+    return ()
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
@@ -230,6 +242,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         "runs": outcome.planned,
         "finished": outcome.finished,
         "failed": outcome.failed,
+        "verdict": next(iter(_headline(outcome)), None),
         "report": None if outcome.report is None else str(outcome.report),
         "interrupted": outcome.interrupted,
     }

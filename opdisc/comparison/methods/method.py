@@ -30,6 +30,7 @@ SOURCES = (
     "opdisc.comparison.methods.scorecards",
     "opdisc.comparison.methods.linear",
     "opdisc.comparison.methods.references",
+    "opdisc.comparison.methods.majority",
     "opdisc.comparison.methods.tuning",
     "opdisc.comparison.methods.paper",
     "opdisc.comparison.peers.methods",

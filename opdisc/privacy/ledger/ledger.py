@@ -290,8 +290,8 @@ class Ledger:
         # An epsilon under add-or-remove-one counts double under replace-one: no common sum.
         if spent.relation not in ("", entry.relation):
             raise LedgerError(
-                "a ledger adds up releases under one neighbouring relation, this one would have "
-                f"two: it uses {spent.relation}; say that, or start another ledger."
+                f"this ledger uses {spent.relation}: pass --relation {spent.relation} (in Python "
+                f"relation='{spent.relation}'), or start another ledger."
             )
         rows = (spent.rows_per_unit, entry.rows_per_unit)
         if spent.unit not in ("", entry.unit) or (None not in rows and rows[0] != rows[1]):

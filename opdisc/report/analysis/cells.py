@@ -18,6 +18,8 @@ METRICS = (
 
 OPTIMUM = "optimum"
 
+MAJORITY = "majority"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
@@ -164,6 +166,13 @@ def optimum_metric(evaluation: Evaluation) -> pd.Series:
         return pd.Series(dtype="float64")
     best = optima.groupby("method")["train_errors"].mean().idxmin()
     chosen = optima[optima["method"] == best]
+    return chosen.groupby("repeat")[evaluation.metric].mean().dropna()
+
+
+def majority_metric(evaluation: Evaluation) -> pd.Series:
+    """Return by repeat how often the training rows' more frequent class is right, if known."""
+    runs = evaluation.runs
+    chosen = runs[(runs["method"] == MAJORITY) & (runs["status"] == "ok")]
     return chosen.groupby("repeat")[evaluation.metric].mean().dropna()
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.analysis.cells import Evaluation, ResultCell, optimum_metric
+from opdisc.report.analysis.cells import (
+    Evaluation,
+    ResultCell,
+    majority_metric,
+    optimum_metric,
+)
 from opdisc.report.analysis.intervals import LEVEL, Interval, mean_interval
 
 _FEWEST_REPEATS = 2
@@ -26,17 +32,20 @@ class Lead:
         At a level that allows for all comparisons of the report.
     cautious : Interval
         At 95%, for other tables of this kind: corrected for overlapping splits.
+    below_majority : bool
+        Whether the leader is no more accurate than the majority class: leads then count nothing.
     """
 
     other: ResultCell
     difference: Interval
     strict: Interval
     cautious: Interval
+    below_majority: bool = False
 
     @property
     def clear(self) -> bool:
         """Whether it is above 0 with allowance for all comparisons of the report."""
-        return self.strict.known and self.strict.low > 0
+        return not self.below_majority and self.strict.known and self.strict.low > 0
 
     @property
     def clear_elsewhere(self) -> bool:
@@ -66,6 +75,11 @@ class Ranking:
     loss : Interval
         Accuracy of the non-private optimum minus the leader's, a share of rows; n = 0 if not
         known.
+    gain : Interval
+        The leader's accuracy minus that of the majority class, a share of rows, at 95%; n = 0 if
+        not known.
+    majority : float
+        Mean accuracy of the majority class over the same repeats; NaN if not known.
     repeats : int
         Common repeats.
     left_out : tuple of (ResultCell, str)
@@ -77,6 +91,8 @@ class Ranking:
     accuracy: Interval
     leads: tuple[Lead, ...]
     loss: Interval
+    gain: Interval
+    majority: float
     repeats: int
     left_out: tuple[tuple[ResultCell, str], ...]
 
@@ -119,7 +135,8 @@ def rank(evaluation: Evaluation, cells: tuple[ResultCell, ...]) -> tuple[Ranking
     guarantee that is not VOID, and no failed run at this epsilon; all are compared over the
     repeats that each of them has. The leader's difference to each other of the m candidates has a
     paired t interval. A lead is clear if the interval of level 1 - 0.05 / (E m (m - 1) / 2) is
-    above 0, E being the number of epsilons. By the union bound, the intervals of that level of all
+    above 0, E being the number of epsilons; never if the leader is no more accurate than the
+    majority class. By the union bound, the intervals of that level of all
     pairs at all epsilons cover together with probability at least 0.95, and so do those of
     whichever methods lead, as far as t intervals are accurate.
     """
@@ -176,8 +193,17 @@ def _rank_at(
     own = common[leader.series.index]
     pairs = max(1, len(candidates) * len(others) // 2)
     level = 1 - (1 - LEVEL) / (n_epsilons * pairs)
+    majority = majority_metric(evaluation).reindex(common.index).dropna()
+    gain = mean_interval((own - majority).dropna().to_numpy())
     leads = tuple(
-        _lead(cell, own - common[cell.series.index], level, evaluation.overlap) for cell in others
+        _lead(
+            cell,
+            own - common[cell.series.index],
+            level,
+            evaluation.overlap,
+            below_majority=gain.n > 0 and gain.mean <= 0,
+        )
+        for cell in others
     )
     loss = (optimum_metric(evaluation) - own).dropna()
     return Ranking(
@@ -186,18 +212,28 @@ def _rank_at(
         accuracy=mean_interval(own.to_numpy()),
         leads=leads,
         loss=mean_interval(loss.to_numpy()),
+        gain=gain,
+        majority=float(majority.mean()) if len(majority) else math.nan,
         repeats=len(common),
         left_out=tuple(left_out),
     )
 
 
-def _lead(cell: ResultCell, differences: pd.Series, level: float, overlap: float) -> Lead:
+def _lead(
+    cell: ResultCell,
+    differences: pd.Series,
+    level: float,
+    overlap: float,
+    *,
+    below_majority: bool,
+) -> Lead:
     values = differences.to_numpy()
     return Lead(
         other=cell,
         difference=mean_interval(values),
         strict=mean_interval(values, level=level),
         cautious=mean_interval(values, overlap=overlap),
+        below_majority=below_majority,
     )
 
 

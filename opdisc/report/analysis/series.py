@@ -20,6 +20,7 @@ FAMILY_KINDS = {
     "opdisc": "scorecard of opdisc",
     "convex": "private linear model",
     "peer": "method of another library",
+    "reference": "private reference",
 }
 
 _VARIANTS = ("oracle", "weight_bound", "relation")

@@ -339,6 +339,8 @@ def test_a_search_without_proof_releases_nothing_and_stays_spent(
 ):
     before = snapshot(folder)
     status, out, err = run(*fit(oracle=name, time_limit="60"))
+    note, _, err = err.partition("\n")
+    assert note.startswith("note: ") and f"'{name} then branch-and-bound'" in note
     assert status == 1 and "nothing is released" in err and "budget is spent" in err
     assert_one_sentence(out, err)
     after = snapshot(folder)
@@ -349,6 +351,8 @@ def test_a_search_without_proof_releases_nothing_and_stays_spent(
 @pytest.mark.skipif("highs" not in available_oracles(), reason="needs highspy")
 def test_a_time_limit_that_hits_in_a_real_solver_fails_closed(folder, run):
     status, out, err = run(*WIDE, "--oracle=highs", "--mechanism=one_hot", "--time-limit=0.001")
+    note, _, err = err.partition("\n")
+    assert "no proof within 0.001 s, nothing is released" in note
     assert status == 1 and "nothing is released" in err
     assert_one_sentence(out, err)
     assert not Path("new.json").exists() and len(Ledger("budget").spendings()) == 1
@@ -709,6 +713,8 @@ def test_control_c_in_mid_search(folder):
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
+    note, _, err = err.partition("\n")
+    assert "may take very long" in note
     assert process.returncode == 130 and "interrupted" in err
     assert_one_sentence(out, err)
     assert sorted(os.listdir(folder)) == [

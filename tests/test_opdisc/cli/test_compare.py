@@ -112,7 +112,8 @@ def test_a_small_comparison_from_a_csv_file(capsys, tmp_path, monkeypatch):
     status, out, err = run(capsys, *arguments, "--json")
     assert (status, err.replace("warning: the runs are safe", "")[:6]) == (0, ""), err
     outcome = json.loads(out)
-    assert (outcome["runs"], outcome["finished"], outcome["failed"]) == (6, 6, 0)
+    assert (outcome["runs"], outcome["finished"], outcome["failed"]) == (10, 10, 0)
+    assert "private" in outcome["verdict"] and "majority class" in outcome["verdict"]
     assert outcome["out"] == "compare-ages"
     written = [json.loads(line) for line in open("compare-ages/runs.jsonl")]
     assert {row["n_rows"] for row in written} == {200}
@@ -120,5 +121,6 @@ def test_a_small_comparison_from_a_csv_file(capsys, tmp_path, monkeypatch):
     status, _, err = run(capsys, *arguments)
     assert status == 1 and "continue it with --resume" in err
     status, out, _ = run(capsys, *arguments, "--resume")
-    assert status == 0 and "6 runs; results in compare-ages" in out
+    assert status == 0 and "10 runs; results in compare-ages" in out
+    assert "majority class" in out.splitlines()[0] and "balanced accuracy" in out
     assert [json.loads(line) for line in open("compare-ages/runs.jsonl")] == written

@@ -23,7 +23,7 @@ def isolated(tmp_path, monkeypatch):
 
 
 def test_the_demonstration_prints_scorecard_receipt_and_comparison(isolated, capsys):
-    assert run_command_line(cli, ["demo"]) == 0
+    assert run_command_line(cli, ["demo", "--explain"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     for words in (
@@ -40,6 +40,13 @@ def test_the_demonstration_prints_scorecard_receipt_and_comparison(isolated, cap
         r"^  (private|non-private) .*?  +(0\.\d{3}|1\.000)  +(0\.\d{3}|1\.000)$", out, re.M
     )
     assert [row[0] for row in rows] == ["private", "non-private", "non-private"]
+
+
+def test_the_demonstration_is_short_unless_asked(isolated, capsys):
+    assert run_command_line(cli, ["demo"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and "guarantee:          HOLDS" in out and "epsilon:            1\n" in out
+    assert "theorem:" not in out and "--explain" in out
 
 
 def test_the_demonstration_as_json(isolated, capsys):

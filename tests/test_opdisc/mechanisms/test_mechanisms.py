@@ -482,7 +482,7 @@ def test_a_ledger_refuses_a_second_relation_before_anything_is_drawn(tmp_path):
         )
 
     spend(NeighboringRelation.REPLACE_ONE)
-    with pytest.raises(ValueError, match="one neighbouring relation"):
+    with pytest.raises(ValueError, match="this ledger uses .*: pass --relation"):
         spend(NeighboringRelation.ADD_OR_REMOVE_ONE)
     assert len(ledger.spendings()) == 1
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
+from sklearn.exceptions import NotFittedError
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema import Schema
@@ -224,3 +225,21 @@ def test_a_table_without_the_target_gets_the_spelling_of_the_schema():
 def test_a_table_that_lacks_a_column_is_refused():
     with pytest.raises(TableError, match="'age' is missing"):
         MODEL.predict(TABLE[["job"]])
+
+
+def test_a_fitted_estimator_is_saved_as_its_model(tmp_path):
+    X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 20)
+    fitted = PrivateScorecardClassifier(epsilon=3.0, classes=(0, 1)).fit(X, X[:, 0])
+    save_model(fitted, tmp_path / "a.json")
+    save_model(fitted.to_model(), tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert load_model(tmp_path / "a.json").scorecard == fitted.scorecard_
+
+
+@pytest.mark.parametrize("thing", [None, 3, "card.json", dict])
+def test_what_is_no_model_is_not_saved(thing, tmp_path):
+    with pytest.raises(ModelFileError, match="a model or a fitted estimator"):
+        save_model(thing, tmp_path / "a.json")
+    with pytest.raises(NotFittedError):
+        save_model(PrivateScorecardClassifier(), tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []

@@ -63,9 +63,12 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     )
     call = ["plan", str(table), "--schema", str(schema), "--epsilon", "2"]
     assert run_command_line(cli, call) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(MECHANISMS) and "extra errors of 2" in lines[0]
-    assert lines[1].startswith("  chosen because") and "listed" in lines[1]
+    verdict, *lines = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("Noise dominates: ") and "epsilon at least" in verdict
+    own = [line for line in lines if not line.startswith(" ")]
+    assert len(own) == len(MECHANISMS) - 1 and "extra errors of 2" in own[0]
+    assert lines[1].startswith("  chosen because: 9 cards are few enough")
+    assert lines[2].startswith("  in detail: ") and "listed" in lines[2]
     assert run_command_line(cli, [*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["automatic"] is True
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.toml", "table.csv"]

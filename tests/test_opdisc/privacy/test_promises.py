@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 from helpers.opdisc.ledger_receipts import receipt
 
@@ -67,6 +68,19 @@ def test_impossible_promises_are_refused(epsilon: float, delta: float) -> None:
 def test_edges_of_possible_promises_are_taken() -> None:
     assert PrivacyParams(epsilon=1e-9, delta=1 - 1e-9).delta < 1
     assert PrivacyParams(epsilon=1, delta=0).epsilon == 1
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64])
+def test_numbers_of_numpy_count_as_exactly_what_they_hold(kind):
+    params = PrivacyParams(epsilon=kind(3.3), delta=kind(0))
+    assert type(params.epsilon) in (int, float) and params.epsilon == kind(3.3)
+    assert PrivacyParams(epsilon=np.float32(0.1), delta=0.0).epsilon == 0.10000000149011612
+
+
+@pytest.mark.parametrize("epsilon", [np.float32("nan"), np.float32("inf"), np.bool_(True), "1"])
+def test_what_is_no_number_is_refused_whoever_made_it(epsilon):
+    with pytest.raises(CalibrationError):
+        PrivacyParams(epsilon=epsilon, delta=0.0)
 
 
 @pytest.mark.parametrize(("relation", "rows"), [(REPLACE, 6), (ADD, 3)])

@@ -201,3 +201,32 @@ def test_every_kind_of_public_facts_refuses_the_same(kind):
         _ = public_of(kind).step_rows
     known = public_of(kind, relation=NeighboringRelation.REPLACE_ONE, n_rows=10)
     assert (known.exact_rows, known.step_rows, known.changed_rows) == (10, 10, 2)
+
+
+@KINDS
+def test_a_brief_receipt_keeps_the_promise_and_every_condition(kind):
+    receipt = receipt_of(kind, conditions=("one thing", "another thing"), delta=1e-6)
+    text = receipt.brief()
+    assert len(text.splitlines()) < len(str(receipt).splitlines())
+    for line in (
+        "guarantee:          CONDITIONAL",
+        "  condition:        one thing",
+        "  condition:        another thing",
+        "epsilon:            1",
+        "delta:              1e-06",
+        "protects:           one row (replace-one)",
+        "rows:               1,000",
+        "method:             m",
+    ):
+        assert line in text.splitlines()
+    assert (
+        "law" not in text
+        and "\n  condition:" not in receipt_of(kind, guarantee="HOLDS", conditions=()).brief()
+    )
+
+
+def test_the_reason_is_brief_first_and_whole_on_request():
+    receipt = receipt_of(GridReceipt, choice="few cards; in detail: 3^8 of them")
+    assert "chosen because:     few cards" in receipt.brief().splitlines()
+    assert "3^8" not in receipt.brief() and "3^8" in str(receipt)
+    assert receipt.to_dict()["choice"] == "few cards; in detail: 3^8 of them"

@@ -1,0 +1,125 @@
+"""What an honest colleague says first of a released scorecard: public facts and the card only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from opdisc.data import Label, Schema, column_structure
+from opdisc.errors import OPDiscError, escaped
+from opdisc.mechanisms import SPHERE_NOISES, BaseMeasure
+from opdisc.models.attainable import attainable_totals
+from opdisc.models.scorecard import Scorecard
+from opdisc.planning import (
+    MECHANISMS,
+    MechanismSettings,
+    NoiseVerdict,
+    ScorecardMechanism,
+    build_mechanism,
+    judge_noise,
+    predict_error,
+)
+from opdisc.privacy import GridPublic, GridReceipt, NeighboringRelation, PrivacyParams
+from oracles.errors import OracleError
+from oracles.problem import WeightGrid
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What to know of a card before its points.
+
+    Parameters
+    ----------
+    lowest, highest : int
+        Totals that possible rows get at least and at most.
+    answer : str, int, float, bool or None
+        The label that every possible row gets; None if the card tells rows apart.
+    noise : NoiseVerdict or None
+        What the noise may have cost; None where the receipt's law is not one that this version
+        can recompute.
+    """
+
+    lowest: int
+    highest: int
+    answer: Label | None
+    noise: NoiseVerdict | None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every possible row gets the same answer."""
+        return self.answer is not None
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the verdict, most important first; none where nothing can be said."""
+        said = []
+        if self.answer is not None:
+            said.append(f"This card answers '{escaped(str(self.answer))}' to everyone.")
+        if self.noise is not None:
+            said.append(str(self.noise))
+        return tuple(said)
+
+    def __str__(self) -> str:
+        """Return the sentences, one a line."""
+        return "\n".join(self.sentences())
+
+
+def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict:
+    """Return the verdict on a released card.
+
+    Parameters
+    ----------
+    card : Scorecard
+        What was released.
+    schema : Schema
+        Its public facts.
+    receipt : GridReceipt
+        Its privacy statement.
+
+    Notes
+    -----
+    **Guarantee.** Post-processing: a function of the release and of public facts.
+    """
+    lowest, highest = attainable_totals(card, schema)
+    negative, positive = card.classes
+    answer = negative if highest < 1 else positive if lowest >= 1 else None
+    return Verdict(
+        lowest=lowest, highest=highest, answer=answer, noise=_noise_verdict(schema, receipt)
+    )
+
+
+def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
+    """Return what the noise on a receipt means for its rows; None if it cannot be recomputed."""
+    if receipt.mechanism not in MECHANISMS:
+        return None
+    try:
+        public = GridPublic(
+            params=PrivacyParams(epsilon=receipt.epsilon, delta=receipt.delta),
+            relation=NeighboringRelation(receipt.relation),
+            grid=WeightGrid(values=receipt.weights, norm_budget=receipt.norm_budget),
+            rows_per_unit=schema.rows_per_unit,
+            n_rows=receipt.n_rows,
+        )
+        plain = MechanismSettings(structure=column_structure(schema), allowance=receipt.allowance)
+        by_levels = replace(plain, base_measure=BaseMeasure(by_levels=True))
+        sphere = (replace(plain, noise=noise) for noise in SPHERE_NOISES)
+        for settings in sphere if receipt.mechanism == "opdisc" else (plain, by_levels):
+            mechanism, _ = build_mechanism(
+                receipt.mechanism, public.grid, public=public, settings=settings
+            )
+            spec = mechanism.calibrate(public)
+            if (spec.law, spec.scales) == (receipt.noise_law, receipt.noise_scales):
+                return _judged(mechanism, public)
+    except (OPDiscError, OracleError):
+        return None  # a law that is no longer offered, or has no bound
+    return None
+
+
+def _judged(mechanism: ScorecardMechanism, public: GridPublic) -> NoiseVerdict:
+    def excess(epsilon: float, rows: int | None) -> float:
+        params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+        asked = replace(public, params=params, n_rows=rows)
+        return predict_error(mechanism, asked, _LEVEL).quantile
+
+    beside = predict_error(mechanism, public, _LEVEL).beside
+    return judge_noise(excess, public.params.epsilon, public.n_rows, level=_LEVEL, beside=beside)

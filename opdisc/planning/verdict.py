@@ -1,0 +1,193 @@
+"""Whether the noise of a fit leaves the rows a say: a bound on it beside the number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LARGE_SHARE = 0.1
+"""Share of the rows from which on the noise is called large."""
+
+MOST_ROWS, MOST_EPSILON = 10**12, 1000.0
+"""Where the search for enough rows, or for enough of a budget, ends."""
+
+Excess = Callable[[float, int | None], float]
+"""``excess(epsilon, rows)``: bound on the extra errors, rows; infinite where nothing can run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseVerdict:
+    """What the predicted extra errors of a fit mean for a table of so many rows.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss.
+    rows : int or None
+        Rows of the table; None where their number is not public.
+    extra : float
+        Bound on the extra errors, rows.
+    level : float
+        Probability with which it holds.
+    beside : str
+        What they are counted from; empty: the best scorecard of the grid.
+    rows_needed : int or None
+        Fewest rows that noise does not dominate at this epsilon; None if there are enough, or no
+        number is.
+    epsilon_needed : float or None
+        Smallest epsilon, to three digits, at which it does not dominate these rows; None likewise.
+    """
+
+    epsilon: float
+    rows: int | None
+    extra: float
+    level: float
+    beside: str = ""
+    rows_needed: int | None = None
+    epsilon_needed: float | None = None
+
+    @property
+    def dominates(self) -> bool:
+        """Whether the bound exceeds half of the rows.
+
+        Always giving the more frequent answer errs on at most half of them: with such a bound no
+        table is promised better.
+        """
+        return self.rows is not None and _drowns(self.extra, self.rows)
+
+    @property
+    def share(self) -> float:
+        """The bound as a share of the rows, at most 1; NaN where their number is not public."""
+        if self.rows is None:
+            return math.nan
+        return min(1.0, self.extra / self.rows) if self.rows else 1.0
+
+    @property
+    def word(self) -> str:
+        """The verdict in two or three words."""
+        if self.rows is None:
+            return "rows not public"
+        if self.dominates:
+            return "noise dominates"
+        return "noise is large" if self.share > LARGE_SHARE else "noise is small"
+
+    def __str__(self) -> str:
+        """Return the verdict as one sentence, or two."""
+        if self.rows is None:
+            if self.rows_needed is None:
+                return "Noise dominates whatever the number of rows, which is not public."
+            return (
+                f"Noise dominates a table of fewer than {self.rows_needed:,} rows at epsilon "
+                f"{self.epsilon:g}; the number of rows is not public."
+            )
+        if self.dominates:
+            return (
+                f"Noise dominates: it may cost more than half of the {self.rows:,} rows, and "
+                f"always giving the more frequent answer never does; {self._needed()}."
+            )
+        beside = f" beside {self.beside}" if self.beside else ""
+        cost = (
+            f"with probability {self.level:.0%} at most {math.ceil(self.extra):,} extra errors "
+            f"on {self.rows:,} rows ({self.share:.1%}){beside}"
+        )
+        if self.share > LARGE_SHARE:
+            return (
+                f"Noise is large: {cost}. The card may do worse than always giving the more "
+                "frequent answer."
+            )
+        return f"Noise is small: {cost}."
+
+    def _needed(self) -> str:
+        ways = []
+        if self.rows_needed is not None:
+            ways.append(f"at least {self.rows_needed:,} rows")
+        if self.epsilon_needed is not None:
+            ways.append(f"epsilon at least {self.epsilon_needed:g}")
+        return f"needs {', or '.join(ways)}" if ways else "no number of rows would do"
+
+
+def judge_noise(
+    excess: Excess, epsilon: float, rows: int | None, *, level: float, beside: str = ""
+) -> NoiseVerdict:
+    """Compare a bound on the extra errors with the rows, and invert it where it is too large.
+
+    Parameters
+    ----------
+    excess : callable
+        The bound at an epsilon and a number of rows.
+    epsilon : float
+        What would be spent.
+    rows : int or None
+        Rows, where their number is public.
+    level : float
+        Level of the bound.
+    beside : str
+        What the extra errors are counted from.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The bound's own sense: at ``rows_needed`` and at
+    ``epsilon_needed`` it is at most half of the rows, one row or one unit of the third digit below
+    it is more.
+    """
+    extra = excess(epsilon, rows)
+    rows_needed = epsilon_needed = None
+    if rows is None:
+        rows_needed = least_rows(lambda n: not _drowns(extra, n), 1)
+    elif _drowns(extra, rows):
+        rows_needed = least_rows(lambda n: not _drowns(excess(epsilon, n), n), rows)
+        epsilon_needed = least_epsilon(lambda e: not _drowns(excess(e, rows), rows), epsilon)
+    return NoiseVerdict(
+        epsilon=epsilon,
+        rows=rows,
+        extra=extra,
+        level=level,
+        beside=beside,
+        rows_needed=rows_needed,
+        epsilon_needed=epsilon_needed,
+    )
+
+
+def least_rows(suffices: Callable[[int], bool], below: int) -> int | None:
+    """Return the smallest number of rows that suffices, at least ``below``; None if none does."""
+    low, high = below - 1, max(below, 1)
+    while not suffices(high):
+        low, high = high, 2 * high
+        if high > MOST_ROWS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+def least_epsilon(suffices: Callable[[float], bool], below: float) -> float | None:
+    """Return the smallest epsilon of three digits that suffices; None if none up to 1,000 does.
+
+    It is above ``below``, which does not suffice.
+    """
+    low, high = below, 2 * below
+    while not suffices(high):
+        low, high = high, 2 * high
+        if low >= MOST_EPSILON:
+            return None
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    # Up to three digits, and down again as long as the next smaller one suffices too.
+    rounded = _three_digits(high, math.ceil)
+    while (smaller := _three_digits(rounded * (1 - 1e-6), math.floor)) > below and suffices(
+        smaller
+    ):
+        rounded = smaller
+    return rounded
+
+
+def _drowns(extra: float, rows: int) -> bool:
+    return extra > rows / 2
+
+
+def _three_digits(number: float, rounding: Callable[[float], int]) -> float:
+    exponent = math.floor(math.log10(number)) - 2
+    return float(f"{rounding(number / 10.0**exponent)}e{exponent}")

@@ -1,0 +1,100 @@
+"""Whether anything private beats the majority class: the first sentence on a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from opdisc.report.analysis import (
+    Evaluation,
+    Ranking,
+    evaluations,
+    find_cells,
+    find_series,
+    rank,
+    read_results,
+)
+from opdisc.report.formats import epsilons_text, percent
+from opdisc.report.sweep import swept_methods
+
+
+def headline(directory: str | Path) -> tuple[str, ...]:
+    """Return what to say first of a comparison, whatever it holds so far.
+
+    Parameters
+    ----------
+    directory : path
+        Holds ``settings.json`` and ``runs.jsonl``.
+
+    Returns
+    -------
+    tuple of str
+        Whether anything private beats the majority class, then the best private method at each
+        epsilon; none where it is oracles that are compared.
+
+    Raises
+    ------
+    ReportError
+        If the results cannot be read or hold no run.
+    """
+    results = read_results(Path(directory))
+    if swept_methods(results.runs):
+        return ()
+    series, runs = find_series(results.runs)
+    evaluation = evaluations(runs)[0]
+    return majority_sentences(evaluation, rank(evaluation, find_cells(evaluation, series)))
+
+
+def majority_sentences(evaluation: Evaluation, rankings: Sequence[Ranking]) -> tuple[str, ...]:
+    """Return whether anything private beats the majority class, and by how much.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The view that ranks.
+    rankings : sequence of Ranking
+        By epsilon.
+    """
+    if not rankings:
+        return ("No private method could be ranked, so none is known to beat the majority class.",)
+    known = [ranking for ranking in rankings if ranking.gain.n]
+    if not known:
+        return ("Whether anything private beats the majority class is not known: it was not run.",)
+    right = percent(known[0].majority)
+    majority = f"the majority class, which is right on {right} of the {evaluation.name} rows"
+    return (_first(known, majority), *(_line(evaluation, ranking) for ranking in known))
+
+
+def _first(known: Sequence[Ranking], majority: str) -> str:
+    better = [ranking for ranking in known if ranking.gain.low > 0]
+    unsure = [ranking for ranking in known if ranking.gain.mean > 0 and ranking not in better]
+    rest = [ranking for ranking in known if ranking.gain.mean <= 0]
+    if not better and not unsure:
+        return f"Nothing private beats {majority}."
+    if not better:
+        above = "" if len(unsure) == len(known) else f" at {_at(unsure)}"
+        return (
+            f"Nothing private is known to beat {majority}: the best is above it{above} on "
+            "average, which may be chance."
+        )
+    if len(better) == len(known):
+        return f"At every ε that was tried, a private method beats {majority}."
+    said = f"At {_at(better)}, a private method beats {majority}"
+    if rest:
+        said += f"; at {_at(rest)} none does"
+    if unsure:
+        said += f"; at {_at(unsure)} the best is above it on average, which may be chance"
+    return f"{said}."
+
+
+def _line(evaluation: Evaluation, ranking: Ranking) -> str:
+    balanced = ranking.leader.metrics.get(evaluation.metric.replace("_acc", "_balanced_acc"))
+    known = "" if balanced is None else f", balanced accuracy {percent(balanced.mean)}"
+    return (
+        f"ε = {ranking.epsilon:g}: best “{ranking.leader.series.title}”, right on "
+        f"{percent(ranking.accuracy.mean)}{known} (any constant answer: 50%)."
+    )
+
+
+def _at(rankings: Sequence[Ranking]) -> str:
+    return epsilons_text([ranking.epsilon for ranking in rankings])

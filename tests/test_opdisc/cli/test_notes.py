@@ -1,0 +1,160 @@
+"""What a wait, a limit or a slow solver may cost: shown on a terminal, said before the spend."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from opdisc.cli.app import cli
+from opdisc.cli.console import progress_steps, run_command_line
+from opdisc.cli.notes import limit_note
+from opdisc.privacy.ledger.ledger import Ledger
+from oracles import available_oracles
+from oracles.arithmetic import compiling, is_watched
+
+SCHEMA = """
+name = "illness"
+target = { column = "ill", positive = "yes", negative = "no" }
+[[feature]]
+column = "smoker"
+binary = true
+"""
+FIT = "fit t.csv --schema ./s.toml --epsilon 1 --ledger budget".split()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SCHEMA)
+    lines = [f"{i % 2},{'yes' if i % 3 else 'no'}" for i in range(60)]
+    Path("t.csv").write_text("smoker,ill\n" + "\n".join(lines) + "\n")
+    Ledger.create("budget")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("oracle", "limit", "rounds", "words"),
+    [
+        ("auto", None, None, ""),
+        ("branch-and-bound", None, None, ""),
+        ("cp-sat then branch-and-bound", 5.0, None, ""),
+        ("cp-sat", None, None, "may take very long.*--oracle 'cp-sat then branch-and-bound'"),
+        (
+            "cp-sat",
+            5.0,
+            None,
+            "no proof within 5 s, nothing is released.*stays spent.*then branch",
+        ),
+        ("auto", 5.0, None, "does not end within 5 s, nothing is released"),
+        ("auto", None, 9, "more than 9 rounds, nothing is released.*stays spent"),
+    ],
+)
+def test_what_a_limit_may_cost_is_known_beforehand(oracle, limit, rounds, words):
+    note = limit_note(oracle, limit, rounds)
+    if not words:
+        assert note == ""
+    else:
+        assert re.search(words, note) and note.startswith("note: ") and "\n" not in note
+
+
+@pytest.mark.skipif("highs" not in available_oracles(), reason="needs highspy")
+def test_the_price_is_said_before_the_ledger_records_anything(folder, capsys, monkeypatch):
+    said = []
+    real = Ledger.spend
+
+    def spend(self, receipt):
+        said.append(capsys.readouterr().err)
+        return real(self, receipt)
+
+    monkeypatch.setattr(Ledger, "spend", spend)
+    options = ["--mechanism", "one_hot", "--oracle", "highs", "--time-limit", "60"]
+    assert run_command_line(cli, [*FIT, *options]) == 0
+    assert len(said) == 1 and "nothing is released and the budget stays spent" in said[0]
+    assert "'highs then branch-and-bound'" in said[0]
+
+
+@pytest.mark.parametrize(
+    "options", [["--oracle", "delphi"], ["--time-limit", "0"], ["--epsilon", "0"]]
+)
+def test_a_refused_fit_says_its_refusal_only(options, folder, capsys):
+    arguments = [*FIT, "--mechanism", "one_hot", "--time-limit", "60", *options]
+    assert run_command_line(cli, arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def shown_on_a_terminal(program, *arguments):
+    """Run a program whose standard error is a terminal; return what that shows."""
+    ours, theirs = pty.openpty()
+    parts = []
+
+    def read():
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                return
+            if not part:
+                return
+            parts.append(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    run = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+        timeout=120,
+    )
+    os.close(theirs)
+    reader.join(10)
+    os.close(ours)
+    return run.returncode, b"".join(parts).decode()
+
+
+SLOW = """
+import sys, time
+from oracles import register_oracle
+from oracles.enumeration import EnumerationOracle
+from opdisc.cli import main
+class Slow(EnumerationOracle):
+    name = "test:slow"
+    def solve(self, problem, options):
+        if problem.positives.sum() > 10:  # not the public toy
+            time.sleep(3)
+        return EnumerationOracle.solve(self, problem, options)
+register_oracle(Slow.name, Slow)
+main(sys.argv[1:])
+"""
+
+
+def test_a_wait_on_any_solver_shows_on_a_terminal_that_it_goes_on(folder):
+    arguments = [*FIT, "--mechanism", "one_hot", "--oracle", "test:slow"]
+    status, shown = shown_on_a_terminal(SLOW, *arguments)
+    assert status == 0 and "learning the scorecard, asking test:slow" in shown
+    assert "0:00:02" in shown  # the clock went on while the solver was silent
+
+
+def test_compiling_is_shown_while_it_lasts(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not is_watched()
+    with progress_steps(1) as step:
+        assert is_watched()
+        step("learning")
+        with compiling():
+            time.sleep(0.5)  # the bar is drawn ten times a second
+        during = capsys.readouterr().err
+        time.sleep(0.5)
+        after = capsys.readouterr().err
+    assert not is_watched()
+    assert "learning: compiling kernels (once per installation)" in during
+    assert "learning" in after and after.rindex("learning") > after.rfind("compiling")

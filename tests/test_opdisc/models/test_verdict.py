@@ -1,0 +1,107 @@
+"""The verdict on a released card: constant or not, and what its noise may have cost."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from opdisc import PrivateScorecardClassifier, load_model, save_model
+from opdisc.data.schema import Schema
+from opdisc.models.scorecard import Scorecard
+from opdisc.models.verdict import judge_card
+from opdisc.planning import MECHANISMS
+
+SCHEMA = Schema.from_dict(
+    {
+        "name": "s",
+        "target": {"column": "y", "positive": "yes", "negative": "no"},
+        "feature": [{"column": "a", "binary": True}, {"column": "b", "categories": ["u", "v"]}],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 400), "b": rng.choice(["u", "v"], 400)})
+    return frame.assign(y=np.where(frame["a"] == 1, "yes", "no"))
+
+
+def fitted(table, **settings):
+    model = PrivateScorecardClassifier(schema=SCHEMA, **{"weight_bound": 1, **settings})
+    return model.fit(table, table["y"])
+
+
+def card(start, *points):
+    return Scorecard(
+        target="y",
+        classes=("no", "yes"),
+        columns=SCHEMA.column_names,
+        points=points,
+        start=start,
+    )
+
+
+@pytest.mark.parametrize(
+    ("released", "answer"),
+    [
+        (card(0, 0, 0, 0), "no"),
+        (card(-1, 0, 1, 1), "no"),  # u and v exclude each other: at most 0 points
+        (card(-1, 1, 1, 0), None),
+        (card(1, 0, 1, 0), "yes"),
+        (card(1, 0, -1, 0), None),
+        (card(0, -1, -1, -1), "no"),
+    ],
+)
+def test_a_card_that_answers_the_same_to_everyone_is_recognised(table, released, answer):
+    verdict = judge_card(released, SCHEMA, fitted(table, epsilon=5.0).receipt_)
+    assert verdict.answer == answer and verdict.is_constant == (answer is not None)
+    if answer is not None:
+        assert verdict.sentences()[0] == f"This card answers '{answer}' to everyone."
+    else:
+        assert "to everyone" not in str(verdict)
+
+
+def test_a_label_that_is_false_or_zero_is_an_answer_too():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (40, 2))
+    for classes in ((0, 1), (1, 0)):
+        model = PrivateScorecardClassifier(epsilon=1.0, classes=classes).fit(X, X[:, 0])
+        start = Scorecard(
+            target=model.scorecard_.target,
+            classes=model.scorecard_.classes,
+            columns=model.scorecard_.columns,
+            points=(0, 0),
+            start=0,
+        )
+        verdict = judge_card(start, model.schema_, model.receipt_)
+        assert verdict.is_constant and f"'{classes[0]}' to everyone" in str(verdict)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_estimator_and_file_give_the_same_verdict(mechanism, table, tmp_path):
+    model = fitted(table, epsilon=2.0, mechanism=mechanism)
+    save_model(model.to_model(), tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    assert loaded.verdict_ == model.verdict_
+    assert model.verdict_.noise.rows == 400 and model.verdict_.noise.epsilon == 2.0
+
+
+def test_the_verdict_uses_the_promise_of_the_receipt(table):
+    drowned = fitted(table, epsilon=0.001).verdict_.noise
+    assert drowned.dominates and drowned.rows_needed > 400 and drowned.epsilon_needed > 0.001
+    hidden = fitted(table, epsilon=0.001, relation="add_or_remove_one").verdict_.noise
+    assert hidden.rows is None and not hidden.dominates and hidden.rows_needed > 1
+
+
+def test_a_law_that_cannot_be_recomputed_is_not_judged(table):
+    model = fitted(table, epsilon=2.0)
+    for changes in ({"noise_law": "another"}, {"noise_scales": (1.0,)}, {"mechanism": "mine"}):
+        receipt = msgspec.structs.replace(model.receipt_, **changes)
+        verdict = judge_card(model.scorecard_, SCHEMA, receipt)
+        assert verdict.noise is None and verdict.answer == model.verdict_.answer
+
+
+def test_an_unfitted_estimator_has_no_verdict():
+    assert not hasattr(PrivateScorecardClassifier(), "verdict_")
