@@ -25,9 +25,18 @@ from opdisc.cli.console import (
     run_command_line,
 )
 from opdisc.cli.datasets import datasets
+from opdisc.cli.error_costs import error_cost_options, stated_costs
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
-from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
+from opdisc.data import (
+    PRIVATE_MODE,
+    FilePath,
+    check_output,
+    load_schema,
+    read_table,
+    table_text,
+    write_table,
+)
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
 from opdisc.models import SavedModel, load_model, save_model
@@ -107,6 +116,7 @@ Examples
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @click.option("--time-limit", type=float, help="Seconds for the oracle; makes it CONDITIONAL.")
 @click.option("--max-rounds", type=int, help="Cap on a long draw; makes it CONDITIONAL.")
@@ -182,16 +192,26 @@ Example
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
 @_JSON
-def plan(data: Path, as_json: bool, **arguments: Any) -> None:
+def plan(
+    data: Path,
+    schema: str,
+    as_json: bool,
+    false_negative_cost: int | None,
+    false_positive_cost: int | None,
+    **arguments: Any,
+) -> None:
     """Predict the extra errors of a fit to the CSV file DATA; spends nothing.
 
     Of the rows only their number is used, and only where the relation makes it public.
     """
     from opdisc.planning import plan_fit
 
-    planned = plan_fit(n_rows=len(read_table(data)), **arguments)
+    costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
+    n_rows = len(read_table(data))
+    planned = plan_fit(schema, n_rows=n_rows, error_costs=costs, **arguments)
     if as_json:
         print_json([asdict(item) for item in planned])
         return

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data import check_columns, load_schema
+from opdisc.cli.error_costs import stated_costs
+from opdisc.data import check_columns, load_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
 from opdisc.mechanisms import PATIENCE
@@ -31,6 +32,8 @@ def learn_model(
     *,
     mechanism: str = "auto",
     noise: str = "l2-laplace",
+    false_negative_cost: int | None = None,
+    false_positive_cost: int | None = None,
     **settings: Any,
 ) -> SavedModel:
     """Learn a scorecard from a table that holds its own labels.
@@ -45,6 +48,8 @@ def learn_model(
         As in :class:`~opdisc.PrivateScorecardClassifier`.
     noise : str
         Noise of the sphere; only with ``mechanism="opdisc"``.
+    false_negative_cost, false_positive_cost : int or None
+        Instead of the schema's error costs.
     **settings
         Other arguments of the classifier.
 
@@ -59,6 +64,8 @@ def learn_model(
         Whatever the classifier refuses.
     """
     declared = load_schema(schema)
+    costs = stated_costs(declared, false_negative_cost, false_positive_cost)
+    declared = with_error_costs(declared, costs)
     if mechanism not in MECHANISMS:
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."

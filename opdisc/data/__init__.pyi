@@ -20,6 +20,11 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
+from .error_costs import (
+    CostsLike as CostsLike,
+    expected_cost as expected_cost,
+    parse_error_costs as parse_error_costs,
+)
 from .features import CategoryFeature as CategoryFeature
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
@@ -44,6 +49,10 @@ from .provenance import (
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
-from .schema import Schema as Schema, column_structure as column_structure
+from .schema import (
+    Schema as Schema,
+    column_structure as column_structure,
+    with_error_costs as with_error_costs,
+)
 from .tables import read_table as read_table, table_text as table_text, write_table as write_table
 from .target import Label as Label, plain_label as plain_label

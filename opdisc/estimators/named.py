@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from opdisc.data import Classes, Schema, SchemaLike
+from opdisc.data import Classes, CostsLike, Schema, SchemaLike
 from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
 from opdisc.mechanisms import SeparatorMechanism, SeparatorNoise, SeparatorRoute, SphereNoise
 from opdisc.planning import MechanismSettings
@@ -29,7 +29,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
     noise : str, default "l2-laplace"
         "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
         "gaussian-published-3.5", whose receipts are VOID.
-    max_nonzero, progress, classes
+    max_nonzero, progress, classes, error_costs
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -53,6 +53,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         max_nonzero: int | None = None,
         progress: Callable[[str], None] | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -69,6 +70,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             max_nonzero=max_nonzero,
             progress=progress,
             classes=classes,
+            error_costs=error_costs,
         )
         self.noise = noise
 
@@ -90,7 +92,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
         data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
         have the same objective.
-    classes
+    classes, error_costs
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -120,6 +122,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         noise: SeparatorNoise = "laplace",
         route: SeparatorRoute = "tables",
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -133,6 +136,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
             ledger=ledger,
             random_state=random_state,
             classes=classes,
+            error_costs=error_costs,
         )
         self.noise = noise
         self.route = route
@@ -146,7 +150,8 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
 
     Parameters
     ----------
-    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes
+    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes, \
+    error_costs
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -165,6 +170,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -177,4 +183,5 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
             ledger=ledger,
             random_state=random_state,
             classes=classes,
+            error_costs=error_costs,
         )

@@ -14,13 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import (
     CellArray,
     Classes,
+    CostsLike,
     Schema,
     SchemaLike,
     aggregate,
     canonical_text,
     column_structure,
     encode_features,
+    encode_label_values,
+    expected_cost,
     warn_of_cells_between_0_and_1,
+    with_error_costs,
 )
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
@@ -55,6 +59,7 @@ class ScorecardClassifier(PrivateClassifier):
     Without a declared schema every column is a number on the public range [0, 1].
     """
 
+    error_costs: CostsLike | None = None
     receipt_: GridReceipt
     scorecard_: Scorecard
 
@@ -64,18 +69,20 @@ class ScorecardClassifier(PrivateClassifier):
         """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
         read = self._read(X, y)
         if read.schema is not None:
-            return read.schema, read.rows, read.signs, read.assumptions
+            self.schema_ = with_error_costs(read.schema, self.error_costs)
+            return self.schema_, read.rows, read.signs, read.assumptions
         warn_of_cells_between_0_and_1(read.rows)
         negative, positive = self._stored_labels()
         texts = {canonical_text(negative), canonical_text(positive)}
         if len(texts) < 2 or "" in texts:
             raise TableError("the two labels in y must be different texts, neither of them blank.")
         names = getattr(self, "feature_names_in_", None)
-        self.schema_ = Schema.equal_width(
+        schema = Schema.equal_width(
             read.rows.shape[1],
             names=None if names is None else [str(name) for name in names],
             classes=(negative, positive),
         )
+        self.schema_ = with_error_costs(schema, self.error_costs)
         return self.schema_, self._encoded_numbers(read.rows), read.signs, read.assumptions
 
     def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
@@ -98,6 +105,33 @@ class ScorecardClassifier(PrivateClassifier):
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
         rows = self._rows(X)
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    def expected_cost(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
+        """Return what predictions cost a row on average, by the error costs of ``schema_``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+        y : array-like of shape (n_samples,)
+            Their labels; rows without one are left out.
+
+        Returns
+        -------
+        float
+            Without error costs the share of wrong predictions.
+
+        Notes
+        -----
+        Of private rows it is private: it is for tables that were held out and may be shown.
+        """
+        check_is_fitted(self)
+        labels = self._column(y)
+        if self.schema is None:
+            signs = np.where(labels == self._labels()[1], 1, -1).astype(np.int8)
+        else:
+            signs = encode_label_values(labels, self.schema_)
+        return expected_cost(signs, self._scores(X) > 0, self.schema_.error_costs)
 
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
@@ -162,6 +196,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The two labels where there is no schema; any other label in ``y`` is refused. Labels are
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
         nothing. None takes them from ``y``, which is a condition on the receipt.
+    error_costs : mapping, ErrorCosts, "balanced" or None
+        What a mistake costs, public whole numbers: ``{"false_negative": 5, "false_positive": 1}``.
+        The loss is then in units of cost, and one row moves it by the larger one. "balanced" takes
+        the share of positive rows that the schema states, ``{"positive_share": 0.3}`` states one
+        here; no cost is ever counted from the rows. None takes the schema's costs, by default one
+        for every mistake.
 
     Attributes
     ----------
@@ -230,6 +270,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         base_measure: str | BaseMeasure = "auto",
         patience: float | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -248,6 +289,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.base_measure = base_measure
         self.patience = patience
         self.classes = classes
+        self.error_costs = error_costs
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
@@ -256,7 +298,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
 
         def public_for(weight_bound: int) -> GridPublic:
-            return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
+            grid = self._grid(schema, weight_bound)
+            return GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         encoded = aggregate(rows, signs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import cast
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
@@ -45,7 +46,8 @@ def run_mechanism(
     mechanism : PerturbingMechanism or SamplingMechanism
         What to run.
     problem : ZeroOneProblem
-        The private loss; its grid must be ``public.grid`` and it must carry no perturbation.
+        The private loss in rows; its grid must be ``public.grid`` and it must carry no
+        perturbation. It is weighed here by ``public.error_costs``, and nowhere before.
     public : GridPublic
         All that the noise may depend on.
     entropy : EntropySource
@@ -95,6 +97,7 @@ def run_mechanism(
             choice=choice,
         )
     spec = mechanism.calibrate(public)
+    problem = public.error_costs.weigh(problem)
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
@@ -124,6 +127,8 @@ def run_sampler(
     """
     _check_public(problem, public)
     spec = mechanism.calibrate(public)
+    if isinstance(problem, ZeroOneProblem):
+        problem = cast("Problem", public.error_costs.weigh(problem))
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PreparedMechanism) and isinstance(problem, ZeroOneProblem):
@@ -138,6 +143,11 @@ def _check_public(problem: Perturbable, public: GridPublic) -> None:
     """Refuse a problem that is not the one the noise would be calibrated for."""
     if problem.grid != public.grid:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")
+    if not (public.error_costs.are_equal or isinstance(problem, ZeroOneProblem)):
+        raise CalibrationError(
+            "error costs weigh rows of two classes, and a loss of your own has none; put the "
+            "costs into the loss."
+        )
     if problem.perturbation is not None:
         raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
 

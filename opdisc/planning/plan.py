@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
 
-from opdisc.data import column_structure, load_schema
+from opdisc.data import CostsLike, column_structure, load_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import PATIENCE, BaseMeasure
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
@@ -63,6 +63,7 @@ def plan_fit(
     base_measure: str | BaseMeasure = "auto",
     patience: float = PATIENCE,
     quantile: float = 0.95,
+    error_costs: CostsLike | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -79,6 +80,8 @@ def plan_fit(
         compared at the bound that the automatic choice settles on.
     quantile : float
         Level of the bounds.
+    error_costs : ErrorCosts, mapping, "balanced" or None
+        Instead of the schema's.
 
     Returns
     -------
@@ -96,7 +99,7 @@ def plan_fit(
     **Guarantee.** A function of public inputs only. The bounds hold for every table; the best
     possible number of errors on the table's own columns is not part of them.
     """
-    declared = load_schema(schema)
+    declared = with_error_costs(load_schema(schema), error_costs)
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
     bound = parse_automatic_bound(weight_bound)
@@ -114,6 +117,7 @@ def plan_fit(
                 declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
             ),
             rows_per_unit=declared.rows_per_unit,
+            error_costs=declared.error_costs,
             n_rows=public_n,
         )
 

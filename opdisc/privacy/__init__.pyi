@@ -19,7 +19,9 @@ from .receipt import (
     GridReceipt as GridReceipt,
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,
+    StatedCosts as StatedCosts,
     common_fields as common_fields,
     power_of_two as power_of_two,
+    receipt_costs as receipt_costs,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
