@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from opdisc.audit.event import NeighboringPair
 from oracles.problem import ErrorCosts, Hypothesis, WeightGrid, ZeroOneProblem
 
@@ -41,7 +43,10 @@ def _pair(
 
     def table(first: int) -> ZeroOneProblem:
         return ZeroOneProblem(
-            points=points, positives=[first, 1 - first], negatives=[0, 0], grid=grid
+            points=np.array(points),
+            positives=np.array([first, 1 - first]),
+            negatives=np.zeros(2, dtype=np.int64),
+            grid=grid,
         )
 
     return NeighboringPair(name=name, first=table(1), second=table(0), event=lambda w: w == right)
