@@ -107,8 +107,9 @@ def test_plan_predicts_cost(folder):
         told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml", *as_options)[1]
         == out
     )
+    options = ("--epsilon", "1", "--weight-bound", "1", "--json", "--schema")
     found = [
-        json.loads(told("plan", "table.csv", "--epsilon", "0.5", "--schema", name, "--json")[1])
+        json.loads(told("plan", "table.csv", *options, name)[1])
         for name in ("plain.toml", "costly.toml")
     ]
     bounds = [
@@ -186,11 +187,9 @@ def test_compare_without_costs_mentions_none(folder):
 @pytest.mark.parametrize("name", ["logistic-objective", "svm-objective"])
 def test_linear_baselines_predict_the_positive_label_where_it_sorts_first(folder, name):
     # The decision function is for the label that sorts last; a comparison asks for the positive.
-    reversed_names = SCHEMA.replace('positive = "yes", negative = "no"', 'positive = "a"')
     schema = Schema.from_dict(
         {**Schema.from_toml("plain.toml").to_dict(), "target": {"column": "ill", "positive": "a"}}
     )
-    assert "a" in reversed_names
     table = read_table(Path("table.csv"))
     table["ill"] = np.where(table["fever"] == "1", "a", "b")
     task = FitTask(
