@@ -10,6 +10,7 @@ from typing import cast
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
+    ROWS_COUNT_ONCE,
     Mechanism,
     NoiseSpec,
     Perturbable,
@@ -157,7 +158,8 @@ def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
     if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
         raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
     if public.n_rows is None:
-        return replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
+        assumed = BOUNDED_ROWS if public.error_costs.are_equal else ROWS_COUNT_ONCE
+        return replace(public, assumptions=(*public.assumptions, assumed))
     counts = (*problem.positives.tolist(), *problem.negatives.tolist())
     if sum(counts) > public.n_rows:
         raise CalibrationError(

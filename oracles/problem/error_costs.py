@@ -80,7 +80,9 @@ class ErrorCosts:
 
     def __str__(self) -> str:
         """Return both costs in words."""
-        return f"{self.false_negative} a false negative, {self.false_positive} a false positive"
+        return (
+            f"a false negative costs {self.false_negative}, a false positive {self.false_positive}"
+        )
 
     @property
     def are_equal(self) -> bool:

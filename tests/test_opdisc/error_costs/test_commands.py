@@ -29,7 +29,7 @@ binary = true
 COSTLY = SCHEMA.replace(
     "[[feature]]", "error_costs = { false_negative = 9, false_positive = 1 }\n[[feature]]", 1
 )
-COST_LINE = "error costs:        9 a false negative, 1 a false positive"
+COST_LINE = "error costs:        a false negative costs 9, a false positive 1"
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_plan_predicts_cost(folder):
     plain = told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml")[1]
     status, out, _ = told("plan", "table.csv", "--epsilon", "1", "--schema", "costly.toml")
     assert status == 0
-    assert "units of extra cost on 600 rows (9 a false negative, 1 a false positive)" in out
+    assert "units of extra cost on 600 rows (a false negative costs 9, a false positive 1)" in out
     assert "extra errors of 600" in plain and "cost" not in plain
     as_options = ("--false-negative-cost", "9", "--false-positive-cost", "1")
     assert (

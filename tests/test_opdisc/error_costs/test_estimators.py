@@ -72,7 +72,9 @@ def test_a_rare_class_that_costs_more_is_found(kind):
         costly.fit(X, Y)
         assert (costly.predict(X) == np.where(X["fever"] == 1, "yes", "no")).all()
         assert costly.schema_ == SCHEMA
-        assert "error costs:        9 a false negative, 1 a false positive" in str(costly.receipt_)
+        assert "error costs:        a false negative costs 9, a false positive 1" in str(
+            costly.receipt_
+        )
         assert costly.expected_cost(X, Y) < plain.expected_cost(X, Y) * 9
         assert costly.score(X, Y) < plain.score(X, Y)  # which stays the accuracy
 

@@ -144,7 +144,7 @@ def test_the_receipt_states_the_costs_and_reads_back(name):
     receipt = run_mechanism(MECHANISMS[name], TABLE, public(), entropy=SystemEntropy()).receipt
     assert receipt.sensitivity == 14 and receipt.largest_cost == 7
     text = str(receipt)
-    assert "error costs:        2 a false negative, 7 a false positive" in text
+    assert "error costs:        a false negative costs 2, a false positive 7" in text
     assert "14 units of cost" in text
     assert type(receipt).from_dict(receipt.to_dict()) == receipt
     for broken in ({"false_negative": 4, "false_positive": 14}, {"false_negative": 2},
@@ -223,6 +223,13 @@ def test_counts_are_compared_with_the_public_rows_before_they_are_weighed():
     )  # exactly so many rows
     with pytest.raises(CalibrationError, match="number of rows"):
         run_mechanism(ExponentialMechanism(), TABLE, public(n_rows=63), entropy=SystemEntropy())
+
+
+def test_counts_of_ones_own_are_a_condition_where_no_number_of_rows_is_public():
+    release = run_mechanism(
+        ExponentialMechanism(), TABLE, public(relation=ADD), entropy=SystemEntropy()
+    )
+    assert release.receipt.conditions == ("every row counts once before error costs weigh it",)
 
 
 def test_a_loss_of_ones_own_takes_no_costs():

@@ -56,7 +56,7 @@ def test_costs_are_kept_in_lowest_terms():
     assert (COSTS.largest, COSTS.typical, COSTS.total(3, 4)) == (5, Fraction(20, 7), 23)
     assert ErrorCosts().typical == 1
     assert ErrorCosts(false_negative=np.int64(6), false_positive=2).false_negative == 3
-    assert str(COSTS) == "5 a false negative, 2 a false positive"
+    assert str(COSTS) == "a false negative costs 5, a false positive 2"
 
 
 @pytest.mark.parametrize("cost", [0, -1, 1.0, 2.5, True, "5", None])
