@@ -17,7 +17,7 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms import Mechanism, NoiseSpec, PerturbingMechanism
 from opdisc.privacy import EntropySource, GridPublic, NeighboringRelation
 from oracles.interface import solve
-from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
+from oracles.problem import ErrorCosts, Hypothesis, WeightGrid, ZeroOneProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,7 @@ def audit_mechanism(
     draws: int = 4_000,
     false_alarm: float = 1e-6,
     entropy: EntropySource,
+    error_costs: ErrorCosts | None = None,
 ) -> AuditResult:
     """Draw releases on two neighbouring tables and bound the privacy loss from below.
 
@@ -165,6 +166,9 @@ def audit_mechanism(
         In (0, 1).
     entropy : EntropySource
         Random bits.
+    error_costs : ErrorCosts or None
+        What the tables' rows are weighed by; None: what the mechanism is calibrated with. Others
+        are for a control that forgets the costs.
 
     Returns
     -------
@@ -182,9 +186,10 @@ def audit_mechanism(
     check_audit(draws, false_alarm)
     public = replace(public, grid=pair.first.grid)
     spec = mechanism.calibrate(public)
+    costs = public.error_costs if error_costs is None else error_costs
     counts = [
         sum(pair.event(_release(mechanism, problem, spec, entropy)) for _ in range(draws))
-        for problem in (pair.first, pair.second)
+        for problem in (costs.weigh(pair.first), costs.weigh(pair.second))
     ]
     return AuditResult(
         mechanism=mechanism.name,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from opdisc.audit.attacks import AttackCase
 from opdisc.audit.convex import ConvexAuditCase
 from opdisc.audit.convex_cases import convex_audit_cases
+from opdisc.audit.costly_rows import AUDITED_COSTS, swapped_binary_rows, swapped_rows
 from opdisc.audit.event import (
     AuditedCase,
     NeighboringPair,
@@ -21,6 +22,7 @@ from opdisc.audit.risks import RiskAuditCase
 from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.mechanisms import (
+    AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
@@ -36,6 +38,7 @@ from opdisc.privacy import (
     PrivacyParams,
     SystemEntropy,
 )
+from oracles.problem import ErrorCosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +53,14 @@ class AuditCase:
         The tables.
     effort : int
         How many times the usual number of draws it takes to catch half the noise.
+    error_costs : ErrorCosts
+        What a mistake costs. Where the costs differ, the control forgets them instead.
     """
 
     build: Callable[[int], Mechanism]
     pair: NeighboringPair
     effort: int = 1
+    error_costs: ErrorCosts = ErrorCosts()
 
 
 _LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
@@ -74,7 +80,28 @@ def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase | Thr
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
         "risk_table": RiskAuditCase(),
         **threshold_audit_cases(),
+        **_cost_cases(),
         **convex_audit_cases(),
+    }
+
+
+def _cost_cases() -> dict[str, AuditCase]:
+    """Return every mechanism on rows of the class that costs more."""
+    rows, binary = swapped_rows(), swapped_binary_rows()
+    cases = {
+        "permute_and_flip": AuditCase(build=lambda d: PermuteAndFlipMechanism(), pair=rows),
+        "a_star": AuditCase(
+            build=lambda d: AStarPermuteAndFlipMechanism(name="permute_and_flip, A*"), pair=rows
+        ),
+        "exponential": AuditCase(build=lambda d: ExponentialMechanism(), pair=rows),
+        "staged": AuditCase(build=lambda d: StagedMechanism(), pair=binary),
+        "staged_later": AuditCase(build=lambda d: _LATER, pair=binary),
+        "one_hot": AuditCase(build=one_hot_mechanism, pair=rows),
+        "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=rows, effort=2),
+        "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=rows),
+    }
+    return {
+        f"{name}_costs": replace(case, error_costs=AUDITED_COSTS) for name, case in cases.items()
     }
 
 
@@ -93,10 +120,14 @@ def run_audit(
         params=PrivacyParams(epsilon=epsilon, delta=0.0),
         relation=NeighboringRelation.REPLACE_ONE,
         grid=grid,
+        error_costs=case.error_costs,
     )
     mechanism = case.build(grid.n_features)
-    # Noise for twice the epsilon is half the noise, up to one lattice step.
-    louder = replace(public, params=PrivacyParams(epsilon=2 * epsilon, delta=0.0))
+    if case.error_costs.are_equal:
+        # Noise for twice the epsilon is half the noise, up to one lattice step.
+        louder = replace(public, params=PrivacyParams(epsilon=2 * epsilon, delta=0.0))
+    else:
+        louder = replace(public, error_costs=ErrorCosts())
     calibrated, less_noise = (
         audit_mechanism(
             mechanism,
@@ -106,10 +137,12 @@ def run_audit(
             draws=draws * case.effort,
             false_alarm=false_alarm,
             entropy=entropy or SystemEntropy(),
+            error_costs=case.error_costs,
         )
         for inputs in (public, louder)
     )
-    return AuditedCase(calibrated=calibrated, less_noise=less_noise)
+    divisor = 2.0 if case.error_costs.are_equal else float(case.error_costs.largest)
+    return AuditedCase(calibrated=calibrated, less_noise=less_noise, divisor=divisor)
 
 
 def audit_text(audited: list[AuditedCase], epsilon: float, false_alarm: float) -> str:

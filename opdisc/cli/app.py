@@ -26,12 +26,21 @@ from opdisc.cli.console import (
     warn,
 )
 from opdisc.cli.datasets import datasets
+from opdisc.cli.error_costs import error_cost_options, stated_costs
 from opdisc.cli.explain import explain
 from opdisc.cli.oracles import oracles
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.cli.schema import schema as schema_command
 from opdisc.cli.show import model_text, show
-from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
+from opdisc.data import (
+    PRIVATE_MODE,
+    FilePath,
+    check_output,
+    load_schema,
+    read_table,
+    table_text,
+    write_table,
+)
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES, THRESHOLD_BUDGET
 from opdisc.models import load_model, save_model
@@ -151,6 +160,7 @@ Examples
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
 @click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
+@error_cost_options
 @click.option(
     "--progress",
     is_flag=True,
@@ -230,9 +240,18 @@ Examples
 @_BASE_MEASURE
 @_PATIENCE
 @_THRESHOLD_BUDGET
+@error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_JSON
-def plan(data: Path, epsilon: float | None, as_json: bool, **arguments: Any) -> None:
+def plan(
+    data: Path,
+    schema: str,
+    epsilon: float | None,
+    as_json: bool,
+    false_negative_cost: int | None,
+    false_positive_cost: int | None,
+    **arguments: Any,
+) -> None:
     """Say whether a fit to the CSV file DATA can be any good; spends nothing.
 
     Compares the extra errors that the noise may cost with the number of rows. Nothing else is
@@ -241,15 +260,15 @@ def plan(data: Path, epsilon: float | None, as_json: bool, **arguments: Any) -> 
     from opdisc.cli.planning import detail_text, table_text
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
+    costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
+    arguments |= {"error_costs": costs, "compare_others": epsilon is not None}
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
         n_rows = len(read_table(data))
         step("predicting errors")
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
-            planned += plan_fit(
-                n_rows=n_rows, epsilon=one, compare_others=epsilon is not None, **arguments
-            )
+            planned += plan_fit(schema, n_rows=n_rows, epsilon=one, **arguments)
     if as_json:
         print_json([asdict(item) for item in planned])
     else:

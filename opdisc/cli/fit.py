@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.cli.error_costs import stated_costs
 from opdisc.cli.notes import limit_note
-from opdisc.data import Schema, check_columns, load_schema
+from opdisc.data import Schema, check_columns, load_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.estimators import (
     OPDiscClassifier,
@@ -47,6 +48,8 @@ def learn_model(
     noise: str = "l2-laplace",
     threshold_budget: float | None = None,
     say: Callable[[str], object] | None = None,
+    false_negative_cost: int | None = None,
+    false_positive_cost: int | None = None,
     **settings: Any,
 ) -> SavedModel | SavedMulticlassModel:
     """Learn a scorecard from a table that holds its own labels; cards for more than two classes.
@@ -65,6 +68,8 @@ def learn_model(
         Share of epsilon for private thresholds; None takes the default.
     say : callable or None
         Told, before anything is spent, what a limit or a solver without one may cost.
+    false_negative_cost, false_positive_cost : int or None
+        Instead of the schema's error costs.
     **settings
         Other arguments of the classifier.
 
@@ -79,6 +84,8 @@ def learn_model(
         Whatever the classifier refuses.
     """
     declared = load_schema(schema)
+    costs = stated_costs(declared, false_negative_cost, false_positive_cost)
+    declared = with_error_costs(declared, costs)
     if mechanism not in MECHANISMS:
         raise CalibrationError(
             f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."

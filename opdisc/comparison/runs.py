@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import FitTask, Fitted
+from opdisc.comparison.methods import Family, FitTask, Fitted
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
-from opdisc.data import encode_labels
+from opdisc.data import encode_labels, with_error_costs
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 from oracles.arithmetic import BoolArray, FloatArray, IntArray
 from oracles.errors import OracleError
+from oracles.problem import ErrorCosts
 
 Row = dict[str, Any]
 
@@ -48,6 +49,8 @@ class Setting:
         Which table and schema.
     n_rows : int
         Labelled rows.
+    error_costs : ErrorCosts
+        What a mistake costs, by the schema.
     """
 
     plan: Plan
@@ -55,6 +58,7 @@ class Setting:
     schema_name: str
     schema_digest: str
     n_rows: int
+    error_costs: ErrorCosts = ErrorCosts()
 
     @property
     def n_train(self) -> int:
@@ -75,6 +79,7 @@ def setting_of(plan: Plan, source: Source) -> Setting:
         schema_name=source.schema.name,
         schema_digest=source.schema.digest(),
         n_rows=len(source.table),
+        error_costs=source.schema.error_costs,
     )
 
 
@@ -112,6 +117,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
             for part in ("train", "test")
             for measure in ("accuracy", "balanced_accuracy", "auc")
         ),
+        **({} if setting.error_costs.are_equal else {"train_cost": None, "test_cost": None}),
         "train_errors": None,
         "optimum_errors": None,
         "seconds": None,
@@ -173,9 +179,10 @@ def warm_up(run: Run, setting: Setting, source: Source) -> None:
     signs = encode_labels(source.table, source.schema)
     few = [position for side in (1, -1) for position in np.flatnonzero(signs == side)[:_FEW_ROWS]]
     epsilon = None if run.epsilon is None else _HARDLY_ANY_NOISE
-    task = _task(replace(run, epsilon=epsilon), setting, source, np.array(few), np.array(few))
+    method, few_rows = parse_method(run.method)[0], np.array(few)
+    task = _task(replace(run, epsilon=epsilon), setting, source, few_rows, few_rows, method.family)
     with suppress(Exception):
-        parse_method(run.method)[0].fit(task)
+        method.fit(task)
 
 
 def describe(error: BaseException) -> str:
@@ -195,7 +202,7 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     plan = setting.plan
     method, _ = parse_method(run.method)
     train, test = split_rows(source, plan.test_fraction, run.split_seed)
-    task = _task(run, setting, source, train, test)
+    task = _task(run, setting, source, train, test, method.family)
     started = time.perf_counter()
     fitted = method.fit(task)
     # A peer times its own fit: starting its interpreter is not its work.
@@ -214,12 +221,23 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     return plain
 
 
-def _task(run: Run, setting: Setting, source: Source, train: IntArray, test: IntArray) -> FitTask:
+def _task(
+    run: Run,
+    setting: Setting,
+    source: Source,
+    train: IntArray,
+    test: IntArray,
+    family: Family,
+) -> FitTask:
     plan = setting.plan
+    schema = source.schema
+    if family in ("convex", "peer"):  # their losses count every mistake alike
+        schema = with_error_costs(schema, ErrorCosts())
     return FitTask(
         table=source.table.iloc[train].reset_index(drop=True),
         test=source.table.iloc[test].reset_index(drop=True),
-        schema=source.schema,
+        schema=schema,
+        error_costs=source.schema.error_costs,
         epsilon=run.epsilon,
         delta=setting.delta,
         relation=NeighboringRelation(plan.relation),
@@ -271,8 +289,12 @@ def _measures(fitted: Fitted, table: pd.DataFrame, source: Source, part: str) ->
         f"{part}_balanced_accuracy": float(np.mean(recalls)),
         f"{part}_auc": None,
     }
+    costs = source.schema.error_costs
+    cost = costs.total(int((truth & ~predicted).sum()), int((~truth & predicted).sum()))
+    if not costs.are_equal:
+        measures[f"{part}_cost"] = cost / len(truth)
     if part == "train":
-        measures["train_errors"] = int((~right).sum())
+        measures["train_errors"] = cost
     if fitted.scores is not None and len(recalls) == 2:
         measures[f"{part}_auc"] = _auc(truth, np.asarray(fitted.scores(table), dtype=np.float64))
     return measures

@@ -29,6 +29,11 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
+from .error_costs import (
+    CostsLike as CostsLike,
+    expected_cost as expected_cost,
+    parse_error_costs as parse_error_costs,
+)
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
@@ -78,7 +83,11 @@ from .schema.features import (
     feature_from_dict as feature_from_dict,
 )
 from .schema.quantiles import QuantileFeature as QuantileFeature
-from .schema.schema import Schema as Schema, column_structure as column_structure
+from .schema.schema import (
+    Schema as Schema,
+    column_structure as column_structure,
+    with_error_costs as with_error_costs,
+)
 from .schema.target import (
     MOST_CLASSES as MOST_CLASSES,
     Label as Label,

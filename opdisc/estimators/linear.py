@@ -69,6 +69,11 @@ class PrivateLinearClassifier(PrivateClassifier):
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
         self._require_bound()
         read = self._read(X, y)
+        if read.schema is not None and not read.schema.error_costs.are_equal:
+            raise CalibrationError(
+                f"{type(self).__name__} counts every mistake alike, and its schema states error "
+                "costs; leave them out of the schema or learn a scorecard."
+            )
         if read.schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)

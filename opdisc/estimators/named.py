@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from opdisc.data import Classes, Schema, SchemaLike
+from opdisc.data import Classes, CostsLike, Schema, SchemaLike
 from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
@@ -35,7 +35,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
     noise : str, default "l2-laplace"
         "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
         "gaussian-published-3.5", whose receipts are VOID.
-    max_nonzero, progress, classes, risk_budget, threshold_budget
+    max_nonzero, progress, classes, risk_budget, threshold_budget, error_costs
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -61,6 +61,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         classes: Classes | None = None,
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -79,6 +80,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             classes=classes,
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
+            error_costs=error_costs,
         )
         self.noise = noise
 
@@ -100,7 +102,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
         data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
         have the same objective.
-    classes, risk_budget, threshold_budget
+    classes, risk_budget, threshold_budget, error_costs
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -132,6 +134,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         classes: Classes | None = None,
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -147,6 +150,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
             classes=classes,
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
+            error_costs=error_costs,
         )
         self.noise = noise
         self.route = route
@@ -160,7 +164,8 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
 
     Parameters
     ----------
-    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes
+    epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes, \
+    error_costs
         As in :class:`PrivateScorecardClassifier`.
     risk_budget, threshold_budget
         As in :class:`PrivateScorecardClassifier`.
@@ -183,6 +188,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
         classes: Classes | None = None,
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -197,4 +203,5 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
             classes=classes,
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
+            error_costs=error_costs,
         )

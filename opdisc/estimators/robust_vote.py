@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from opdisc.data import Classes, SchemaLike
+from opdisc.data import Classes, CostsLike, SchemaLike
+from opdisc.errors import CalibrationError
 from opdisc.estimators.scorecard_classifier import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
@@ -25,6 +26,7 @@ from opdisc.mechanisms import (
 from opdisc.planning import parse_weight_bound, scorecard_grid
 from opdisc.privacy import GridPublic, Ledger, PrivacyParams
 from oracles.interface import Oracle, SolveOptions
+from oracles.problem import ErrorCosts
 
 
 class RobustVoteClassifier(ScorecardClassifier):
@@ -32,9 +34,10 @@ class RobustVoteClassifier(ScorecardClassifier):
 
     Parameters
     ----------
-    epsilon, delta, schema, weight_bound, relation, ledger, random_state, classes
+    epsilon, delta, schema, weight_bound, relation, ledger, random_state, classes, error_costs
         As in :class:`~opdisc.PrivateScorecardClassifier`; ``delta`` is used by
-        ``rule="stability"`` only.
+        ``rule="stability"`` only. Error costs weigh the loss on each part, one row still moves
+        one ballot; with a learner of your own they are refused.
     learner : PartLearner, scikit-learn classifier or None
         Anything: a callable ``learner(part, grid)`` that returns one hypothesis or several, or a
         classifier, whose part approves of the scorecards that imitate it. None approves, by
@@ -92,6 +95,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -107,6 +111,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         self.ledger = ledger
         self.random_state = random_state
         self.classes = classes
+        self.error_costs = error_costs
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
@@ -115,13 +120,13 @@ class RobustVoteClassifier(ScorecardClassifier):
         grid = scorecard_grid(schema, bound)
         check_candidates(grid)
         facts = self._public_facts(len(rows), schema, assumptions)
-        public = GridPublic(params=params, grid=grid, **facts)
+        public = GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)
         release = run_robust_vote(
             RobustVoteMechanism(n_parts=n_parts, rule=self.rule),
-            self._part_learner(),
+            self._part_learner(schema.error_costs),
             (rows.astype(np.int64), signs.astype(np.int64)),
             public,
             entropy=self._entropy(),
@@ -133,12 +138,17 @@ class RobustVoteClassifier(ScorecardClassifier):
         nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
         self._publish(release.hypothesis or nobody, release.receipt)
 
-    def _part_learner(self) -> PartLearner:
+    def _part_learner(self, costs: ErrorCosts) -> PartLearner:
         if self.learner is None:
             if self.oracle is None:
-                return ErmLearner()
+                return ErmLearner(error_costs=costs)
             options = SolveOptions(time_limit=self.time_limit)
-            return ErmLearner(slack=-1.0, oracle=self.oracle, options=options)
+            return ErmLearner(slack=-1.0, oracle=self.oracle, options=options, error_costs=costs)
+        if not costs.are_equal:
+            raise CalibrationError(
+                "a learner of your own weighs mistakes by itself; leave out error_costs, or the "
+                "learner."
+            )
         if hasattr(self.learner, "fit"):
             return EstimatorLearner(estimator=self.learner)
         found: PartLearner = self.learner

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import (
     CellArray,
     Classes,
+    CostsLike,
     Schema,
     SchemaLike,
     aggregate,
@@ -23,7 +24,10 @@ from opdisc.data import (
     column_structure,
     count_below,
     encode_features,
+    encode_label_values,
+    expected_cost,
     warn_of_cells_between_0_and_1,
+    with_error_costs,
 )
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
@@ -77,6 +81,7 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     Without a declared schema every column is a number on the public range [0, 1].
     """
 
+    error_costs: CostsLike | None = None
     receipt_: GridReceipt
     scorecard_: Scorecard
     risk_table_: RiskTable
@@ -88,18 +93,20 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
         read = self._read(X, y, stand_ins=stand_ins)
         if read.schema is not None:
-            return read.schema, read.rows, read.signs, read.assumptions
+            self.schema_ = with_error_costs(read.schema, self.error_costs)
+            return self.schema_, read.rows, read.signs, read.assumptions
         warn_of_cells_between_0_and_1(read.rows)
         negative, positive = self._stored_labels()
         texts = {canonical_text(negative), canonical_text(positive)}
         if len(texts) < 2 or "" in texts:
             raise TableError("the two labels in y must be different texts, neither of them blank.")
         names = getattr(self, "feature_names_in_", None)
-        self.schema_ = Schema.equal_width(
+        schema = Schema.equal_width(
             read.rows.shape[1],
             names=None if names is None else [str(name) for name in names],
             classes=(negative, positive),
         )
+        self.schema_ = with_error_costs(schema, self.error_costs)
         return self.schema_, self._encoded_numbers(read.rows), read.signs, read.assumptions
 
     def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
@@ -130,6 +137,33 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         Computed from the released card and public facts only.
         """
         return self.to_model().verdict_
+
+    def expected_cost(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
+        """Return what predictions cost a row on average, by the error costs of ``schema_``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+        y : array-like of shape (n_samples,)
+            Their labels; rows without one are left out.
+
+        Returns
+        -------
+        float
+            Without error costs the share of wrong predictions.
+
+        Notes
+        -----
+        Of private rows it is private: it is for tables that were held out and may be shown.
+        """
+        check_is_fitted(self)
+        labels = self._column(y)
+        if self.schema is None:
+            signs = np.where(labels == self._labels()[1], 1, -1).astype(np.int8)
+        else:
+            signs = encode_label_values(labels, self.schema_)
+        return expected_cost(signs, self._scores(X) > 0, self.schema_.error_costs)
 
     def to_model(self) -> SavedModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
@@ -253,6 +287,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The two labels where there is no schema; any other label in ``y`` is refused. Labels are
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
         nothing. None takes them from ``y``, which is a condition on the receipt.
+    error_costs : mapping, ErrorCosts, "balanced" or None
+        What a mistake costs, public whole numbers: ``{"false_negative": 5, "false_positive": 1}``.
+        The loss is then in units of cost, and one row moves it by the larger one. "balanced" takes
+        the share of positive rows that the schema states, ``{"positive_share": 0.3}`` states one
+        here; no cost is ever counted from the rows. None takes the schema's costs, by default one
+        for every mistake.
 
     Attributes
     ----------
@@ -327,6 +367,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         classes: Classes | None = None,
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
+        error_costs: CostsLike | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -347,6 +388,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.classes = classes
         self.risk_budget = risk_budget
         self.threshold_budget = threshold_budget
+        self.error_costs = error_costs
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
@@ -363,7 +405,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             params = PrivacyParams(epsilon=risks.card_epsilon, delta=self.delta)
 
         def public_for(weight_bound: int) -> GridPublic:
-            return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
+            grid = self._grid(schema, weight_bound)
+            return GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()

@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import parse_schema
+from opdisc.data import parse_error_costs, parse_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
@@ -34,9 +34,19 @@ from opdisc.privacy import (
     PublicInputs,
     parse_entropy,
     parse_relation,
+    receipt_costs,
 )
+from oracles.problem import ErrorCosts
 
-_OF_THE_SEARCH = ("epsilon", "delta", "ledger", "random_state", "relation", "progress")
+_OF_THE_SEARCH = (
+    "epsilon",
+    "delta",
+    "ledger",
+    "random_state",
+    "relation",
+    "progress",
+    "error_costs",
+)
 """Settings that all fits share."""
 
 _OWN_CODE = "the estimator, which is not this library's, keeps the promise of its receipts"
@@ -90,6 +100,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         Its number of right answers with noise, part of the release.
     best_score_ : float
         The same divided by the number of rows; only under "replace_one", where that is public.
+        With error costs both count what right answers avoided instead.
     receipt_ : SelectionReceipt
         The privacy statement of all of it.
     classes_, n_features_in_, feature_names_in_
@@ -155,10 +166,16 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         params = PrivacyParams(epsilon=self._or_its("epsilon"), delta=self._or_its("delta") or 0.0)
         law = trial_law(self.expected_trials, self.shape)
         entropy = parse_entropy(self._or_its("random_state"))
-        labels = self._column(y)
+        labels, costs = self._column(y), self._costs(settings[0])
         candidates = [
             SettingsCandidate(
-                name=name, estimator=self.estimator, settings=one, X=X, y=labels, entropy=entropy
+                name=name,
+                estimator=self.estimator,
+                settings=one,
+                X=X,
+                y=labels,
+                entropy=entropy,
+                error_costs=costs,
             )
             for name, one in zip(_names(settings), settings, strict=True)
         ]
@@ -177,6 +194,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
                 entropy=entropy,
                 ledger=ledger,
                 conditions=conditions,
+                error_costs=costs,
             )
         self.best_index_ = [c.name for c in candidates].index(selected.name)
         self.best_params_ = settings[self.best_index_]
@@ -206,6 +224,14 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
             return {}
         parsed = parse_schema(schema)
         return {"rows_per_unit": parsed.rows_per_unit, "privacy_unit": parsed.privacy_unit}
+
+    def _costs(self, setting: Mapping[str, Any]) -> ErrorCosts:
+        """Return what a mistake costs; every setting's receipt must state the same."""
+        own = getattr(self.estimator, "error_costs", None)
+        schema = setting.get("schema", self.estimator.schema)
+        if schema is None:
+            return parse_error_costs(own)
+        return with_error_costs(parse_schema(schema), own).error_costs
 
     def _check_arguments(self) -> None:
         if not isinstance(self.estimator, PrivateClassifier):
@@ -273,6 +299,8 @@ class SettingsCandidate:
         Private rows and labels.
     entropy : EntropySource
         Of the whole search; if it is seeded, so are the fits.
+    error_costs : ErrorCosts
+        Of the whole search: what right answers are weighed by.
     """
 
     name: str
@@ -281,6 +309,7 @@ class SettingsCandidate:
     X: Any = field(repr=False)
     y: NDArray[Any] = field(repr=False)
     entropy: EntropySource
+    error_costs: ErrorCosts = ErrorCosts()
 
     @property
     def is_own_code(self) -> bool:
@@ -293,6 +322,11 @@ class SettingsCandidate:
         try:
             model.fit(self.X, self.y)
         except _Promised as promised:
+            if getattr(promised.receipt, "error_costs", None) != receipt_costs(self.error_costs):
+                raise CalibrationError(
+                    "all settings of a search must state the same error costs, since they weigh "
+                    "its scores; give all schemas the same."
+                ) from None
             return promised.receipt
         raise CalibrationError(
             "a private estimator must record its budget before it draws, this one does not; "
@@ -308,9 +342,18 @@ class SettingsCandidate:
             model.fit(self.X, self.y)
         return model, model.receipt_
 
-    def correct(self, model: PrivateClassifier) -> NDArray[np.bool_]:
-        """Mark the rows whose label is predicted; a row without a label is not."""
-        return model._right(self.X, self.y)
+    def correct(self, model: PrivateClassifier) -> NDArray[np.bool_] | int:
+        """Mark the rows whose label is predicted, or return what mistakes they would have cost.
+
+        A row without a label is not marked, and costs nothing.
+        """
+        right = model._right(self.X, self.y)
+        if self.error_costs.are_equal:
+            return right
+        positive = model._scores(self.X) > 0
+        return self.error_costs.total(
+            int(np.count_nonzero(right & positive)), int(np.count_nonzero(right & ~positive))
+        )
 
     def _copy(self, params: PrivacyParams, ledger: Ledger | None) -> PrivateClassifier:
         copy: PrivateClassifier = clone(self.estimator)

@@ -11,6 +11,9 @@ from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
 EVERYWHERE = "on every table and every noise draw"
 """What a limit that may be met has to be assumed for."""
 
+ROWS_COUNT_ONCE = "every row counts once before error costs weigh it"
+"""What is assumed of counts that the library did not make from rows, under error costs."""
+
 BOUNDED_ROWS = "every row adds a number in [0, 1] to each loss"
 """What is assumed of losses that the library did not make from rows."""
 

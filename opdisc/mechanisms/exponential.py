@@ -284,9 +284,10 @@ class ExponentialMechanism:
                 "a small max_nonzero, another base measure, or mechanism='staged'."
             )
         base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
-        beta = inverse_temperature(public.changed_rows, public.params.epsilon)
+        beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
+        unit = "row" if public.error_costs.are_equal else "unit of cost"
         return ExponentialSpec(
-            law=f"Gibbs law over all hypotheses, inverse temperature per row{base}",
+            law=f"Gibbs law over all hypotheses, inverse temperature per {unit}{base}",
             scales=(float(beta),),
             theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
             status=CalibrationStatus.PROVEN,

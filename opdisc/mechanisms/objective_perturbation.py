@@ -95,7 +95,7 @@ class BlockOneHotMechanism:
         """Return the rates of all blocks."""
         check_partition(self.blocks, public.grid)
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.changed_rows, self.allowance, spacing)
+        margin = lattice_margin(public.loss_sensitivity, self.allowance, spacing)
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
@@ -221,7 +221,7 @@ class SphereMechanism:
         if squared < 1:
             raise CalibrationError("the sphere needs a hypothesis besides 0; allow more weights.")
         rounding = (dimension + 1) * public.spacing
-        margin = continuous_margin(public.changed_rows, self.allowance + rounding)
+        margin = continuous_margin(public.loss_sensitivity, self.allowance + rounding)
         shift = sphere_shift(public.grid, squared, margin)
         scale, status, theorem = self._scale(public, shift, dimension, squared)
         tail = 2.0 * (dimension + 128)
@@ -255,6 +255,7 @@ class SphereMechanism:
             return stddev, CalibrationStatus.PROVEN, theorem
         constant = 7.0 if self.noise == "gaussian-published-7" else 3.5
         stddev = published_gaussian_stddev(squared, epsilon, delta, constant=constant)
+        stddev *= public.error_costs.largest
         theorem = "Neel et al. 2019, as published (docs/theory.md, published-gaussian)"
         return stddev, CalibrationStatus.REFUTED, theorem
 

@@ -143,7 +143,7 @@ class AStarPermuteAndFlipMechanism:
         """Return the rate of the single block; refuse what rounding is not covered for."""
         grid, spacing = public.grid, Fraction(public.spacing)
         allowance = 2 * ROUNDING * spacing
-        margin = lattice_margin(public.changed_rows, float(allowance), spacing)
+        margin = lattice_margin(public.loss_sensitivity, float(allowance), spacing)
         rates = block_decay_rates([grid.n_assignments], margin, spacing, public.params.epsilon)
         try:
             check_a_star(math.log2(grid.n_assignments), max(grid.shape), rates[0])

@@ -13,7 +13,7 @@ from opdisc.mechanisms.base import (
     PerturbingMechanism,
     SamplingMechanism,
 )
-from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields
+from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields, receipt_costs
 from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versions
 from oracles.problem import Hypothesis
 
@@ -98,12 +98,13 @@ def make_receipt(
 def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, Any]:
     """Return what a receipt says of the grid and of who searched it."""
     return {
-        "sensitivity": public.changed_rows,
+        "sensitivity": public.loss_sensitivity,
         "allowance": spec.allowance,
         "spacing": spec.spacing,
         "oracle": oracle,
         "weights": public.grid.values,
         "norm_budget": public.grid.norm_budget,
+        "error_costs": receipt_costs(public.error_costs),
     }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import cast
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
+    ROWS_COUNT_ONCE,
     Mechanism,
     NoiseSpec,
     Perturbable,
@@ -45,7 +47,8 @@ def run_mechanism(
     mechanism : PerturbingMechanism or SamplingMechanism
         What to run.
     problem : ZeroOneProblem
-        The private loss; its grid must be ``public.grid`` and it must carry no perturbation.
+        The private loss in rows; its grid must be ``public.grid`` and it must carry no
+        perturbation. It is weighed here by ``public.error_costs``, and nowhere before.
     public : GridPublic
         All that the noise may depend on.
     entropy : EntropySource
@@ -119,6 +122,7 @@ def prepare_mechanism(
             mechanism, problem, public, entropy=entropy, options=options, choice=choice
         )
     spec = mechanism.calibrate(public)
+    problem = public.error_costs.weigh(problem)
     check_amount(problem, spec.spacing)
     limits = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
@@ -175,6 +179,8 @@ def _prepare_sampler(
 ) -> PreparedRelease:
     _check_public(problem, public)
     spec = mechanism.calibrate(public)
+    if isinstance(problem, ZeroOneProblem):
+        problem = cast("Problem", public.error_costs.weigh(problem))
     check_amount(problem, spec.spacing)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PreparedMechanism) and isinstance(problem, ZeroOneProblem):
@@ -203,6 +209,11 @@ def _check_public(problem: Perturbable, public: GridPublic) -> None:
     """Refuse a problem that is not the one the noise would be calibrated for."""
     if problem.grid != public.grid:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")
+    if not (public.error_costs.are_equal or isinstance(problem, ZeroOneProblem)):
+        raise CalibrationError(
+            "error costs weigh rows of two classes, and a loss of your own has none; put the "
+            "costs into the loss."
+        )
     if problem.perturbation is not None:
         raise CalibrationError("the problem must carry no perturbation before the noise is drawn.")
 
@@ -212,7 +223,8 @@ def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
     if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
         raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
     if public.n_rows is None:
-        return replace(public, assumptions=(*public.assumptions, BOUNDED_ROWS))
+        assumed = BOUNDED_ROWS if public.error_costs.are_equal else ROWS_COUNT_ONCE
+        return replace(public, assumptions=(*public.assumptions, assumed))
     counts = (*problem.positives.tolist(), *problem.negatives.tolist())
     if sum(counts) > public.n_rows:
         raise CalibrationError(

@@ -11,6 +11,7 @@ import pandas as pd
 from opdisc.data import Schema, canonical_text
 from opdisc.errors import ModelFileError
 from opdisc.privacy import PrivacyReceipt
+from oracles.problem import ErrorCosts
 
 _FORMAT = "opdisc-model"
 
@@ -55,13 +56,16 @@ def check_receipt(receipt: PrivacyReceipt, schema: Schema) -> None:
     Raises
     ------
     ModelFileError
-        If digest, privacy unit or the unit's number of rows differ.
+        If digest, privacy unit, the unit's number of rows or error costs differ.
     """
     if receipt.schema_digest != schema.digest():
         raise ModelFileError("a model's receipt must be that of its schema.")
     rows = getattr(receipt, "rows_per_unit", schema.rows_per_unit)
     if (receipt.privacy_unit, rows) != (schema.privacy_unit, schema.rows_per_unit):
         raise ModelFileError("a model's receipt must protect the privacy unit of its schema.")
+    stated = getattr(receipt, "error_costs", None)
+    if schema.error_costs != (ErrorCosts() if stated is None else stated.costs):
+        raise ModelFileError("a model's receipt must state the error costs of its schema.")
 
 
 def model_digest(body: dict[str, Any]) -> str:

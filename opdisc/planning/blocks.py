@@ -50,9 +50,10 @@ def searchable_blocks(public: GridPublic) -> tuple[tuple[int, ...], ...]:
     grid = public.grid
     if grid.n_assignments <= SMALL_GRID:
         return even_blocks(grid, LARGEST_SEARCHED_BLOCK)
-    if public.n_rows is None:
+    loss = public.typical_loss
+    if loss is None:
         return even_blocks(grid)
-    needed = SEARCHED_SHARE * public.n_rows * public.params.epsilon / public.changed_rows
+    needed = SEARCHED_SHARE * loss * public.params.epsilon / public.loss_sensitivity
     largest = LARGEST_SEARCHED_BLOCK
     while largest > max(grid.shape):
         blocks = even_blocks(grid, largest)

@@ -31,7 +31,7 @@ from opdisc.planning.reach import (
     is_drowned,
 )
 from opdisc.privacy import GridPublic, count_in_words, reason
-from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
+from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
 from oracles.sampling import LARGEST_BLOCK, DrawProgress
 
 ScorecardMechanism = (
@@ -316,8 +316,17 @@ def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
     excess = expected_excess(mechanism.calibrate(public), public.grid)
     if excess is None:
         return ""
-    of = "" if public.n_rows is None else f" of {public.n_rows:,}"
-    return f": on average at most {math.ceil(excess):,} extra errors{of} on any table"
+    most = extra_loss(excess, public.error_costs, public.n_rows)
+    return f": on average at most {most} on any table"
+
+
+def extra_loss(excess: float, costs: ErrorCosts, rows: int | None) -> str:
+    """Return an excess of the loss in words: errors, or what they cost."""
+    of = "" if rows is None else f" of {rows:,}"
+    if costs.are_equal:
+        return f"{math.ceil(excess):,} extra errors{of}"
+    rows_text = "" if rows is None else f" on {rows:,} rows"
+    return f"{math.ceil(excess):,} units of extra cost{rows_text} ({costs})"
 
 
 def _takes_stages(grid: WeightGrid, measure: BaseMeasure) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
 
-from opdisc.data import column_structure, load_schema
+from opdisc.data import CostsLike, column_structure, load_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     PATIENCE,
@@ -90,6 +90,7 @@ def plan_fit(
     quantile: float = 0.95,
     threshold_budget: float | None = None,
     compare_others: bool = True,
+    error_costs: CostsLike | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -111,6 +112,8 @@ def plan_fit(
         the card, which is left the rest, against the best card with the thresholds that are found.
     compare_others : bool
         Whether the mechanisms that would not be chosen are asked too.
+    error_costs : ErrorCosts, mapping, "balanced" or None
+        Instead of the schema's.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def plan_fit(
     **Guarantee.** A function of public inputs only. The bounds hold for every table; the best
     possible number of errors on the table's own columns is not part of them.
     """
-    declared = load_schema(schema)
+    declared = with_error_costs(load_schema(schema), error_costs)
     _ = declared.binary_target  # what several cards cost together is not predicted
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
@@ -161,6 +164,7 @@ def plan_fit(
                 declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
             ),
             rows_per_unit=declared.rows_per_unit,
+            error_costs=declared.error_costs,
             n_rows=rows,
         )
 
@@ -174,7 +178,8 @@ def plan_fit(
     def excess(epsilon: float, rows: int | None) -> float:
         try:
             found = settled("auto", bound, epsilon, rows)
-            return predict_error(found.mechanism, found.public, quantile).quantile
+            worst = predict_error(found.mechanism, found.public, quantile).quantile
+            return worst / float(declared.error_costs.typical)  # in rows
         except (CalibrationError, UnsupportedProblem):
             return math.inf
 

@@ -62,11 +62,11 @@ def draw_is_short(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> boo
     grid = public.grid
     if can_list(grid):
         return True
-    beta = inverse_temperature(public.changed_rows, public.params.epsilon)
+    beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
     light = _is_light(public)
     if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
         return False
-    return sampling_reach(grid, structure, beta, public.n_rows).verdict == "fast"
+    return sampling_reach(grid, structure, beta, public.largest_loss).verdict == "fast"
 
 
 def is_drowned(public: GridPublic) -> bool:
@@ -79,8 +79,8 @@ def is_drowned(public: GridPublic) -> bool:
 
 
 def _is_light(public: GridPublic) -> bool:
-    beta = inverse_temperature(public.changed_rows, public.params.epsilon)
-    return public.n_rows is not None and beta * public.n_rows <= 2 * FLAT_NATS
+    beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
+    return public.largest_loss is not None and beta * public.largest_loss <= 2 * FLAT_NATS
 
 
 def _is_hopeless(grid: WeightGrid, structure: tuple[ColumnGroup, ...], largest: float) -> bool:

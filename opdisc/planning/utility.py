@@ -15,10 +15,10 @@ import numpy as np
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import ExponentialSpec, Mechanism, StagedSpec
-from opdisc.planning.choice import build_mechanism
+from opdisc.planning.choice import build_mechanism, extra_loss
 from opdisc.planning.excess_laws import exponential_excess, quantile_limit, simulated_excess
 from opdisc.privacy import GridPublic, PrivacyParams
-from oracles.problem import ColumnGroup
+from oracles.problem import ColumnGroup, ErrorCosts
 
 _CONFIDENCE = 0.999
 
@@ -43,6 +43,8 @@ class ErrorPrediction:
         Rows of the table, where their number is public.
     beside : str
         What the excess is counted from; empty: the best scorecard of the grid.
+    error_costs : ErrorCosts
+        What a mistake costs; where the two differ, the excess is in units of cost, not rows.
     """
 
     mean: float
@@ -51,14 +53,13 @@ class ErrorPrediction:
     confidence: float
     rows: int | None
     beside: str = ""
+    error_costs: ErrorCosts = ErrorCosts()
 
     def __str__(self) -> str:
         """Return the prediction as a sentence."""
-        of = "" if self.rows is None else f" of {self.rows:,}"
-        return (
-            f"with probability {self.level:.0%} at most {math.ceil(self.quantile):,} extra "
-            f"errors{of}{self.beside and f' beside {self.beside}'}"
-        )
+        most = extra_loss(self.quantile, self.error_costs, self.rows)
+        beside = self.beside and f" beside {self.beside}"
+        return f"with probability {self.level:.0%} at most {most}{beside}"
 
 
 def predict_error(
@@ -71,6 +72,8 @@ def predict_error(
     seed: int = 0,
 ) -> ErrorPrediction:
     """Return how many rows more than the best hypothesis a release may get wrong.
+
+    Where the public error costs differ, what these rows cost.
 
     Parameters
     ----------
@@ -102,7 +105,8 @@ def predict_error(
     -----
     **Guarantee.** For every table, P[excess > ``result.quantile``] <= 1 - ``quantile``, where the
     simulated figure is large enough with probability ``confidence``. Laws are simulated in double
-    precision on the same lattice. Never more than the number of rows, where that is public.
+    precision on the same lattice. Never more than the number of rows, where that is public, times
+    the larger error cost.
 
     Examples
     --------
@@ -129,7 +133,7 @@ def predict_error(
         limit = quantile_limit(draws, quantile, confidence)
         found = (float(draws.mean()), limit, confidence)
     rows = public.n_rows
-    most = math.inf if rows is None else float(rows)
+    most = math.inf if public.largest_loss is None else float(public.largest_loss)
     return ErrorPrediction(
         mean=min(found[0], most),
         quantile=min(found[1], most),
@@ -137,6 +141,7 @@ def predict_error(
         confidence=found[2],
         rows=rows,
         beside=beside,
+        error_costs=public.error_costs,
     )
 
 
@@ -196,7 +201,7 @@ def epsilon_for(
     public : GridPublic
         Its epsilon is replaced.
     errors : float
-        Extra errors one is ready to accept, rows, > 0.
+        Extra errors one is ready to accept, rows (or what they cost), > 0.
     quantile : float
         Level of the bound.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
@@ -98,7 +99,7 @@ def settle_fit(
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
         return least
-    rows = least.public.n_rows
+    rows = least.public.typical_loss
     if not rows:
         return least.explained(
             reason(
@@ -137,17 +138,25 @@ def settle_fit(
             brief,
             f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
             f"that raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} "
-            f"of the rows (by {grown / rows:.1%})",
+            f"of the rows{_at_typical_cost(chosen.public)} (by {float(grown / rows):.1%})",
         )
     )
 
 
+def _at_typical_cost(public: GridPublic) -> str:
+    """Return what a share of the rows is a share of, where they cost differently."""
+    return "" if public.error_costs.are_equal else " at their typical cost"
+
+
 def _widened(
-    least: SettledFit, rows: int, public_for: Callable[[int], GridPublic], build: Builder
+    least: SettledFit,
+    rows: int | Fraction,
+    public_for: Callable[[int], GridPublic],
+    build: Builder,
 ) -> SettledFit:
     """Return staged draws with the bound that their stages need."""
     public = least.public
-    weight = 2 * float(inverse_temperature(public.changed_rows, public.params.epsilon)) * rows
+    weight = 2 * float(inverse_temperature(public.loss_sensitivity, public.params.epsilon)) * rows
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
     wider = least if bound == 1 else _settled(bound, public_for, build)
     return wider.explained(

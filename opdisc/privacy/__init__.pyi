@@ -26,8 +26,10 @@ from .receipt import (
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,
     RiskReceipt as RiskReceipt,
+    StatedCosts as StatedCosts,
     common_fields as common_fields,
     power_of_two as power_of_two,
+    receipt_costs as receipt_costs,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
 from .stages import Stage as Stage

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 
 from opdisc.errors import CalibrationError
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from oracles.problem import WeightGrid
+from oracles.problem import ErrorCosts, WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
 
@@ -98,11 +99,14 @@ class GridPublic(PublicInputs):
     grid : WeightGrid
         The hypotheses.
     spacing : float
-        Lattice spacing of the noise, rows; a power of two.
+        Lattice spacing of the noise, in units of the loss; a power of two.
+    error_costs : ErrorCosts
+        What a mistake costs. The loss counts rows where both cost the same, else units of cost.
     """
 
     grid: WeightGrid
     spacing: float = DEFAULT_SPACING
+    error_costs: ErrorCosts = ErrorCosts()
 
     def __post_init__(self) -> None:
         """Refuse bad lattices too."""
@@ -112,6 +116,29 @@ class GridPublic(PublicInputs):
             raise CalibrationError(
                 f"spacing must be 2**-r with r in 0..{_FINEST_SPACING_BITS}, got {self.spacing}."
             )
+
+    @property
+    def loss_sensitivity(self) -> int:
+        """Pairwise sensitivity of the loss: every changed row moves it by the larger cost.
+
+        Proved in docs/theory.md, entry "error-costs".
+        """
+        return self.changed_rows * self.error_costs.largest
+
+    @property
+    def largest_loss(self) -> int | None:
+        """The most that all rows together can cost, where their number is public."""
+        return None if self.n_rows is None else self.n_rows * self.error_costs.largest
+
+    @property
+    def typical_loss(self) -> int | Fraction | None:
+        """Twice the most that the better constant prediction can cost; the rows, at equal costs.
+
+        None where the number of rows is not public.
+        """
+        if self.n_rows is None or self.error_costs.are_equal:
+            return self.n_rows
+        return self.n_rows * self.error_costs.typical
 
 
 def _check_count(name: str, value: object) -> None:

@@ -6,6 +6,7 @@ import math
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Protocol
@@ -26,9 +27,13 @@ from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.reasons import split_reason
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
+from oracles.problem import LARGEST_COST, ErrorCosts
 
 Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
 """A weight of a size that can be added up."""
+
+Cost = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COST)]
+"""A cost of a mistake."""
 
 _DIGEST = re.compile(r"([0-9a-f]{64})?")
 
@@ -228,6 +233,39 @@ class RiskReceipt(Record, frozen=True, kw_only=True):
         ]
 
 
+class StatedCosts(Record, frozen=True, kw_only=True):
+    """What a mistake was taken to cost, as a receipt states it.
+
+    Parameters
+    ----------
+    false_negative, false_positive : int
+        In lowest terms, and not the same.
+
+    Raises
+    ------
+    ValueError
+        If they are equal or not in lowest terms.
+    """
+
+    false_negative: Cost
+    false_positive: Cost
+
+    def __post_init__(self) -> None:
+        """Refuse a second way to write the same costs."""
+        if self.costs.are_equal or msgspec.structs.asdict(self) != asdict(self.costs):
+            raise ValueError("error costs must differ and be in lowest terms.")
+
+    @property
+    def costs(self) -> ErrorCosts:
+        """The costs."""
+        return ErrorCosts(**msgspec.structs.asdict(self))
+
+
+def receipt_costs(costs: ErrorCosts) -> StatedCosts | None:
+    """Return costs as a receipt states them; None where every mistake costs the same."""
+    return None if costs.are_equal else StatedCosts(**asdict(costs))
+
+
 class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a hypothesis on a grid of weights.
 
@@ -244,6 +282,9 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     stages : tuple of Stage
         What was released one after the other under this promise, where it was more than one
         hypothesis. Not written if empty.
+    error_costs : StatedCosts or None
+        What a mistake costs; None, and left out where it is written, if both cost the same. The
+        loss is then in units of cost, and so are sensitivity, allowance and spacing.
     """
 
     weights: tuple[tuple[Point, ...], ...]
@@ -251,6 +292,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     choice: str
     risks: RiskReceipt | None = None
     stages: tuple[Stage, ...] = ()
+    error_costs: StatedCosts | None = None
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -268,6 +310,13 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         """What the card itself was drawn with: all of epsilon, or what the risks left of it."""
         return self.epsilon if self.risks is None else self.risks.card_epsilon
 
+    @property
+    def largest_cost(self) -> int:
+        """By how much one changed row moves the sensitivity: one where ballots are counted."""
+        if self.error_costs is None or self.mechanism == "robust_vote":
+            return 1
+        return self.error_costs.costs.largest
+
     def split(self) -> Lines:
         """Return what each part cost, where more than one was released."""
         stages = [stage.line() for stage in self.stages]
@@ -276,9 +325,12 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     def section(self) -> Lines:
         """Return sensitivity, lattice, hypotheses and oracle."""
         gap = f"certified gap allowed: {self.allowance:g}"
-        step = f"multiples of {power_of_two(self.spacing)} rows"
+        unit = "rows" if self.largest_cost == 1 else "units of cost"
+        step = f"multiples of {power_of_two(self.spacing)} {unit}"
+        costs = [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
         lines = [
-            ("sensitivity", f"{self.sensitivity} rows, {gap}"),
+            *costs,
+            ("sensitivity", f"{self.sensitivity} {unit}, {gap}"),
             ("lattice", step if self.spacing > 0 else "none: exact draw"),
             ("hypotheses", self._grid_text()),
             ("oracle", self.oracle),

@@ -17,6 +17,7 @@ from opdisc.report.analysis import (
     Results,
     relation_text,
 )
+from opdisc.report.error_costs import cost_sentences
 from opdisc.report.formats import (
     count,
     epsilons_text,
@@ -119,8 +120,10 @@ def answers(
             *_oracles(results),
             Answer(question="What is missing?", sentences=missing_sentences(results)),
         )
+    costs = cost_sentences(evaluation, cells)
     return (
         *against,
+        *((Answer(question="Which method costs least?", sentences=costs),) if costs else ()),
         Answer(question="Which method?", sentences=_which(evaluation, cells, rankings)),
         Answer(question="At which ε?", sentences=_at_which(rankings)),
         Answer(question="How sure is that?", sentences=_how_sure(evaluation, rankings)),

@@ -53,6 +53,7 @@ from opdisc.report.figures import (
 from opdisc.report.sweep import sweep_lines, swept_methods
 from opdisc.report.tables import (
     best_lines,
+    metric_heads,
     number_lines,
     outcome_lines,
     seconds_lines,
@@ -159,7 +160,9 @@ def _content(
         "answers": narrative.answers(results, evaluation, cells, rankings, swept=bool(swept)),
         "rankings": rankings,
         "best": best_lines(rankings),
-        "numbers": [(view, number_lines(view, found)) for view, found in views],
+        "numbers": [
+            (view, metric_heads(view), number_lines(view, found)) for view, found in views
+        ],
         "seconds": seconds_lines(results.runs, series),
         "outcomes": outcome_lines(results.failures, series),
         "repeat": repeat,

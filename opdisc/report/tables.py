@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from opdisc.report.analysis import (
+    COST_METRICS,
     FAMILY_SHORT,
     METRICS,
     Evaluation,
@@ -17,6 +18,7 @@ from opdisc.report.analysis import (
     ResultCell,
     Series,
 )
+from opdisc.report.error_costs import cost_column
 from opdisc.report.formats import (
     UNKNOWN,
     joined,
@@ -174,9 +176,17 @@ def number_lines(evaluation: Evaluation, cells: Sequence[ResultCell]) -> list[Nu
 
 
 def shown_metrics(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return the metrics of a view, accuracy first."""
+    """Return the metrics of a view, accuracy first; what mistakes cost last, where recorded."""
     part = "test_" if evaluation.name == "held-out" else "train_"
-    return tuple(f"{part}{measure}" for measure in ("accuracy", "balanced_accuracy", "auc"))
+    names = tuple(f"{part}{measure}" for measure in ("accuracy", "balanced_accuracy", "auc"))
+    cost = cost_column(evaluation)
+    return names if cost is None else (*names, cost)
+
+
+def metric_heads(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return what the table of all numbers calls the metrics of a view."""
+    heads = ("accuracy", "balanced accuracy", "AUC", "cost")
+    return heads[: len(shown_metrics(evaluation))]
 
 
 def _number_line(cell: ResultCell, names: Sequence[str]) -> NumberLine:
@@ -204,7 +214,7 @@ def _metric(cell: ResultCell, name: str) -> tuple[str, float]:
     if interval is None:
         return UNKNOWN, -math.inf
     spread = "" if math.isnan(interval.stddev) else f" ± {100 * interval.stddev:.1f}"
-    if name.endswith("_auc"):
+    if name.endswith(("_auc", "_cost")):
         spread = "" if math.isnan(interval.stddev) else f" ± {interval.stddev:.3f}"
         return f"{interval.mean:.3f}{spread}", interval.mean
     return f"{percent(interval.mean)}{spread}", interval.mean
@@ -245,6 +255,8 @@ def summary_table(views: Sequence[tuple[Evaluation, Sequence[ResultCell]]]) -> p
     fit. An unknown value is empty.
     """
     records = []
+    has_costs = any(cost_column(evaluation) is not None for evaluation, _ in views)
+    names = (*METRICS, *COST_METRICS) if has_costs else METRICS
     for evaluation, cells in views:
         for cell in cells:
             record: dict[str, object] = {
@@ -261,7 +273,7 @@ def summary_table(views: Sequence[tuple[Evaluation, Sequence[ResultCell]]]) -> p
                 "runs_failed": cell.failed,
                 "runs_time_limit": cell.limited,
             }
-            intervals = {name: cell.metrics.get(name) for name in METRICS}
+            intervals = {name: cell.metrics.get(name) for name in names}
             for name, interval in {**intervals, "regret": cell.regret}.items():
                 known = interval if interval is not None and interval.n else None
                 record[f"{name}_mean"] = known.mean if known else math.nan

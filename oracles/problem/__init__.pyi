@@ -1,3 +1,4 @@
+from .error_costs import LARGEST_COST as LARGEST_COST, ErrorCosts as ErrorCosts
 from .grid import (
     ENUMERATION_LIMIT as ENUMERATION_LIMIT,
     Hypothesis as Hypothesis,

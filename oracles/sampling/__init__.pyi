@@ -33,7 +33,7 @@ from .sparse import (
 )
 from .staged.directions import deal_directions as deal_directions
 from .staged.joint import JointSteps as JointSteps, draw_joint as draw_joint
-from .staged.points import BinaryPoints as BinaryPoints
+from .staged.points import LARGEST_TOTAL as LARGEST_TOTAL, BinaryPoints as BinaryPoints
 from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
 from .staged.work import (
     LARGEST_TABLES as LARGEST_TABLES,

@@ -21,6 +21,7 @@ WORDS: dict[str, str | None] = {
     "Norm budget": r"norm budgets?",
     "Parameters": None,
     "0/1 loss": r"0/1 loss(?:es)?",
+    "Error costs": r"error costs?",
     "Lipschitz constant": r"lipschitz(?: constants?)?",
     "Ridge": r"ridge",
     "Epsilon and delta": None,

@@ -14,6 +14,7 @@ import click
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
 from opdisc.cli.console import INTERRUPTED, print_json, print_text
+from opdisc.cli.error_costs import error_cost_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 
@@ -87,6 +88,7 @@ Examples
 @click.option("--relation", help=" or ".join(_RELATIONS) + ".  [default: replace_one]")
 @click.option("--test-fraction", type=float, help="Share held out.  [default: 0.3]")
 @click.option("--time-limit", type=float, help="Seconds per run, 0 for none.  [default: 120]")
+@error_cost_options
 @click.option("--seed", type=int, help="Of splits and references only.  [default: 0]")
 @click.option(
     "--peers",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.cli.error_costs import stated_costs
 from opdisc.errors import OPDiscError
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def make_job(
     UsageError, OPDiscError
         If it cannot be.
     """
-    source, arguments = _source(data, schema, dataset)
+    costs = (settings.pop("false_negative_cost", None), settings.pop("false_positive_cost", None))
+    source, arguments = _source(data, schema, dataset, costs)
     directory = Path(f"compare-{source.dataset}") if out is None else out
     return CompareJob(
         source=source, plan=_plan(settings), directory=directory, arguments=arguments
@@ -102,7 +104,10 @@ def _filled(settings: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, 
 
 
 def _source(
-    data: Path | None, schema: str | None, dataset: str | None
+    data: Path | None,
+    schema: str | None,
+    dataset: str | None,
+    costs: tuple[int | None, int | None],
 ) -> tuple[Source, dict[str, Any]]:
     from opdisc.comparison import load_source
 
@@ -114,8 +119,17 @@ def _source(
         "data": None if data is None else os.path.abspath(data),
         "schema": schema,
         "dataset": dataset,
+        **({} if costs == (None, None) else {"error_costs": list(costs)}),
     }
-    return load_source(data, schema, dataset), arguments
+    return _priced(load_source(data, schema, dataset), costs), arguments
+
+
+def _priced(source: Source, costs: tuple[int | None, int | None]) -> Source:
+    """Return a table with the error costs that options state, (false negative, false positive)."""
+    from opdisc.data import with_error_costs
+
+    schema = with_error_costs(source.schema, stated_costs(source.schema, *costs))
+    return replace(source, schema=schema)
 
 
 def _plan(settings: dict[str, Any]) -> Plan:
@@ -159,6 +173,8 @@ def recorded_job(directory: Path) -> CompareJob:
         source = load_source(
             None if data is None else Path(data), arguments["schema"], arguments["dataset"]
         )
+        missed, alarm = arguments.get("error_costs", (None, None))
+        source = _priced(source, (missed, alarm))
         plan = Plan.from_dict(recorded["plan"])
     except OPDiscError:
         raise

@@ -1,6 +1,7 @@
 from .method import (
     ComparisonError as ComparisonError,
     ComparisonMistake as ComparisonMistake,
+    Family as Family,
     FitTask as FitTask,
     Fitted as Fitted,
     Method as Method,

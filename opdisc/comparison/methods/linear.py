@@ -35,7 +35,9 @@ _MECHANISMS = {
 }
 
 
-def fitted_linear(model: Any, task: FitTask, parameters: dict[str, Any]) -> Fitted:
+def fitted_linear(
+    model: Any, task: FitTask, parameters: dict[str, Any], threshold: float = 0.0
+) -> Fitted:
     """Return a fitted linear classifier as a comparison wants it.
 
     Parameters
@@ -46,13 +48,16 @@ def fitted_linear(model: Any, task: FitTask, parameters: dict[str, Any]) -> Fitt
         What it was fitted to.
     parameters : dict
         Settings worth recording, as JSON types.
+    threshold : float
+        Score above which the positive class is predicted.
     """
 
     def scores(table: pd.DataFrame) -> FloatArray:
-        return np.asarray(model.decision_function(table), dtype=np.float64)
+        # Not the decision function, which is for the label that sorts last.
+        return np.asarray(model._scores(table), dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:
-        return np.asarray(scores(table) > 0)
+        return np.asarray(scores(table) > threshold)
 
     return Fitted(predict=predict, scores=scores, receipt=model.receipt_, parameters=parameters)
 
@@ -85,7 +90,8 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
         public_row_guess=ROWS_GUESS,
         random_state=task.noise_seed,
     ).fit(task.table, task.table[task.schema.target.column])
-    return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge})
+    threshold = task.log_odds if model == "logistic" else 0.0
+    return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge}, threshold)
 
 
 def _methods() -> tuple[Method, ...]:

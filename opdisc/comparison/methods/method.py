@@ -8,6 +8,7 @@ not need an optional package: ``fit`` imports what it needs, and its failure bec
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +22,7 @@ from opdisc.errors import OPDiscError, PublicMistake
 from opdisc.models import Scorecard
 from opdisc.privacy import NeighboringRelation, PrivacyReceipt
 from oracles.arithmetic import BoolArray, FloatArray
+from oracles.problem import ErrorCosts
 
 Family: TypeAlias = Literal["opdisc", "convex", "reference", "peer"]
 
@@ -77,6 +79,9 @@ class FitTask:
         Set only where several oracles are given the same noise on purpose; the receipt is VOID.
     peers : str or None
         Python interpreter of the environment that holds external peers.
+    error_costs : ErrorCosts
+        What a mistake costs. The schema states the same, but to methods whose loss counts every
+        mistake alike.
     """
 
     table: pd.DataFrame
@@ -91,6 +96,12 @@ class FitTask:
     seed: int
     noise_seed: int | None = None
     peers: str | None = None
+    error_costs: ErrorCosts = ErrorCosts()
+
+    @property
+    def log_odds(self) -> float:
+        """From which log-odds of the positive class on it is the cheaper prediction."""
+        return math.log(self.error_costs.false_positive / self.error_costs.false_negative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

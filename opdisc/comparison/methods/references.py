@@ -18,7 +18,7 @@ def fit_best_scorecard(
     norm_budget: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Fitted:
-    """Return the scorecard of fewest training errors, by an exact search.
+    """Return the scorecard of fewest training errors, or least cost, by an exact search.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def fit_best_scorecard(
         negatives=encoded.negatives,
         grid=WeightGrid.box(task.schema.n_columns + 1, task.weight_bound, norm_budget),
     )
-    solution = solve(problem, task.oracle)
+    solution = solve(task.error_costs.weigh(problem), task.oracle)
     card = Scorecard(
         target=task.schema.target.column,
         classes=task.schema.classes,
@@ -88,16 +88,18 @@ def _fit_logistic(task: FitTask) -> Fitted:
         return np.asarray(model.decision_function(columns), dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:
-        return np.asarray(scores(table) > 0)
+        return np.asarray(scores(table) > task.log_odds)
 
     return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
 
 
 def _fit_majority(task: FitTask) -> Fitted:
-    share = float(_encoded(task)[1].mean())
+    positive = _encoded(task)[1]
+    missed, alarms = int(positive.sum()), int((~positive).sum())
+    cheaper = task.error_costs.total(missed, 0) > task.error_costs.total(0, alarms)
 
     def predict(table: pd.DataFrame) -> BoolArray:
-        return np.full(len(table), share > 0.5)
+        return np.full(len(table), cheaper)
 
     return Fitted(predict=predict)
 
@@ -134,6 +136,6 @@ METHODS = (
         "majority",
         "majority class (not private)",
         _fit_majority,
-        "Always the more frequent class of the training rows.",
+        "Always the more frequent class of the training rows, or the one that costs more to miss.",
     ),
 )

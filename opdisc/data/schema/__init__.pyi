@@ -1,4 +1,8 @@
-from .checks import close_name as close_name, did_you_mean as did_you_mean
+from .checks import (
+    check_keys as check_keys,
+    close_name as close_name,
+    did_you_mean as did_you_mean,
+)
 from .columns import exclusive_positions as exclusive_positions
 from .draft import (
     BLANK as BLANK,

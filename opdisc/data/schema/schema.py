@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
 from opdisc.data.cells import canonical_text
+from opdisc.data.error_costs import CostsLike, checked_share, parse_error_costs
 from opdisc.data.schema.checks import (
     as_tuple,
     check_keys,
@@ -39,7 +40,7 @@ from opdisc.data.schema.target import (
     target_from_dict,
 )
 from opdisc.errors import SchemaError, escaped, quoted
-from oracles.problem import ColumnGroup
+from oracles.problem import ColumnGroup, ErrorCosts
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
@@ -60,6 +61,19 @@ def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
     return tuple(sorted((*singles, *groups), key=lambda group: group.columns))
 
 
+def with_error_costs(schema: Schema, costs: CostsLike | None) -> Schema:
+    """Return a schema with other error costs; None leaves its own.
+
+    Raises
+    ------
+    SchemaError
+        If they are no such costs, or need a public share that the schema does not state.
+    """
+    if costs is None:
+        return schema
+    return replace(schema, error_costs=parse_error_costs(costs, schema.positive_share))
+
+
 _TEXT_KEYS = ("description", "source")
 
 _SCHEMA_KEYS = (
@@ -69,6 +83,8 @@ _SCHEMA_KEYS = (
     "rows_per_unit",
     "missing_values",
     "exclusive",
+    "positive_share",
+    "error_costs",
     "feature",
     *_TEXT_KEYS,
 )
@@ -95,6 +111,11 @@ class Schema:
     exclusive : tuple of tuple of str
         Raw columns of binary features of which at most one is 1 in a row; where several are, the
         first one named counts. Exact draws from large grids need such facts.
+    positive_share : float or None
+        Public share of positive rows, where one is known from elsewhere.
+    error_costs : ErrorCosts, mapping, "balanced" or None
+        What a mistake costs; see :func:`opdisc.data.parse_error_costs`. Kept as
+        :class:`~oracles.problem.ErrorCosts`.
     description, source : str
         Free text.
 
@@ -111,6 +132,8 @@ class Schema:
     rows_per_unit: int = 1
     missing_values: tuple[str, ...] = ("",)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    positive_share: float | None = None
+    error_costs: ErrorCosts = ErrorCosts()
     description: str = ""
     source: str = ""
 
@@ -125,6 +148,10 @@ class Schema:
         for key in _TEXT_KEYS:
             if not isinstance(getattr(self, key), str):
                 raise SchemaError(f"{key} must be text, got {quoted(getattr(self, key))}")
+        if self.positive_share is not None:
+            object.__setattr__(self, "positive_share", checked_share(self.positive_share))
+        costs = parse_error_costs(self.error_costs, self.positive_share)
+        object.__setattr__(self, "error_costs", costs)
         object.__setattr__(self, "missing_values", _missing_values(self.missing_values))
         self._check_target()
         self._check_features()
@@ -292,6 +319,10 @@ class Schema:
         out |= {k: v for k in _TEXT_KEYS if (v := getattr(self, k))}
         if self.exclusive:
             out["exclusive"] = [list(group) for group in self.exclusive]
+        if self.positive_share is not None:
+            out["positive_share"] = self.positive_share
+        if not self.error_costs.are_equal:
+            out["error_costs"] = asdict(self.error_costs)
         return out | {"feature": [feature.to_dict() for feature in self.features]}
 
     def digest(self) -> str:
@@ -323,6 +354,8 @@ class Schema:
             rows_per_unit=raw.get("rows_per_unit", 1),
             missing_values=raw.get("missing_values", ("",)),
             exclusive=raw.get("exclusive", ()),
+            positive_share=raw.get("positive_share"),
+            error_costs=raw.get("error_costs", ErrorCosts()),
             description=raw.get("description", ""),
             source=raw.get("source", ""),
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracles.arithmetic import IntArray
 from oracles.enumeration import all_losses
 from oracles.interface import Oracle, SolveOptions, solve
-from oracles.problem import WeightGrid, ZeroOneProblem, grid_assignments, squared_norms
+from oracles.problem import ErrorCosts, WeightGrid, ZeroOneProblem, grid_assignments, squared_norms
 
 CANDIDATE_LIMIT = 1_000_000
 """Largest grid whose hypotheses may be candidates of a vote."""
@@ -114,15 +114,18 @@ class ErmLearner:
         Who minimises when ``slack`` is negative. It may lie.
     options : SolveOptions
         Its limits.
+    error_costs : ErrorCosts
+        What the loss weighs mistakes by; the slack is then in what rows typically cost.
     """
 
     slack: float = 0.5
     oracle: str | Oracle = "auto"
     options: SolveOptions = SolveOptions()
+    error_costs: ErrorCosts = ErrorCosts()
 
     def __call__(self, part: Part, grid: WeightGrid, /) -> Any:
         """Return the approved hypotheses."""
-        problem = part_problem(part, grid)
+        problem = self.error_costs.weigh(part_problem(part, grid))
         if self.slack < 0:
             return solve(problem, self.oracle, self.options).hypothesis
         losses = all_losses(problem)
@@ -130,7 +133,8 @@ class ErmLearner:
             losses = np.where(
                 squared_norms(grid) <= grid.norm_budget, losses, np.iinfo(np.int64).max
             )
-        limit = losses.min() + self.slack * math.sqrt(len(part[1]))
+        slack = self.slack * float(self.error_costs.typical)
+        limit = losses.min() + slack * math.sqrt(len(part[1]))
         return grid_assignments(grid.values)[losses <= limit]
 
 

@@ -109,12 +109,14 @@ def check_promise(promised: CandidateReceipt, fit: PrivacyParams, public: Public
 
 def stated_rows(receipt: CandidateReceipt) -> int | None:
     """Return the most rows of one privacy unit, or None where the receipt does not tell."""
-    for name in ("rows_per_unit", "score_sensitivity"):
-        if hasattr(receipt, name):
-            return int(getattr(receipt, name))
+    largest_cost = getattr(receipt, "largest_cost", 1)
+    if hasattr(receipt, "rows_per_unit"):
+        return int(receipt.rows_per_unit)
+    if hasattr(receipt, "score_sensitivity"):
+        return int(receipt.score_sensitivity) // largest_cost
     if not hasattr(receipt, "sensitivity"):
         return None
     # A vote moves by two a row under either relation, a loss by the relation's own factor.
     is_vote = receipt.mechanism == "robust_vote"
     each = 2 if is_vote else NeighboringRelation(receipt.relation).loss_sensitivity
-    return int(receipt.sensitivity) // each
+    return int(receipt.sensitivity) // (each * largest_cost)

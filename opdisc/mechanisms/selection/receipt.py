@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from opdisc.privacy import Amount, Count, Lines, PrivacyReceipt
+from opdisc.privacy import Amount, Count, Lines, PrivacyReceipt, StatedCosts
 
 
-class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a private selection; its promise covers all trials, scores and the choice.
 
     Parameters
@@ -20,6 +20,8 @@ class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         The part of it that the score's discrete Laplace noise costs.
     score_sensitivity : int
         Rows by which one privacy unit can change the number of right answers.
+    error_costs : StatedCosts or None
+        What a mistake costs, where they differ: a score is then the cost that right answers avoid.
     """
 
     candidates: tuple[str, ...]
@@ -30,13 +32,22 @@ class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True):
     trial_delta: Amount
     score_epsilon: Amount
     score_sensitivity: Count
+    error_costs: StatedCosts | None = None
+
+    @property
+    def largest_cost(self) -> int:
+        """By how much one row moves a score at most."""
+        return 1 if self.error_costs is None else self.error_costs.costs.largest
 
     def section(self) -> Lines:
         """Return candidates, trials and scores."""
         law = f"shape {self.shape:g}, stop {self.stop:.6g}"
         trial = f"epsilon {self.trial_epsilon:.6g}, delta {self.trial_delta:.6g}"
-        score = f"epsilon {self.score_epsilon:.6g}, sensitivity {self.score_sensitivity} rows"
+        unit = "rows" if self.error_costs is None else "units of cost"
+        score = f"epsilon {self.score_epsilon:.6g}, sensitivity {self.score_sensitivity} {unit}"
+        costs = [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
         return [
+            *costs,
             ("candidates", ", ".join(self.candidates)),
             ("trials", f"{self.expected_trials:.6g} expected; {law}"),
             ("one trial", trial),

@@ -37,7 +37,9 @@ from opdisc.privacy import (
     PublicInputs,
     SystemEntropy,
     common_fields,
+    receipt_costs,
 )
+from oracles.problem import ErrorCosts
 
 _DOWN = 1 - 1e-12
 
@@ -152,6 +154,7 @@ def run_selection(
     entropy: EntropySource,
     ledger: Ledger | None,
     conditions: Sequence[str] = (),
+    error_costs: ErrorCosts | None = None,
 ) -> Selected[Model]:
     """Select as :func:`private_selection` does, of candidates that may need no conditions.
 
@@ -167,6 +170,8 @@ def run_selection(
         As in :func:`private_selection`.
     conditions : sequence of str
         What the guarantee rests on besides the candidates' own conditions.
+    error_costs : ErrorCosts or None
+        What the candidates' counts weigh right answers by; None: each is one.
     """
     names = tuple(candidate.name for candidate in candidates)
     if not names or len(set(names)) < len(names):
@@ -179,7 +184,8 @@ def run_selection(
     for promised in promises:
         check_promise(promised, fit, public)
     theirs = [condition for promised in promises for condition in promised.conditions]
-    sensitivity = score_sensitivity(public)
+    costs = error_costs or ErrorCosts()
+    sensitivity = score_sensitivity(public) * costs.largest
     rate = Fraction(score_share * trial.epsilon) / sensitivity
     noise = _SelectionNoise(
         scales=(sensitivity / (score_share * trial.epsilon),),
@@ -204,6 +210,7 @@ def run_selection(
         trial_delta=trial.delta,
         score_epsilon=score_share * trial.epsilon,
         score_sensitivity=sensitivity,
+        error_costs=receipt_costs(costs),
     )
     if ledger is not None:
         ledger.spend(receipt)

@@ -161,7 +161,7 @@ class SeparatorMechanism:
 
     def _laplace(self, public: GridPublic, size: int, moved: int) -> SeparatorSpec:
         spacing = Fraction(public.spacing)
-        margin = lattice_margin(public.changed_rows, self.allowance, spacing)
+        margin = lattice_margin(public.loss_sensitivity, self.allowance, spacing)
         rate = separator_decay_rate(moved, margin, spacing, public.params.epsilon)
         check_noise_fits(float(size * largest_geometric(rate)))
         return SeparatorSpec(
@@ -183,7 +183,7 @@ class SeparatorMechanism:
         if self.noise == "gaussian":
             # Half a step for each rounded entry of two hypotheses, and one for the draw itself.
             rounding = (rounded + 1) * public.spacing
-            margin = continuous_margin(public.changed_rows, self.allowance + rounding)
+            margin = continuous_margin(public.loss_sensitivity, self.allowance + rounding)
             kappa = separator_quantile(size, public.grid.n_hypotheses, delta)
             shift = margin * math.sqrt(moved) * (1 + 1e-12)
             stddev = separator_gaussian_stddev(shift, kappa, epsilon)
@@ -191,6 +191,7 @@ class SeparatorMechanism:
             theorem = "Theorem A with the separator embedding (docs/theory.md, separator)"
         else:
             stddev = published_separator_stddev(size, epsilon, delta)
+            stddev *= public.error_costs.largest
             status = CalibrationStatus.REFUTED
             theorem = "Neel, Roth, Wu 2018, as published (docs/theory.md, published-gaussian)"
         check_noise_fits(_LARGEST_NORMAL * stddev * size / public.spacing)

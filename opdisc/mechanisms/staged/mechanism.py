@@ -15,6 +15,7 @@ from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling import (
+    LARGEST_TOTAL,
     BinaryPoints,
     JointSteps,
     deal_directions,
@@ -102,10 +103,16 @@ class StagedMechanism:
 
     def calibrate(self, public: GridPublic) -> StagedSpec:
         """Return the stages and their inverse temperatures; refuse grids that are no box."""
-        beta = inverse_temperature(public.changed_rows, public.params.epsilon)
+        if not public.error_costs.are_equal and (public.largest_loss or 0) > LARGEST_TOTAL:
+            raise CalibrationError(
+                f"staged draws take rows that cost at most {LARGEST_TOTAL:,} together, the public "
+                "number of rows times the larger error cost is more; round the costs to smaller "
+                "numbers."
+            )
+        beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
         stages = plan_stages(
             public.grid,
-            None if public.n_rows is None else float(2 * beta * public.n_rows),
+            None if public.typical_loss is None else float(2 * beta * public.typical_loss),
             public.n_rows,
             by_levels=self.by_levels,
             patience=self.patience,

@@ -132,7 +132,8 @@ def plan_stages(
     grid : WeightGrid
         What the released scorecard belongs to; every weight an interval with 0.
     weight : float or None
-        ``n_rows * epsilon`` where the number of rows is public, for a sensitivity of two rows.
+        ``n_rows * epsilon`` where the number of rows is public, for a sensitivity of two rows;
+        with error costs the typical loss takes the place of the rows, in units of the larger one.
     n_rows : int or None
         Number of rows, where public.
     by_levels : bool

@@ -330,12 +330,14 @@ class Ledger:
 
 def _rows_per_unit(receipt: Expense) -> int | None:
     """Return the most rows of one privacy unit, where the receipt tells."""
-    for name in ("rows_per_unit", "score_sensitivity"):
-        if hasattr(receipt, name):
-            return int(getattr(receipt, name))
-    # Under replace-one every sensitivity is two a row; under add-or-remove-one votes differ.
+    largest_cost = getattr(receipt, "largest_cost", 1)
+    if hasattr(receipt, "rows_per_unit"):
+        return int(receipt.rows_per_unit)
+    if hasattr(receipt, "score_sensitivity"):
+        return int(receipt.score_sensitivity) // largest_cost
+    # Under replace-one every sensitivity is two largest costs a row; else votes differ.
     if receipt.relation == "replace_one" and hasattr(receipt, "sensitivity"):
-        return int(receipt.sensitivity) // 2
+        return int(receipt.sensitivity) // (2 * largest_cost)
     return None
 
 

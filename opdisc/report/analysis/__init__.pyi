@@ -1,4 +1,5 @@
 from .cells import (
+    COST_METRICS as COST_METRICS,
     METRICS as METRICS,
     Evaluation as Evaluation,
     ResultCell as ResultCell,

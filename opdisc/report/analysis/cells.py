@@ -16,6 +16,9 @@ METRICS = (
     "test_auc", "train_auc",
 )  # fmt: skip
 
+COST_METRICS = ("test_cost", "train_cost")
+"""Recorded only where mistakes cost differently; smaller is better."""
+
 OPTIMUM = "optimum"
 
 MAJORITY = "majority"
@@ -190,7 +193,7 @@ def _cell(
     done = group[group["status"] == "ok"]
     metrics = {
         name: mean_interval(done[name].dropna().to_numpy())
-        for name in METRICS
+        for name in (*METRICS, *COST_METRICS)
         if done[name].notna().any()
     }
     limited = int((group["status"] == "time limit").sum())

@@ -1,0 +1,127 @@
+"""Declared costs of mistakes: written down as numbers, or as the public share of a class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdisc.data.schema import check_keys
+from opdisc.errors import SchemaError, quoted
+from oracles.errors import InvalidProblem
+from oracles.problem import ErrorCosts
+
+CostsLike: TypeAlias = ErrorCosts | Mapping[str, Any] | Literal["balanced"]
+"""Costs as ``error_costs=`` and schema files declare them."""
+
+_NAMES = ("false_negative", "false_positive")
+
+_STEPS = 1_000
+
+_FORM = "such as { false_negative = 5, false_positive = 1 }"
+
+
+def parse_error_costs(raw: object, positive_share: float | None = None) -> ErrorCosts:
+    """Return declared costs.
+
+    Parameters
+    ----------
+    raw : ErrorCosts, mapping, "balanced" or None
+        ``{"false_negative": 5, "false_positive": 1}``, whole numbers from 1;
+        ``{"positive_share": 0.3}``, a public share that balances the classes; "balanced", which
+        takes the share from the schema. None: every mistake costs the same.
+    positive_share : float or None
+        The public share of positive rows, where a schema states one.
+
+    Raises
+    ------
+    SchemaError
+        If they are no such costs.
+    """
+    if raw is None:
+        return ErrorCosts()
+    if isinstance(raw, ErrorCosts):
+        return raw
+    if isinstance(raw, str) and raw == "balanced":
+        if positive_share is None:
+            raise SchemaError(
+                "balanced error costs need a public share of positive rows, for one counted from "
+                "the rows is private; state positive_share in the schema, or give error_costs = "
+                "{'positive_share': 0.3}"
+            )
+        return _balanced(positive_share)
+    if not isinstance(raw, Mapping):
+        raise SchemaError(f"error_costs must be a table {_FORM}, or 'balanced', got {quoted(raw)}")
+    check_keys(raw, (*_NAMES, "positive_share"), "error_costs")
+    if "positive_share" in raw:
+        if len(raw) > 1:
+            raise SchemaError("error_costs must name two costs or a positive_share; drop one")
+        return _balanced(checked_share(raw["positive_share"]))
+    for name in _NAMES:
+        if name not in raw:
+            raise SchemaError(f"error_costs must name both costs, but {name} is missing; add it")
+    costs = {name: _cost(raw[name], name) for name in _NAMES}
+    try:
+        return ErrorCosts(**costs)
+    except InvalidProblem as error:
+        raise SchemaError(str(error)) from None
+
+
+def expected_cost(signs: NDArray[Any], predicted: NDArray[np.bool_], costs: ErrorCosts) -> float:
+    """Return what predictions cost a row on average.
+
+    Parameters
+    ----------
+    signs : array of shape (n,)
+        +1 positive, -1 negative, 0 for a row without a label, which is left out.
+    predicted : bool array of shape (n,)
+        Whether the positive class is predicted.
+    costs : ErrorCosts
+        What a mistake costs.
+
+    Returns
+    -------
+    float
+        NaN without a labelled row.
+    """
+    missed, alarms = (signs == 1) & ~predicted, (signs == -1) & predicted
+    total = costs.total(int(np.count_nonzero(missed)), int(np.count_nonzero(alarms)))
+    labelled = int(np.count_nonzero(signs))
+    return total / labelled if labelled else math.nan
+
+
+def checked_share(value: object) -> float:
+    """Return a public share of positive rows, in thousandths.
+
+    Raises
+    ------
+    SchemaError
+        If it is not from 0.001 to 0.999 with at most three decimals.
+    """
+    item = value.item() if isinstance(value, np.generic) else value
+    if isinstance(item, int | float) and not isinstance(item, bool) and 0 < item < 1:
+        steps = round(item * _STEPS)
+        if 0 < steps < _STEPS and abs(item - steps / _STEPS) < 1e-12:
+            return steps / _STEPS
+    raise SchemaError(
+        "positive_share must be a public number from 0.001 to 0.999 with at most three decimals, "
+        f"got {quoted(value)}; round it"
+    )
+
+
+def _balanced(share: float) -> ErrorCosts:
+    return ErrorCosts.balanced(Fraction(round(share * _STEPS), _STEPS))
+
+
+def _cost(value: object, name: str) -> int:
+    item = value.item() if isinstance(value, np.generic) else value
+    if type(item) is not int or item < 1:
+        raise SchemaError(
+            f"{name} of error_costs must be a whole number of at least 1, got {quoted(value)}; "
+            "only the ratio matters, so write 1.5 and 1 as 3 and 2"
+        )
+    return item
