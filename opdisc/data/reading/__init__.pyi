@@ -1,3 +1,4 @@
+from .headers import read_header as read_header
 from .provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,

@@ -1,0 +1,38 @@
+"""The names of a table's columns, no row looked at."""
+
+from __future__ import annotations
+
+from opdisc.data.files import FilePath
+from opdisc.data.reading.table_format import TableFormat
+from opdisc.data.reading.text_file import open_text
+
+
+def read_header(
+    path: FilePath,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+) -> tuple[str, ...]:
+    """Return the names of a table's columns; nothing but the header is read.
+
+    Parameters
+    ----------
+    path : path
+        A file that :func:`opdisc.read_table` reads.
+    delimiter, encoding, query
+        As for :func:`opdisc.read_table`.
+
+    Returns
+    -------
+    tuple of str
+        In the file's order, white space around them dropped, not checked for repeats.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read or has no header.
+    """
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    with open_text(path, declared) as file:
+        return file.header
