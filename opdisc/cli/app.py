@@ -26,8 +26,10 @@ from opdisc.cli.console import (
 )
 from opdisc.cli.datasets import datasets
 from opdisc.cli.oracles import oracles
+from opdisc.cli.predict import predict_file, predicted_lines
+from opdisc.cli.reading import reading_options, taken_reading
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
-from opdisc.data import PRIVATE_MODE, FilePath, check_output, read_table, table_text, write_table
+from opdisc.data import FilePath, check_output, count_lines, count_rows
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
 from opdisc.models import SavedModel, load_model, save_model
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 _RELATIONS = [member.value for member in NeighboringRelation]
-
-_PREDICTION = "prediction"
 
 _WEIGHT_BOUND = click.option(
     "--weight-bound",
@@ -123,6 +123,7 @@ Examples
 @click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@reading_options
 @_JSON
 def fit(
     data: Path,
@@ -134,7 +135,10 @@ def fit(
     as_json: bool,
     **arguments: Any,
 ) -> None:
-    """Learn a scorecard from the CSV file DATA.
+    """Learn a scorecard from the table in the file DATA, of any size.
+
+    DATA is text with one row a line (CSV; gzip is unpacked), Parquet, Arrow, Excel, or a DuckDB or
+    SQLite file with a --query.
 
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
     to goes to standard error. Every public mistake is refused before the ledger records anything;
@@ -147,11 +151,11 @@ def fit(
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(3) as step:
         step("reading the table")
-        table = read_table(data)
+        counts = count_rows(data, schema, **taken_reading(arguments))
         step("learning the scorecard")
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
-        model = learn_model(table, schema, ledger=book, **arguments)
+        model = learn_model(counts, schema, ledger=book, **arguments)
         step("saving the model")
         try:
             if out is not None:
@@ -183,15 +187,17 @@ Example
 @_BASE_MEASURE
 @_PATIENCE
 @click.option("--relation", default="replace_one", show_default=True, help=" or ".join(_RELATIONS))
+@reading_options
 @_JSON
 def plan(data: Path, as_json: bool, **arguments: Any) -> None:
-    """Predict the extra errors of a fit to the CSV file DATA; spends nothing.
+    """Predict the extra errors of a fit to the table in the file DATA; spends nothing.
 
     Of the rows only their number is used, and only where the relation makes it public.
     """
     from opdisc.planning import plan_fit
 
-    planned = plan_fit(n_rows=len(read_table(data)), **arguments)
+    rows = count_lines(data, **taken_reading(arguments))
+    planned = plan_fit(n_rows=rows, **arguments)
     if as_json:
         print_json([asdict(item) for item in planned])
         return
@@ -215,30 +221,30 @@ Examples
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
+@reading_options
 @_JSON
-def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
-    """Predict every row of the CSV file DATA with the saved MODEL.
+def predict(model: Path, data: Path, out: Path | None, as_json: bool, **arguments: Any) -> None:
+    """Predict every row of the table in the file DATA with the saved MODEL.
 
-    Writes the input's columns and rows in their order, with a column 'prediction' that holds the
-    label values as the table's own target column spells them, or as the schema does where the
+    Writes CSV: the input's columns and rows in their order, with a column 'prediction' that holds
+    the label values as the table's own target column spells them, or as the schema does where the
     table has no target column.
     """
     saved = load_model(model)
     if out is not None:
         check_output(out, inputs=[model, data])
-    table = read_table(data)
-    if _PREDICTION in table.columns:
-        raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-    table[_PREDICTION] = saved.written_predictions(table)
-    if out is not None:
-        write_table(table, out, mode=PRIVATE_MODE)
+    rows, predicted = 0, []
+    with predicted_lines(out, as_json) as write:
+        for lines, predictions in predict_file(saved, data, **taken_reading(arguments)):
+            write(lines)
+            rows += len(predictions)
+            if as_json:
+                predicted += predictions
     if as_json:
         written = {} if out is None else {"out": str(out)}
-        print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
-    elif out is None:
-        print_text(table_text(table))
-    else:
-        print_text(f"{len(table):,} rows with their predictions written to {out}\n")
+        print_json({"rows": rows, "predictions": predicted, **written})
+    elif out is not None:
+        print_text(f"{rows:,} rows with their predictions written to {out}\n")
 
 
 @cli.command(

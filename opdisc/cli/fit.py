@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data import check_columns, load_schema
+from opdisc.data import RowCounts, check_columns, load_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
 from opdisc.mechanisms import PATIENCE
@@ -26,7 +26,7 @@ _UNSET = {
 
 
 def learn_model(
-    table: pd.DataFrame,
+    table: pd.DataFrame | RowCounts,
     schema: str | PathLike[str],
     *,
     mechanism: str = "auto",
@@ -37,8 +37,8 @@ def learn_model(
 
     Parameters
     ----------
-    table : DataFrame
-        Feature columns and the target column of the schema.
+    table : DataFrame or RowCounts
+        Feature columns and the target column of the schema, or its rows counted by it.
     schema : str or path
         Schema file or the name of a shipped one.
     mechanism : str
@@ -67,7 +67,8 @@ def learn_model(
     for option, unset in _UNSET.items():
         if chosen[option] not in (unset, None):
             check_option(option, mechanism)
-    check_columns(table, (*declared.columns, declared.target.column))
+    if isinstance(table, pd.DataFrame):
+        check_columns(table, (*declared.columns, declared.target.column))
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
@@ -76,4 +77,6 @@ def learn_model(
         classifier = OPDiscClassifier(schema=declared, noise=noise, **settings)  # type: ignore[arg-type]
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)
+    if isinstance(table, RowCounts):
+        return classifier.fit_counts(table).to_model()
     return classifier.fit(table, table[declared.target.column]).to_model()

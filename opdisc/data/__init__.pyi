@@ -1,4 +1,10 @@
 from .cells import canonical_text as canonical_text, parse_number as parse_number
+from .counting.row_counts import RowCounts as RowCounts
+from .counting.sources import (
+    count_lines as count_lines,
+    count_rows as count_rows,
+    require_rows as require_rows,
+)
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -10,9 +16,9 @@ from .datasets.openml import SOURCES as SOURCES, download_dataset as download_da
 from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
 from .encoding import (
-    CellArray as CellArray,
     aggregate as aggregate,
     check_columns as check_columns,
+    check_names as check_names,
     encode as encode,
     encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
@@ -24,6 +30,7 @@ from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
     atomic_write_text as atomic_write_text,
+    atomic_writer as atomic_writer,
     check_output as check_output,
     is_misplaced as is_misplaced,
     read_bounded as read_bounded,
@@ -37,14 +44,18 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
+from .packing import CellArray as CellArray
 from .reading.headers import read_header as read_header
+from .reading.opening import open_table as open_table
 from .reading.provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
+from .reading.table_format import TableFormat as TableFormat
 from .reading.tables import (
+    csv_text as csv_text,
     read_table as read_table,
     table_text as table_text,
     write_table as write_table,

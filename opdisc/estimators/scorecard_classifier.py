@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import (
     CellArray,
     Classes,
+    RowCounts,
     Schema,
     SchemaLike,
     aggregate,
     canonical_text,
     column_structure,
     encode_features,
+    parse_schema,
+    require_both_classes,
+    require_rows,
     warn_of_cells_between_0_and_1,
 )
-from opdisc.errors import TableError
+from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.progress import draw_progress, search_progress
 from opdisc.mechanisms import PATIENCE, BaseMeasure, Release, run_mechanism
@@ -249,21 +253,77 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.patience = patience
         self.classes = classes
 
+    def fit_counts(self, counts: RowCounts) -> Self:
+        """Learn from rows that were counted, of a table of any size.
+
+        Parameters
+        ----------
+        counts : RowCounts
+            Of :func:`opdisc.count_rows`, or a sum of such; the schema must be this estimator's.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError, SchemaError, TableError, UncertifiedRelease
+            As for :meth:`fit`.
+
+        Notes
+        -----
+        The model is that of :meth:`fit` on the rows that were counted. What the counts take for
+        granted of the table is on the receipt; of a text file that is nothing.
+        """
+        return self._fitted_by(lambda: self._learn_counts(lambda: self._checked(counts)))
+
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        self._learn_counts(lambda: self._counted(X, y))
+
+    def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
+        schema, rows, signs, assumptions = self._read_encoded(X, y)
+        encoded = aggregate(rows, signs)
+        return RowCounts(
+            schema=schema,
+            points=encoded.points,
+            positives=encoded.positives,
+            negatives=encoded.negatives,
+            n_rows=encoded.n_rows,
+            assumptions=assumptions,
+        )
+
+    def _checked(self, counts: RowCounts) -> RowCounts:
+        """Return counts by this estimator's schema, of both classes."""
+        if not isinstance(counts, RowCounts):
+            raise TableError(
+                f"counts must be those of opdisc.count_rows, got {type(counts).__name__}."
+            )
+        if self.schema is None or parse_schema(self.schema) != counts.schema:
+            raise SchemaError(
+                "the schema must be the one that the rows were counted by; give schema= the same."
+            )
+        if self.classes is not None:
+            raise SchemaError("a schema declares the labels already; leave out classes.")
+        require_rows(counts.n_rows)
+        require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
+        self._describe_columns(counts.schema)
+        return counts
+
+    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, rows, signs, assumptions = self._read_encoded(X, y)
-        facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+        counts = read()
+        schema = counts.schema
+        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
 
         def public_for(weight_bound: int) -> GridPublic:
             return GridPublic(params=params, grid=self._grid(schema, weight_bound), **facts)
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
-        encoded = aggregate(rows, signs)
         problem = ZeroOneProblem(
-            points=encoded.points.astype(np.int64),
-            positives=encoded.positives,
-            negatives=encoded.negatives,
+            points=counts.points.astype(np.int64),
+            positives=counts.positives,
+            negatives=counts.negatives,
             grid=settled.public.grid,
         )
         release = self._release(problem, settled.without_spare_delta())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.cli.reading import taken_reading
 from opdisc.errors import OPDiscError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def make_job(
     UsageError, OPDiscError
         If it cannot be.
     """
-    source, arguments = _source(data, schema, dataset)
+    source, arguments = _source(data, schema, dataset, taken_reading(settings))
     directory = Path(f"compare-{source.dataset}") if out is None else out
     return CompareJob(
         source=source, plan=_plan(settings), directory=directory, arguments=arguments
@@ -102,7 +103,7 @@ def _filled(settings: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, 
 
 
 def _source(
-    data: Path | None, schema: str | None, dataset: str | None
+    data: Path | None, schema: str | None, dataset: str | None, reading: dict[str, Any]
 ) -> tuple[Source, dict[str, Any]]:
     from opdisc.comparison import load_source
 
@@ -115,7 +116,9 @@ def _source(
         "schema": schema,
         "dataset": dataset,
     }
-    return load_source(data, schema, dataset), arguments
+    if reading != {"delimiter": None, "encoding": "utf-8", "query": None}:
+        arguments["reading"] = reading
+    return load_source(data, schema, dataset, **reading), arguments
 
 
 def _plan(settings: dict[str, Any]) -> Plan:
@@ -157,7 +160,10 @@ def recorded_job(directory: Path) -> CompareJob:
         arguments = dict(recorded["arguments"])
         data = arguments["data"]
         source = load_source(
-            None if data is None else Path(data), arguments["schema"], arguments["dataset"]
+            None if data is None else Path(data),
+            arguments["schema"],
+            arguments["dataset"],
+            **arguments.get("reading", {}),
         )
         plan = Plan.from_dict(recorded["plan"])
     except OPDiscError:

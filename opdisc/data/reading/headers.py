@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opdisc.data.files import FilePath
+from opdisc.data.reading.opening import open_table
 from opdisc.data.reading.table_format import TableFormat
-from opdisc.data.reading.text_file import open_text
 
 
 def read_header(
@@ -34,5 +34,5 @@ def read_header(
         If the file cannot be read or has no header.
     """
     declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
-    with open_text(path, declared) as file:
-        return file.header
+    with open_table(path, declared) as table:
+        return table.header

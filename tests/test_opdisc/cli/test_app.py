@@ -367,15 +367,15 @@ def test_a_disk_that_is_full_from_the_start_is_found_before_spending(folder, run
 
 
 def test_a_disk_that_fills_up_after_spending_still_shows_what_was_bought(folder, run, monkeypatch):
-    written, real = [], files._write_synced
+    written, real = [], files._sync
 
-    def fills_up(path, *rest):
-        written.append(path)
+    def fills_up(file):
+        written.append(file.name)
         if len(written) > 1:
             raise OSError(28, "No space left on device")
-        real(path, *rest)
+        real(file)
 
-    monkeypatch.setattr(files, "_write_synced", fills_up)
+    monkeypatch.setattr(files, "_sync", fills_up)
     status, out, err = run(*FIT, "--json")
     assert status == 1 and "No space left" in err
     assert json.loads(out)["format"] == "opdisc-model"
