@@ -111,7 +111,7 @@ def _source(
         raise click.UsageError("give either DATA with --schema, or --dataset.")
     if data is not None and schema is None:
         raise click.UsageError("DATA needs --schema, which says what is public about it.")
-    arguments = {
+    arguments: dict[str, Any] = {
         "data": None if data is None else os.path.abspath(data),
         "schema": schema,
         "dataset": dataset,

@@ -152,7 +152,10 @@ FIT_CASES = [
     Case("empty file", "line of column names", prepare=with_text("table.csv", ""), status=1),
     Case("no rows", "no row", prepare=with_rows([]), status=1),
     Case(
-        "ragged line", "line 3", prepare=with_text("table.csv", f"a,b\n1,2\n{CANARY}\n"), status=1
+        "ragged line",
+        "line 3",
+        prepare=with_text("table.csv", f"{','.join(HEADER)}\n1,2,3,4\n{CANARY}\n"),
+        status=1,
     ),
     Case("one class", "both classes", prepare=with_rows(ONE_CLASS), status=1),
     Case("a third label", "third label", prepare=with_cell(3, "ill", CANARY), status=1),
