@@ -17,13 +17,11 @@ from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.data import (
     DATASETS,
     Schema,
-    check_names,
     encode_features,
     encode_labels,
     load_comparison_dataset,
     load_dataset,
     load_schema,
-    read_header,
     read_table,
     require_both_classes,
 )
@@ -92,7 +90,6 @@ def load_source(
     assert data is not None and schema is not None
     declared = load_schema(schema)
     columns = (*declared.columns, declared.target.column)
-    check_names(read_header(data, **reading), columns)
     return make_source(data.stem, read_table(data, columns=columns, **reading), declared)
 
 

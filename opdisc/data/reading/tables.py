@@ -8,6 +8,7 @@ from itertools import chain
 
 import pandas as pd
 
+from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
 from opdisc.data.reading.opening import open_table
 from opdisc.data.reading.provenance import with_declared_dtypes
@@ -76,12 +77,7 @@ def read_table(
 def _positions(header: Sequence[str], columns: Sequence[str] | None) -> Sequence[int]:
     if columns is None:
         return range(len(header))
-    for name in columns:
-        if header.count(name) != 1:
-            raise TableError(
-                f"a table must have every column that is asked for once, but {name!r} is missing "
-                "or occurs twice; correct the header line"
-            )
+    check_names(header, columns)
     return [header.index(name) for name in columns]
 
 
