@@ -29,7 +29,7 @@ from opdisc.cli.oracles import oracles
 from opdisc.cli.predict import predict_file, predicted_lines
 from opdisc.cli.reading import reading_options, taken_reading
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
-from opdisc.data import FilePath, check_output, count_lines, count_rows
+from opdisc.data import FilePath, check_output, count_lines
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES
 from opdisc.models import SavedModel, load_model, save_model
@@ -145,6 +145,7 @@ def fit(
     a failure after that leaves the budget spent.
     """
     from opdisc.cli.fit import learn_model  # heavy imports only when needed
+    from opdisc.data import count_rows
 
     inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
     check_release(out, inputs, force=force)

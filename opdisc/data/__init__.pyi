@@ -1,10 +1,6 @@
 from .cells import canonical_text as canonical_text, parse_number as parse_number
 from .counting.row_counts import RowCounts as RowCounts
-from .counting.sources import (
-    count_lines as count_lines,
-    count_rows as count_rows,
-    require_rows as require_rows,
-)
+from .counting.sources import count_rows as count_rows
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -55,8 +51,10 @@ from .reading.provenance import (
 )
 from .reading.table_format import TableFormat as TableFormat
 from .reading.tables import (
+    count_lines as count_lines,
     csv_text as csv_text,
     read_table as read_table,
+    require_rows as require_rows,
     table_text as table_text,
     write_table as write_table,
 )

@@ -14,7 +14,6 @@ from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.row_counts import PointCounter, RowCounts
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import aggregate, check_names, encode_features, encode_labels
-from opdisc.data.files import FilePath
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.reading import (
     CHUNK_CELLS,
@@ -91,29 +90,6 @@ def count_rows(
     else:
         _add(counter, source, chunk_cells)
     return counter.result()
-
-
-def count_lines(
-    path: FilePath,
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    query: str | None = None,
-) -> int:
-    """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
-    with open_table(path, declared) as table:
-        found = sum(chunk.n_rows for chunk in table.chunks(()))
-    return require_rows(found)
-
-
-def require_rows(n_rows: int) -> int:
-    """Return a number of rows other than 0."""
-    if n_rows == 0:
-        raise TableError(
-            "a table must have a header and at least one row, but this one has no row"
-        )
-    return n_rows
 
 
 def _add(counter: PointCounter, source: Any, chunk_cells: int) -> None:

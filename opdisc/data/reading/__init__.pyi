@@ -19,8 +19,10 @@ from .provenance import (
 )
 from .table_format import TableFormat as TableFormat
 from .tables import (
+    count_lines as count_lines,
     csv_text as csv_text,
     read_table as read_table,
+    require_rows as require_rows,
     table_text as table_text,
     write_table as write_table,
 )

@@ -63,8 +63,7 @@ def read_table(
         names = list(table.header if columns is None else columns)
         chunks = list(table.chunks(_positions(table.header, columns)))
         assumptions = table.assumptions
-    if not chunks:
-        raise TableError(f"a table must have a header and at least one row, but {path} has no row")
+    require_rows(len(chunks))
     cells = [
         list(chain.from_iterable(parts))
         for parts in zip(*(chunk.cells for chunk in chunks), strict=True)
@@ -79,6 +78,29 @@ def _positions(header: Sequence[str], columns: Sequence[str] | None) -> Sequence
         return range(len(header))
     check_names(header, columns)
     return [header.index(name) for name in columns]
+
+
+def count_lines(
+    path: FilePath,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+) -> int:
+    """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    with open_table(path, declared) as table:
+        found = sum(chunk.n_rows for chunk in table.chunks(()))
+    return require_rows(found)
+
+
+def require_rows(n_rows: int) -> int:
+    """Return a number of rows other than 0."""
+    if n_rows == 0:
+        raise TableError(
+            "a table must have a header and at least one row, but this one has no row"
+        )
+    return n_rows
 
 
 def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier, RSPMClassifier, read_table
-from opdisc.data.counting import RowCounts, count_lines, count_rows
+from opdisc.data.counting import RowCounts, count_rows
 from opdisc.data.encoding import aggregate, encode_features, encode_labels
-from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED
+from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED, count_lines
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError
 

@@ -8,8 +8,14 @@ import pandas as pd
 import pytest
 
 from opdisc import PrivateScorecardClassifier, read_table
-from opdisc.data.counting import count_lines, count_rows
-from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE, read_header
+from opdisc.data.counting import count_rows
+from opdisc.data.reading import (
+    COLUMNS_UNSEEN,
+    DTYPES_DECLARED,
+    ROWS_ALONE,
+    count_lines,
+    read_header,
+)
 from opdisc.data.schema import Schema
 from opdisc.errors import FileMistake, TableError
 
