@@ -29,17 +29,16 @@ from opdisc.cli.datasets import datasets
 from opdisc.cli.error_costs import error_cost_options, stated_costs
 from opdisc.cli.explain import explain
 from opdisc.cli.oracles import oracles
+from opdisc.cli.predict import predict_file, predicted_lines
+from opdisc.cli.reading import reading_options, taken_reading
 from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.cli.schema import schema as schema_command
 from opdisc.cli.show import model_text, show
 from opdisc.data import (
-    PRIVATE_MODE,
     FilePath,
     check_output,
+    count_lines,
     load_schema,
-    read_table,
-    table_text,
-    write_table,
 )
 from opdisc.errors import TableError
 from opdisc.mechanisms import PATIENCE, SPHERE_NOISES, THRESHOLD_BUDGET
@@ -50,8 +49,6 @@ from opdisc.privacy import NeighboringRelation
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 _RELATIONS = [member.value for member in NeighboringRelation]
-
-_PREDICTION = "prediction"
 
 _WEIGHT_BOUND = click.option(
     "--weight-bound",
@@ -174,6 +171,7 @@ Examples
 @click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@reading_options
 @_EXPLAIN
 @_JSON
 def fit(
@@ -187,7 +185,10 @@ def fit(
     as_json: bool,
     **arguments: Any,
 ) -> None:
-    """Learn a scorecard from the CSV file DATA.
+    """Learn a scorecard from the table in the file DATA, of any size.
+
+    DATA is text with one row a line (CSV; gzip is unpacked), Parquet, Arrow, Excel, or a DuckDB or
+    SQLite file with a --query.
 
     A schema whose target declares more than two classes gets several cards under one receipt.
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
@@ -199,10 +200,10 @@ def fit(
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(4) as step:
         step("starting")
-        from opdisc.cli.fit import learn_model  # heavy imports only when needed
+        from opdisc.cli.fit import learn_model, read_to_learn  # heavy imports only when needed
 
         step("reading the table")
-        table = read_table(data)
+        table = read_to_learn(data, schema, taken_reading(arguments))
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
@@ -242,6 +243,7 @@ Examples
 @_THRESHOLD_BUDGET
 @error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
+@reading_options
 @_JSON
 def plan(
     data: Path,
@@ -252,7 +254,7 @@ def plan(
     false_positive_cost: int | None,
     **arguments: Any,
 ) -> None:
-    """Say whether a fit to the CSV file DATA can be any good; spends nothing.
+    """Say whether a fit to the table in the file DATA can be any good; spends nothing.
 
     Compares the extra errors that the noise may cost with the number of rows. Nothing else is
     used of the rows, and their number only where the relation makes it public.
@@ -261,11 +263,12 @@ def plan(
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
     costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
+    reading = taken_reading(arguments)
     arguments |= {"error_costs": costs, "compare_others": epsilon is not None}
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
-        n_rows = len(read_table(data))
+        n_rows = count_lines(data, **reading)
         step("predicting errors")
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             planned += plan_fit(schema, n_rows=n_rows, epsilon=one, **arguments)
@@ -285,33 +288,29 @@ Examples
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
+@reading_options
 @_JSON
-def predict(model: Path, data: Path, out: Path | None, as_json: bool) -> None:
-    """Predict every row of the CSV file DATA with the saved MODEL.
+def predict(model: Path, data: Path, out: Path | None, as_json: bool, **arguments: Any) -> None:
+    """Predict every row of the table in the file DATA with the saved MODEL.
 
-    Writes the input's columns and rows in their order, and a column 'prediction'. Labels are
+    Writes CSV: the input's columns and rows in their order, and a column 'prediction'. Labels are
     spelled as in your table, else as in the schema.
     """
     saved = load_model(model)
     if out is not None:
         check_output(out, inputs=[model, data])
-    with progress_steps(3) as step:
-        step("reading the table")
-        table = read_table(data)
-        if _PREDICTION in table.columns:
-            raise TableError(f"the table must not have a column '{_PREDICTION}' yet; rename it.")
-        step("predicting")
-        table[_PREDICTION] = saved.written_predictions(table)
-        step("writing the predictions")
-        if out is not None:
-            write_table(table, out, mode=PRIVATE_MODE)
+    rows, predicted = 0, []
+    with predicted_lines(out, as_json) as write:
+        for lines, predictions in predict_file(saved, data, **taken_reading(arguments)):
+            write(lines)
+            rows += len(predictions)
+            if as_json:
+                predicted += predictions
     if as_json:
         written = {} if out is None else {"out": str(out)}
-        print_json({"rows": len(table), "predictions": list(table[_PREDICTION]), **written})
-    elif out is None:
-        print_text(table_text(table))
-    else:
-        print_text(f"{len(table):,} rows with their predictions written to {out}\n")
+        print_json({"rows": rows, "predictions": predicted, **written})
+    elif out is not None:
+        print_text(f"{rows:,} rows with their predictions written to {out}\n")
 
 
 @cli.command(

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from opdisc.cli.error_costs import stated_costs
 from opdisc.cli.notes import limit_note
-from opdisc.data import Schema, check_columns, load_schema, with_error_costs
+from opdisc.data import (
+    RowCounts,
+    Schema,
+    check_columns,
+    count_rows,
+    load_schema,
+    read_table,
+    with_error_costs,
+)
 from opdisc.errors import CalibrationError
 from opdisc.estimators import (
     OPDiscClassifier,
@@ -40,8 +49,21 @@ _UNSET = {
 """Options that only some mechanisms take, and what leaves each out."""
 
 
+def read_to_learn(
+    path: Path, schema: str | PathLike[str], reading: dict[str, Any]
+) -> pd.DataFrame | RowCounts:
+    """Return a file's rows, counted as they are read wherever a fit looks at them only once.
+
+    Private thresholds and several classes need the rows themselves.
+    """
+    declared = load_schema(schema)
+    if declared.is_multiclass or declared.private_thresholds:
+        return read_table(path, **reading)
+    return count_rows(path, schema, **reading)
+
+
 def learn_model(
-    table: pd.DataFrame,
+    table: pd.DataFrame | RowCounts,
     schema: str | PathLike[str],
     *,
     mechanism: str = "auto",
@@ -56,8 +78,8 @@ def learn_model(
 
     Parameters
     ----------
-    table : DataFrame
-        Feature columns and the target column of the schema.
+    table : DataFrame or RowCounts
+        Feature columns and the target column of the schema, or its rows counted by it.
     schema : str or path
         Schema file or the name of a shipped one.
     mechanism : str
@@ -97,11 +119,12 @@ def learn_model(
     for option, unset in _UNSET.items():
         if chosen[option] not in (unset, None):
             check_option(option, mechanism)
-    check_columns(table, (*declared.columns, declared.target.column))
+    if isinstance(table, pd.DataFrame):
+        check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
     classifier: PrivateScorecardClassifier
-    if declared.is_multiclass:
+    if isinstance(table, pd.DataFrame) and declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
@@ -110,6 +133,8 @@ def learn_model(
         classifier = OPDiscClassifier(schema=declared, noise=noise, **settings)  # type: ignore[arg-type]
     else:
         classifier = PrivateScorecardClassifier(schema=declared, mechanism=mechanism, **settings)
+    if isinstance(table, RowCounts):
+        return classifier.fit_counts(table).to_model()
     return classifier.fit(table, table[declared.target.column]).to_model()
 
 

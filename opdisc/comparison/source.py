@@ -8,6 +8,7 @@ import pickle
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,17 +63,22 @@ def unpack_source(packed: bytes) -> Source:
 
 
 def load_source(
-    data: Path | None = None, schema: str | None = None, dataset: str | None = None
+    data: Path | None = None,
+    schema: str | None = None,
+    dataset: str | None = None,
+    **reading: Any,
 ) -> Source:
     """Load a table of one's own with its schema, or a known one.
 
     Parameters
     ----------
     data, schema : path and str
-        CSV file and schema; with ``dataset``, ``schema`` chooses among its schemas.
+        File and schema; with ``dataset``, ``schema`` chooses among its schemas.
     dataset : str or None
         A known table, or a shipped schema, which stands for the known table that it fits
         ("adult-small" is the balanced census table with seven columns).
+    **reading
+        As for :func:`opdisc.read_table`.
 
     Raises
     ------
@@ -82,7 +88,9 @@ def load_source(
     if dataset is not None:
         return make_source(dataset, *_known(dataset, schema))
     assert data is not None and schema is not None
-    return make_source(data.stem, read_table(data), load_schema(schema))
+    declared = load_schema(schema)
+    columns = (*declared.columns, declared.target.column)
+    return make_source(data.stem, read_table(data, columns=columns, **reading), declared)
 
 
 def make_source(dataset: str, table: pd.DataFrame, schema: Schema) -> Source:

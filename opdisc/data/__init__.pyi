@@ -7,6 +7,8 @@ from .cells import (
     is_kept_by_a_number as is_kept_by_a_number,
     parse_number as parse_number,
 )
+from .counting.row_counts import RowCounts as RowCounts
+from .counting.sources import count_rows as count_rows
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -18,9 +20,10 @@ from .datasets.openml import SOURCES as SOURCES, download_dataset as download_da
 from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
 from .encoding import (
-    CellArray as CellArray,
+    EncodedTable as EncodedTable,
     aggregate as aggregate,
     check_columns as check_columns,
+    check_names as check_names,
     encode as encode,
     encode_classes as encode_classes,
     encode_declared_labels as encode_declared_labels,
@@ -39,6 +42,7 @@ from .files import (
     FilePath as FilePath,
     atomic_write_bytes as atomic_write_bytes,
     atomic_write_text as atomic_write_text,
+    atomic_writer as atomic_writer,
     check_output as check_output,
     is_misplaced as is_misplaced,
     read_bounded as read_bounded,
@@ -54,8 +58,10 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
+from .packing import CellArray as CellArray
 from .ranks import count_below as count_below
 from .reading.headers import read_header as read_header
+from .reading.opening import open_table as open_table
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
@@ -63,8 +69,12 @@ from .reading.provenance import (
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
+from .reading.table_format import TableFormat as TableFormat
 from .reading.tables import (
+    count_lines as count_lines,
+    csv_text as csv_text,
     read_table as read_table,
+    require_rows as require_rows,
     table_text as table_text,
     write_table as write_table,
 )

@@ -110,8 +110,15 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
     TableError
         Names the declared value; no cell.
     """
+    codes = tuple(codes)
+    if not all(map(is_kept_by_a_number, codes)) and _holds_numbers(cells):
+        refuse_codes_among_numbers(codes, column)
+
+
+def refuse_codes_among_numbers(codes: Iterable[str], column: str) -> None:
+    """Refuse, for a column that holds numbers, declared values which numbers do not keep."""
     lost = next((code for code in codes if not is_kept_by_a_number(code)), None)
-    if lost is not None and _holds_numbers(cells):
+    if lost is not None:
         raise TableError(
             f"column {column!r} must hold text, since a number does not keep the declared value "
             f"{lost!r}, but it holds numbers; read the file with opdisc.read_table"

@@ -9,7 +9,7 @@ before any release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,10 +18,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from opdisc.data.cells import canonical_text, read_numbers, read_texts, refuse_lost_codes
+from opdisc.data.packing import CellArray, group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
     CategoryFeature,
     Feature,
     Label,
+    MulticlassTarget,
     Schema,
     Target,
     ThresholdFeature,
@@ -32,8 +34,6 @@ from oracles.arithmetic import IntArray
 
 if TYPE_CHECKING:
     from typing import Any
-
-CellArray: TypeAlias = npt.NDArray[np.int8]
 
 Table: TypeAlias = pd.DataFrame
 
@@ -118,14 +118,19 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
         cells = table[feature.column]
         block = slice(attribute.indices[0], attribute.indices[-1] + 1)
         if isinstance(feature, CategoryFeature):
-            out[:, block] = _encode_categories(cells, feature, schema.missing_values)
+            out[:, block] = encode_categories(cells, feature, schema.missing_values)
         else:
             out[:, block] = _encode_numbers(cells, feature, schema.missing_values)
+    keep_first_of_exclusive(out, schema)
+    return out
+
+
+def keep_first_of_exclusive(rows: CellArray, schema: Schema) -> None:
+    """Of columns that exclude each other, set all but the first 1 of each row to 0, in place."""
     for positions in exclusive_positions(schema.exclusive, schema.features):
         columns = list(positions)
-        earlier = np.cumsum(out[:, columns], axis=1) - out[:, columns]
-        out[:, columns] *= earlier == 0
-    return out
+        earlier = np.cumsum(rows[:, columns], axis=1) - rows[:, columns]
+        rows[:, columns] *= earlier == 0
 
 
 def encode_labels(table: Table, schema: Schema) -> CellArray:
@@ -235,8 +240,7 @@ def _label_signs(
 ) -> CellArray:
     positive = canonical_text(target.positive)
     negative = None if target.negative is None else canonical_text(target.negative)
-    declared = (positive, *missing_values) if negative is None else (positive, negative)
-    refuse_lost_codes(cells, declared, target.column)
+    refuse_lost_codes(cells, label_texts(target, missing_values), target.column)
     codes, texts = read_texts(cells, target.column)
     signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
     for i, text in enumerate(texts):
@@ -251,6 +255,18 @@ def _label_signs(
         signs[i] = 1 if text == positive else -1
     out: CellArray = signs[codes]
     return out
+
+
+def label_texts(
+    target: Target | MulticlassTarget, missing_values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the texts that labels are compared with."""
+    if isinstance(target, MulticlassTarget):
+        return tuple(map(canonical_text, target.labels))
+    positive = canonical_text(target.positive)
+    if target.negative is None:
+        return (positive, *missing_values)
+    return positive, canonical_text(target.negative)
 
 
 def require_both_classes(labels: CellArray) -> None:
@@ -279,15 +295,11 @@ def aggregate(features: CellArray, labels: CellArray) -> EncodedTable:
     """
     kept = labels != 0
     rows, signs = features[kept], labels[kept]
-    order, starts = _lexicographic_groups(rows)
-    group = np.empty(len(rows), dtype=np.int64)
-    group[order] = np.cumsum(starts) - 1
-    points = np.ascontiguousarray(rows[order[starts]])
-    size = len(points)
+    order, starts = group_rows(pack_rows(rows))
     return EncodedTable(
-        points=points,
-        positives=np.bincount(group[signs == 1], minlength=size).astype(np.int64),
-        negatives=np.bincount(group[signs == -1], minlength=size).astype(np.int64),
+        points=np.ascontiguousarray(rows[order[starts]]),
+        positives=sum_groups(signs == 1, order, starts),
+        negatives=sum_groups(signs == -1, order, starts),
         n_rows=len(labels),
     )
 
@@ -305,31 +317,42 @@ def check_columns(table: Table, columns: Sequence[str]) -> None:
     Raises
     ------
     TableError
-        Names the declared column. A header that is not declared is never named: in a file without
-        a header line it would be a private value.
+        As :func:`check_names`.
     """
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
-    present = set(table.columns)
+    check_names(list(table.columns), columns)
+    if len(table) == 0:
+        raise TableError("a table must have at least one row, but this one is empty")
+
+
+def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
+    """Refuse names of columns among which a declared one is missing, or any is repeated.
+
+    Raises
+    ------
+    TableError
+        Names the declared column. A header that is not declared is never named: in a file without
+        a header line it would be a private value.
+    """
+    present = set(names)
     for column in columns:
         if column not in present:
             raise TableError(
                 f"a table must have every column that its schema declares, but {column!r} is "
                 "missing; add it to the header line or correct the schema"
             )
-    if not table.columns.is_unique:
-        repeated = set(table.columns[table.columns.duplicated()]) & set(columns)
+    if len(present) < len(names):
+        repeated = {name for name in columns if names.count(name) > 1}
         which = ", ".join(sorted(map(repr, repeated))) or "a column that the schema does not use"
         raise TableError(f"column names must be distinct, but {which} occurs twice; rename one")
-    if len(table) == 0:
-        raise TableError("a table must have at least one row, but this one is empty")
 
 
-def _encode_categories(
+def encode_categories(
     cells: pd.Series[Any], feature: CategoryFeature, missing_values: tuple[str, ...]
 ) -> CellArray:
-    declared = [value for category in feature.categories for value in category.values]
-    refuse_lost_codes(cells, (*declared, *missing_values), feature.column)
+    """Encode a column of categories, shape (n, number of categories)."""
+    refuse_lost_codes(cells, category_texts(feature, missing_values), feature.column)
     position = {v: i for i, category in enumerate(feature.categories) for v in category.values}
     size = len(feature.categories)
     names = [category.name for category in feature.categories]
@@ -343,26 +366,22 @@ def _encode_categories(
     return out
 
 
+def category_texts(feature: CategoryFeature, missing_values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the texts that cells of a category are compared with."""
+    declared = (value for category in feature.categories for value in category.values)
+    return (*declared, *missing_values)
+
+
 def _encode_numbers(
     cells: pd.Series[Any], feature: Feature, missing_values: tuple[str, ...]
 ) -> CellArray:
     numbers = read_numbers(cells, feature.column, missing_values)
-    cuts: tuple[float, ...] = (1.0,)
-    if isinstance(feature, ThresholdFeature):
-        cuts = feature.thresholds
-        if feature.range is not None:
-            numbers = np.clip(numbers, *feature.range)
+    if isinstance(feature, ThresholdFeature) and feature.range is not None:
+        numbers = np.clip(numbers, *feature.range)
     # NaN marks a missing number, and every comparison with it is false.
-    return (numbers[:, None] >= np.array(cuts)).astype(np.int8)
+    return (numbers[:, None] >= np.array(number_cuts(feature))).astype(np.int8)
 
 
-def _lexicographic_groups(rows: CellArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Order of the rows, and where in that order a new distinct row starts."""
-    packed = np.packbits(rows.astype(bool), axis=1)
-    width = -packed.shape[1] % 8
-    words = np.pad(packed, ((0, 0), (0, width))).view(">u8").astype(np.uint64)
-    order = np.lexsort(words.T[::-1]).astype(np.int64)
-    ordered = words[order]
-    starts = np.ones(len(rows), dtype=bool)
-    starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-    return order, starts
+def number_cuts(feature: Feature) -> tuple[float, ...]:
+    """Return where a column of numbers is cut: x >= cut, and a yes/no column at 1."""
+    return feature.thresholds if isinstance(feature, ThresholdFeature) else (1.0,)

@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -100,70 +100,85 @@ def check_output(path: FilePath, *, inputs: Iterable[FilePath] = ()) -> None:
     try:
         _check_regular(target, path)
         try:
-            _write_synced(scratch, bytes(_SCRATCH_BYTES))
+            with _new_file(scratch) as file:
+                file.write(bytes(_SCRATCH_BYTES))
+                _sync(file)
         finally:
             scratch.unlink(missing_ok=True)
     except OSError as error:
         raise unusable(f"output must go to a writable place, but {path}", error) from None
+    except UnicodeEncodeError:
+        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
 
 
 def atomic_write_text(path: FilePath, text: str, *, mode: int = 0o666) -> None:
-    """Write UTF-8 text to a file, whole or not at all: :func:`atomic_write_bytes` of it.
-
-    Parameters
-    ----------
-    path : path
-        File to create or replace; of a symbolic link, the file it points to.
-    text : str
-        Written as is, line ends included.
-    mode : int
-        Permissions of a new file, less the umask; a replaced file keeps its own.
-
-    Raises
-    ------
-    TableError
-        If the place is not writable, or the text has no UTF-8 form.
-    """
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
-    atomic_write_bytes(path, data, mode=mode)
+    """Write UTF-8 text to a file, whole or not at all: see :func:`atomic_writer`."""
+    with atomic_writer(path, mode=mode) as write:
+        write(text)
 
 
 def atomic_write_bytes(path: FilePath, data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file, whole or not at all.
+    """Write a file, whole or not at all: see :func:`atomic_writer`."""
+    with atomic_writer(path, mode=mode) as write:
+        write(data)
 
-    The bytes go to a temporary file in the same directory, which then takes the place of the old
-    one: a reader sees the old file or the new, and an interruption leaves the old.
+
+@contextlib.contextmanager
+def atomic_writer(path: FilePath, *, mode: int = 0o666) -> Iterator[Callable[[str | bytes], None]]:
+    """Write to a file piece by piece, whole or not at all.
+
+    The pieces go to a temporary file in the same directory, which takes the place of the old one
+    at the end of the block: a reader sees the old file or the new, and an interruption or an error
+    leaves the old.
 
     Parameters
     ----------
     path : path
         File to create or replace; of a symbolic link, the file it points to.
-    data : bytes
-        Its content.
     mode : int
         Permissions of a new file, less the umask; a replaced file keeps its own.
+
+    Yields
+    ------
+    callable
+        Writes bytes, or a text in UTF-8, as it is, line ends included.
 
     Raises
     ------
     TableError
-        If the place is not writable.
+        If the place is not writable, or a text has no UTF-8 form.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
+    with _unwritable(path):
         _check_regular(target, path)
-        try:
-            _write_synced(temporary, data, _mode_of(target), mode)
+        file = _new_file(temporary, _mode_of(target), mode)
+
+    def write(piece: str | bytes) -> None:
+        with _unwritable(path):
+            file.write(piece.encode("utf-8") if isinstance(piece, str) else piece)
+
+    try:
+        yield write
+        with _unwritable(path):
+            _sync(file)
+            file.close()
             os.replace(temporary, target)
-        except BaseException:
+    except BaseException:
+        for tidy in (file.close, temporary.unlink):
             with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+                tidy()
+        raise
+
+
+@contextlib.contextmanager
+def _unwritable(path: FilePath) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise unusable(f"output must go to a writable place, but {path}", error) from None
+    except UnicodeEncodeError:
+        raise TableError(f"output must be UTF-8 text, but that for {path} is not") from None
 
 
 def _check_regular(target: Path, named: FilePath) -> None:
@@ -182,15 +197,18 @@ def _mode_of(path: Path) -> int | None:
     return None
 
 
-def _write_synced(path: Path, data: bytes, kept: int | None = None, mode: int = 0o600) -> None:
-    """Write a new file; ``kept`` are the permissions of the one that it will replace, if any."""
+def _new_file(path: Path, kept: int | None = None, mode: int = 0o600) -> BinaryIO:
+    """Open a new file; ``kept`` are the permissions of the one that it will replace, if any."""
     # Never wider than in the end, not even for a moment.
     descriptor = os.open(
         path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if kept is None else kept & mode
     )
-    with os.fdopen(descriptor, "wb") as file:
-        if kept is not None:
-            os.fchmod(descriptor, kept)
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
+    if kept is not None:
+        os.fchmod(descriptor, kept)
+    return os.fdopen(descriptor, "wb")
+
+
+def _sync(file: BinaryIO) -> None:
+    """Bring a file's bytes to the disk."""
+    file.flush()
+    os.fsync(file.fileno())

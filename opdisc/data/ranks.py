@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from opdisc.data.cells import read_numbers
-from opdisc.data.encoding import CellArray, check_columns
+from opdisc.data.encoding import check_columns
+from opdisc.data.packing import CellArray
 from opdisc.data.schema import Schema
 from oracles.arithmetic import IntArray
 

@@ -8,6 +8,7 @@ cell or counts the rows: scikit-learn's own messages do, so they are replaced he
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
@@ -37,11 +38,7 @@ from opdisc.data import (
     two_classes,
 )
 from opdisc.errors import SchemaError, TableError
-from opdisc.estimators.repeated_fits import (
-    in_place_of,
-    numbered_labels,
-    repetition_conditions,
-)
+from opdisc.estimators.repeated_fits import in_place_of, numbered_labels, repetition_conditions
 from opdisc.privacy import (
     EntropySource,
     Ledger,
@@ -92,9 +89,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -----
         A refused fit leaves the estimator unfitted, whatever it was before.
         """
+        return self._fitted_by(lambda: self._learn(X, y))
+
+    def _fitted_by(self, learn: Callable[[], None]) -> Self:
+        """Learn anew; if that fails, be unfitted."""
         self._forget()
         try:
-            self._learn(X, y)
+            learn()
         except BaseException:
             self._forget()
             raise
@@ -247,13 +248,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
         rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
-        self.schema_ = schema
-        self.n_features_in_ = len(schema.columns)
-        self.feature_names_in_ = np.array(schema.columns, dtype=object)
+        self._describe_columns(schema)
         self._set_classes(schema.classes, numbered, signs)
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
+
+    def _describe_columns(self, schema: Schema) -> None:
+        """Set what scikit-learn wants to know of the columns, from the schema alone."""
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.columns)
+        self.feature_names_in_ = np.array(schema.columns, dtype=object)
 
     def _read_numbers(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> LabelledRows:
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from opdisc.data import (
     CellArray,
     Classes,
     CostsLike,
+    EncodedTable,
+    RowCounts,
     Schema,
     SchemaLike,
     aggregate,
@@ -26,10 +29,13 @@ from opdisc.data import (
     encode_features,
     encode_label_values,
     expected_cost,
+    parse_schema,
+    require_both_classes,
+    require_rows,
     warn_of_cells_between_0_and_1,
     with_error_costs,
 )
-from opdisc.errors import TableError
+from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.notebook import ShowsCard
 from opdisc.estimators.progress import draw_progress, search_progress
@@ -390,11 +396,67 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.threshold_budget = threshold_budget
         self.error_costs = error_costs
 
+    def fit_counts(self, counts: RowCounts) -> Self:
+        """Learn from rows that were counted, of a table of any size.
+
+        Parameters
+        ----------
+        counts : RowCounts
+            Of :func:`opdisc.count_rows`, or a sum of such; the schema must be this estimator's.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CalibrationError, SchemaError, TableError, UncertifiedRelease
+            As for :meth:`fit`.
+
+        Notes
+        -----
+        The model is that of :meth:`fit` on the rows that were counted. What the counts take for
+        granted of the table is on the receipt; of a text file that is nothing.
+        """
+        return self._fitted_by(lambda: self._learn_counts(lambda: self._checked(counts)))
+
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        self._learn_counts(lambda: self._counted(X, y))
+
+    def _counted(
+        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
+    ) -> tuple[RowCounts, _Labelled | None]:
+        schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
+        counts = _counts_of(rows, signs, schema, assumptions)
+        table = as_table(X, schema) if schema.private_thresholds else None
+        return counts, None if table is None else (table, signs)
+
+    def _checked(self, counts: RowCounts) -> tuple[RowCounts, None]:
+        """Return counts by this estimator's schema, of both classes."""
+        if not isinstance(counts, RowCounts):
+            raise TableError(
+                f"counts must be those of opdisc.count_rows, got {type(counts).__name__}."
+            )
+        schema = None if self.schema is None else parse_schema(self.schema)
+        if schema is None or schema.at_equal_costs() != counts.schema.at_equal_costs():
+            raise SchemaError(
+                "the schema must be the one that the rows were counted by; give schema= the same."
+            )
+        schema = with_error_costs(schema, self.error_costs)
+        if self.classes is not None:
+            raise SchemaError("a schema declares the labels already; leave out classes.")
+        require_rows(counts.n_rows)
+        require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
+        self._describe_columns(schema)
+        self.classes_ = np.sort(np.array(schema.classes))
+        return dataclasses.replace(counts, schema=schema), None
+
+    def _learn_counts(self, read: Callable[[], tuple[RowCounts, _Labelled | None]]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
-        facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+        counts, labelled = read()
+        schema = counts.schema
+        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
 
         risks, params = None, whole
         cuts = plan_thresholds(schema, PublicInputs(params=whole, **facts), self.threshold_budget)
@@ -410,11 +472,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()
-        problem = counted_problem(rows, signs, settled.public.grid)
+        problem = _problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
         receipt = None
         if cuts is not None:
+            assert labelled is not None  # counts are by a schema without private thresholds
+            table, signs = labelled
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
@@ -422,7 +486,6 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             if ledger is not None:
                 ledger.spend(receipt)
             ledger = None  # the one charge covers what follows
-            table = as_table(X, schema)
 
             def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
                 below = count_below(table, schema, signs)
@@ -485,17 +548,38 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         )
 
 
+_Labelled: TypeAlias = tuple["pd.DataFrame", NDArray[np.int8]]
+"""A table and the signs of its labels, for a second look after private thresholds are drawn."""
+
+
+def _counts_of(
+    rows: CellArray, signs: NDArray[np.int8], schema: Schema, assumptions: tuple[str, ...]
+) -> RowCounts:
+    encoded = aggregate(rows, signs)
+    return RowCounts(
+        schema=schema,
+        points=encoded.points,
+        positives=encoded.positives,
+        negatives=encoded.negatives,
+        n_rows=encoded.n_rows,
+        assumptions=assumptions,
+    )
+
+
 def counted_problem(rows: CellArray, signs: NDArray[np.int8], grid: WeightGrid) -> ZeroOneProblem:
     """Return encoded rows as points with counts; rows of sign 0 are left out.
 
     Where none is left, one point without weight stands for them.
     """
-    encoded = aggregate(rows, signs)
-    points = encoded.points.astype(np.int64)
+    return _problem(aggregate(rows, signs), grid)
+
+
+def _problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
+    points = counts.points.astype(np.int64)
     if not len(points):
         points = np.eye(1, grid.n_features, dtype=np.int64)
         nothing = np.zeros(1, dtype=np.int64)
         return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
     return ZeroOneProblem(
-        points=points, positives=encoded.positives, negatives=encoded.negatives, grid=grid
+        points=points, positives=counts.positives, negatives=counts.negatives, grid=grid
     )

@@ -134,8 +134,13 @@ class SavedLinearModel:
             return np.asarray(np.array(self.classes, dtype=object)[(scores > 0).astype(int)])
         return scores if self.target_range is None else np.clip(scores, *self.target_range)
 
-    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
-        """Return predictions as a file should hold them: labels as the table spells them."""
+    def written_predictions(
+        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
+    ) -> NDArray[Any]:
+        """Return predictions as a file should hold them: labels as the table spells them.
+
+        A part of a table says with ``spelled_in`` where the labels of all of it are.
+        """
         if self.schema is None:
             predicted = [_plain(value) for value in self.predict(table)]
             if any(isinstance(value, float) and not math.isfinite(value) for value in predicted):
@@ -143,7 +148,8 @@ class SavedLinearModel:
                     "a model's predictions must be finite numbers; its weights are too large."
                 )
             return np.array(predicted, dtype=object)
-        spelled = np.array(spelled_classes(table, self.schema), dtype=object)
+        whole = table if spelled_in is None else spelled_in
+        spelled = np.array(spelled_classes(whole, self.schema), dtype=object)
         return np.asarray(spelled[(self.scores(table) > 0).astype(int)])
 
     @property

@@ -112,12 +112,18 @@ class SavedMulticlassModel:
         liked = preferences(self.receipt.strategy, self._questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
 
-    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
-        """Return predicted labels as a file should hold them: as the table spells them."""
+    def written_predictions(
+        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
+    ) -> NDArray[Any]:
+        """Return predicted labels as a file should hold them: as the table spells them.
+
+        A part of a table says with ``spelled_in`` where the labels of all of it are.
+        """
+        whole = table if spelled_in is None else spelled_in
         spelled = {canonical_text(label): str(label) for label in self.schema.labels}
         column, found = self.schema.target.column, set()
-        if column in table.columns:
-            for text in table[column].dropna().drop_duplicates():
+        if column in whole.columns:
+            for text in whole[column].dropna().drop_duplicates():
                 label = canonical_text(text)
                 if label in spelled and label not in found:  # the first spelling counts
                     found.add(label)

@@ -82,9 +82,15 @@ class SavedModel:
         scores = self.scorecard.scores(encode_features(table, self.schema))
         return np.asarray(scores >= 1)
 
-    def written_predictions(self, table: pd.DataFrame) -> NDArray[Any]:
-        """Return predicted labels as a file should hold them: as the table spells them."""
-        spelled = np.array(spelled_classes(table, self.schema), dtype=object)
+    def written_predictions(
+        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
+    ) -> NDArray[Any]:
+        """Return predicted labels as a file should hold them: as the table spells them.
+
+        A part of a table says with ``spelled_in`` where the labels of all of it are.
+        """
+        whole = table if spelled_in is None else spelled_in
+        spelled = np.array(spelled_classes(whole, self.schema), dtype=object)
         return np.asarray(spelled[self.predicts_positive(table).astype(int)])
 
     def explain(self, row: Row) -> Explanation:

@@ -15,6 +15,7 @@ from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
 from opdisc.cli.console import INTERRUPTED, print_json, print_text
 from opdisc.cli.error_costs import error_cost_options
+from opdisc.cli.reading import reading_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 
@@ -75,6 +76,7 @@ Examples
 """,
 )
 @click.argument("data", type=click.Path(path_type=Path), required=False)
+@reading_options
 @click.option("--schema", help="Schema file (TOML) or the name of a shipped one.")
 @click.option("--dataset", help="A known table, or a shipped schema for the table that it fits.")
 @click.option(
@@ -117,7 +119,7 @@ def compare(
     paper: bool,
     **settings: Any,
 ) -> int:
-    """Compare methods on the CSV file DATA, or on a known table, over several epsilons.
+    """Compare methods on the table in the file DATA, or on a known table, over several epsilons.
 
     Every method gets the same splits. Writes settings.json, runs.jsonl, runs.csv and a report into
     a directory. NOTHING in it is private: it shows what the methods would do, on rows that may be

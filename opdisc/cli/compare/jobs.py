@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opdisc.cli.error_costs import stated_costs
+from opdisc.cli.reading import taken_reading
 from opdisc.errors import OPDiscError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def make_job(
         If it cannot be.
     """
     costs = (settings.pop("false_negative_cost", None), settings.pop("false_positive_cost", None))
-    source, arguments = _source(data, schema, dataset, costs)
+    source, arguments = _source(data, schema, dataset, costs, taken_reading(settings))
     directory = Path(f"compare-{source.dataset}") if out is None else out
     return CompareJob(
         source=source, plan=_plan(settings), directory=directory, arguments=arguments
@@ -108,6 +109,7 @@ def _source(
     schema: str | None,
     dataset: str | None,
     costs: tuple[int | None, int | None],
+    reading: dict[str, Any],
 ) -> tuple[Source, dict[str, Any]]:
     from opdisc.comparison import load_source
 
@@ -115,13 +117,15 @@ def _source(
         raise click.UsageError("give either DATA with --schema, or --dataset.")
     if data is not None and schema is None:
         raise click.UsageError("DATA needs --schema, which says what is public about it.")
-    arguments = {
+    arguments: dict[str, Any] = {
         "data": None if data is None else os.path.abspath(data),
         "schema": schema,
         "dataset": dataset,
         **({} if costs == (None, None) else {"error_costs": list(costs)}),
     }
-    return _priced(load_source(data, schema, dataset), costs), arguments
+    if reading != {"delimiter": None, "encoding": "utf-8", "query": None}:
+        arguments["reading"] = reading
+    return _priced(load_source(data, schema, dataset, **reading), costs), arguments
 
 
 def _priced(source: Source, costs: tuple[int | None, int | None]) -> Source:
@@ -171,7 +175,10 @@ def recorded_job(directory: Path) -> CompareJob:
         arguments = dict(recorded["arguments"])
         data = arguments["data"]
         source = load_source(
-            None if data is None else Path(data), arguments["schema"], arguments["dataset"]
+            None if data is None else Path(data),
+            arguments["schema"],
+            arguments["dataset"],
+            **arguments.get("reading", {}),
         )
         missed, alarm = arguments.get("error_costs", (None, None))
         source = _priced(source, (missed, alarm))

@@ -1,10 +1,28 @@
+from .cell_texts import chunk_of_values as chunk_of_values
+from .chunks import CHUNK_CELLS as CHUNK_CELLS, Chunk as Chunk, TableReader as TableReader
+from .database import (
+    QueryResult as QueryResult,
+    query_refusals as query_refusals,
+    relation_batches as relation_batches,
+)
 from .headers import read_header as read_header
+from .opening import open_table as open_table
 from .provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
+    ROWS_ALONE as ROWS_ALONE,
+    all_assumptions as all_assumptions,
     has_declared_dtypes as has_declared_dtypes,
     table_assumptions as table_assumptions,
     with_declared_dtypes as with_declared_dtypes,
 )
-from .tables import read_table as read_table, table_text as table_text, write_table as write_table
+from .table_format import TableFormat as TableFormat
+from .tables import (
+    count_lines as count_lines,
+    csv_text as csv_text,
+    read_table as read_table,
+    require_rows as require_rows,
+    table_text as table_text,
+    write_table as write_table,
+)

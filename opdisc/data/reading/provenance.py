@@ -5,6 +5,10 @@ from all its rows, and so does any preparation that is fitted to them; neither c
 cells. So the conditions below stand on every receipt, whatever the rows are, except where the
 library itself gave the columns their types and every column that is used still has them
 (docs/theory.md, entry "provenance").
+
+A text file has no types: each cell is read by itself, and no condition is needed. The columns of
+Parquet, Arrow and Excel files and of query results got their types before, perhaps by a look at
+all rows; reading each value as text does not bring back what that lost.
 """
 
 from __future__ import annotations
@@ -22,6 +26,10 @@ DTYPES_DECLARED = "dtypes were declared, not inferred from the rows"
 LABELS_PUBLIC = "the two label values, taken from the table, are public"
 
 CLASSES_PUBLIC = "the label values, taken from the table, are public"
+
+ROWS_ALONE = "each row that the query returned was made from one row of the table"
+
+_ORDER = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
 
 _MARK = "opdisc: declared dtypes"
 
@@ -66,3 +74,10 @@ def table_assumptions(X: Any, y: Any, schema: Schema) -> tuple[str, ...]:
     if has_declared_dtypes(used) and has_declared_dtypes(y):
         return ()
     return DTYPES_DECLARED, COLUMNS_UNSEEN
+
+
+def all_assumptions(*several: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what several parts of a table take for granted, each once and in one order."""
+    found = {assumption for each in several for assumption in each}
+    known = tuple(each for each in _ORDER if each in found)
+    return known + tuple(sorted(found.difference(_ORDER)))

@@ -1,62 +1,106 @@
-"""Reading and writing files: CSV tables as text, and text written whole or not at all."""
+"""Reading and writing whole tables, every cell as text."""
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable
-from io import TextIOWrapper
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import pandas as pd
 
-from opdisc.data.files import FilePath, atomic_write_text, open_input, unusable
+from opdisc.data.encoding import check_names
+from opdisc.data.files import FilePath, atomic_write_text
+from opdisc.data.reading.opening import open_table
 from opdisc.data.reading.provenance import with_declared_dtypes
+from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
 _QUOTED = re.compile('[",\r\n]')
 
 
-def read_table(path: FilePath) -> pd.DataFrame:
-    """Read a CSV file in which nothing is guessed: every cell stays text.
+def read_table(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+) -> pd.DataFrame:
+    """Read a table in which nothing is guessed: every cell is text.
 
     Parameters
     ----------
     path : path
-        A comma-separated UTF-8 file whose first line names the columns. White space around a
-        column name is dropped; empty lines at the end are ignored.
+        A text file whose first line names the columns, plain or compressed by gzip; or a Parquet,
+        Arrow or Excel file; or a DuckDB or SQLite file with a ``query``. What a file is its first
+        bytes say. White space around a column name is dropped; empty lines at the end are ignored.
+    columns : sequence of str or None
+        Names of the columns to keep, in this order; None keeps all.
+    delimiter : str or None
+        One character between the cells of a text file, or "tab". None takes, of comma, semicolon,
+        tab and bar, the one that occurs most often in the header line.
+    encoding : str
+        Of a text file.
+    query : str or None
+        SQL whose result is the table.
 
     Returns
     -------
     DataFrame
-        One text column per header cell, at least one row; an empty cell is the empty string. It
-        is noted on the table that its types were not inferred from the rows, so a fit by a schema
-        needs no condition about them; the note follows the table's rows, columns and copies.
+        One text column per name, at least one row; a missing or empty cell is the empty string.
+        Of a text file it is noted on the table that its types were not inferred from the rows, so
+        a fit by a schema needs no condition about them; the note follows the table's rows,
+        columns and copies. Other files have types that somebody declared or inferred before.
 
     Raises
     ------
     TableError
-        If the file cannot be read, is not UTF-8, is empty, has no rows, or has a line whose number
-        of cells differs from the header's. No cell is named.
+        If the file cannot be read, has no rows, lacks a column, or has a line whose number of
+        cells differs from the header's. No cell is named.
     """
-    path = Path(path)
-    try:
-        with TextIOWrapper(open_input(path), encoding="utf-8-sig", newline="") as file:
-            header, rows = _read_rows(file, path)
-    except OSError as error:
-        raise unusable(f"a table must be a readable file, but {path} is not", error) from None
-    except UnicodeDecodeError:
-        raise TableError(f"a table must be UTF-8 text, but {path} is not; convert it") from None
-    except csv.Error:
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    with open_table(path, declared) as table:
+        names = list(table.header if columns is None else columns)
+        chunks = list(table.chunks(_positions(table.header, columns)))
+        assumptions = table.assumptions
+    require_rows(len(chunks))
+    cells = [
+        list(chain.from_iterable(parts))
+        for parts in zip(*(chunk.cells for chunk in chunks), strict=True)
+    ]
+    read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
+    read.columns = pd.Index(names, dtype="str")
+    return read if assumptions else with_declared_dtypes(read)
+
+
+def _positions(header: Sequence[str], columns: Sequence[str] | None) -> Sequence[int]:
+    if columns is None:
+        return range(len(header))
+    check_names(header, columns)
+    return [header.index(name) for name in columns]
+
+
+def count_lines(
+    path: FilePath,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+) -> int:
+    """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    with open_table(path, declared) as table:
+        found = sum(chunk.n_rows for chunk in table.chunks(()))
+    return require_rows(found)
+
+
+def require_rows(n_rows: int) -> int:
+    """Return a number of rows other than 0."""
+    if n_rows == 0:
         raise TableError(
-            f"a table must be comma-separated text, but {path} has a malformed line; check its "
-            "quotation marks"
-        ) from None
-    if not rows:
-        raise TableError(f"a table must have a header and at least one row, but {path} has no row")
-    columns = pd.Index([name.strip() for name in header], dtype="str")
-    return with_declared_dtypes(pd.DataFrame(rows, columns=columns, dtype="str"))
+            "a table must have a header and at least one row, but this one has no row"
+        )
+    return n_rows
 
 
 def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> None:
@@ -82,28 +126,12 @@ def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> No
 def table_text(table: pd.DataFrame) -> str:
     """Return a table as the CSV text that :func:`write_table` writes."""
     columns = (["" if pd.isna(c) else str(c) for c in cells] for _, cells in table.items())
-    lines = [[str(name) for name in table], *zip(*columns, strict=True)]
-    return "".join(_csv_line(cells) + "\n" for cells in lines)
+    return csv_text([[str(name) for name in table]]) + csv_text(zip(*columns, strict=True))
 
 
-def _read_rows(file: TextIO, path: Path) -> tuple[list[str], list[list[str]]]:
-    reader = csv.reader(file, strict=True)
-    header = next(reader, [])
-    if not header:
-        raise TableError(f"a table must start with a line of column names, but {path} does not")
-    rows = []
-    blank_line = 0
-    for row in reader:
-        if not row:
-            blank_line = blank_line or reader.line_num
-            continue
-        if blank_line or len(row) != len(header):
-            raise TableError(
-                "every line of a table must have as many cells as its header, but line "
-                f"{blank_line or reader.line_num} of {path} does not; correct that line"
-            )
-        rows.append(row)
-    return header, rows
+def csv_text(rows: Iterable[Iterable[str]]) -> str:
+    """Return rows as lines of CSV text."""
+    return "".join(_csv_line(cells) + "\n" for cells in rows)
 
 
 def _csv_line(cells: Iterable[str]) -> str:

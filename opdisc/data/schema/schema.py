@@ -233,6 +233,10 @@ class Schema:
         )
         return replace(self, features=features)
 
+    def at_equal_costs(self) -> Schema:
+        """Return the schema with mistakes that cost the same: rows are encoded without them."""
+        return replace(self, error_costs=ErrorCosts())
+
     def with_stand_ins(self) -> Schema:
         """Return the schema with public numbers in the place of private thresholds.
 

@@ -152,7 +152,10 @@ FIT_CASES = [
     Case("empty file", "line of column names", prepare=with_text("table.csv", ""), status=1),
     Case("no rows", "no row", prepare=with_rows([]), status=1),
     Case(
-        "ragged line", "line 3", prepare=with_text("table.csv", f"a,b\n1,2\n{CANARY}\n"), status=1
+        "ragged line",
+        "line 3",
+        prepare=with_text("table.csv", f"{','.join(HEADER)}\n1,2,3,4\n{CANARY}\n"),
+        status=1,
     ),
     Case("one class", "both classes", prepare=with_rows(ONE_CLASS), status=1),
     Case("a third label", "third label", prepare=with_cell(3, "ill", CANARY), status=1),
@@ -371,15 +374,15 @@ def test_a_disk_that_is_full_from_the_start_is_found_before_spending(folder, run
 
 
 def test_a_disk_that_fills_up_after_spending_still_shows_what_was_bought(folder, run, monkeypatch):
-    written, real = [], files._write_synced
+    written, real = [], files._sync
 
-    def fills_up(path, *rest):
-        written.append(path)
+    def fills_up(file):
+        written.append(file.name)
         if len(written) > 1:
             raise OSError(28, "No space left on device")
-        real(path, *rest)
+        real(file)
 
-    monkeypatch.setattr(files, "_write_synced", fills_up)
+    monkeypatch.setattr(files, "_sync", fills_up)
     status, out, err = run(*FIT, "--json")
     assert status == 1 and "No space left" in err
     assert json.loads(out)["format"] == "opdisc-model"

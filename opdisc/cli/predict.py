@@ -1,0 +1,121 @@
+"""What ``opdisc predict`` does: a table of any size with its predictions, part by part."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from opdisc.cli.console import print_text
+from opdisc.data import (
+    PRIVATE_MODE,
+    TableFormat,
+    atomic_writer,
+    check_names,
+    csv_text,
+    open_table,
+    require_rows,
+)
+from opdisc.errors import TableError
+from opdisc.models import SavedLinearModel, SavedModel, SavedMulticlassModel
+
+PREDICTION = "prediction"
+
+_PRINTED = 2**20
+
+
+def predict_file(
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel, path: Path, **reading: Any
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield lines of CSV text, the header first, and the predictions that they hold.
+
+    Parameters
+    ----------
+    model : SavedModel, SavedLinearModel or SavedMulticlassModel
+        Who predicts.
+    path : Path
+        A file that :func:`opdisc.read_table` reads.
+    **reading
+        As for :func:`opdisc.read_table`.
+
+    Raises
+    ------
+    TableError
+        If a part of the table cannot be read; the parts before it have been yielded.
+    """
+    declared = TableFormat(**reading)
+    with _read_twice(path) as again:
+        spelled = _spellings(model, again, declared)
+        with open_table(again, declared) as table:
+            names = table.header
+            if PREDICTION in names:
+                raise TableError(
+                    f"the table must not have a column '{PREDICTION}' yet; rename it."
+                )
+            needed = model.schema.columns if model.schema is not None else model.columns
+            check_names(names, [name for name in needed if model.schema is not None])
+            yield csv_text([[*names, PREDICTION]]), []
+            rows = 0
+            for chunk in table.chunks(range(len(names))):
+                cells = dict(zip(names, chunk.cells, strict=True))
+                part = pd.DataFrame(
+                    {name: cells[name] for name in needed if name in cells}, dtype="str"
+                )
+                predictions = model.written_predictions(part, spelled).tolist()
+                lines = zip(*chunk.cells, map(str, predictions), strict=True)
+                rows += chunk.n_rows
+                yield csv_text(lines), predictions
+            require_rows(rows)
+
+
+@contextmanager
+def predicted_lines(out: Path | None, as_json: bool) -> Iterator[Callable[[str], object]]:
+    """Take lines, and write or print them at the end: all of them, or none if something fails."""
+    if out is not None:
+        with atomic_writer(out, mode=PRIVATE_MODE) as write:
+            yield write
+    elif as_json:
+        yield len
+    else:
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as held:
+            yield held.write
+            held.seek(0)
+            while text := held.read(_PRINTED):
+                print_text(text)
+
+
+@contextmanager
+def _read_twice(path: Path) -> Iterator[Path]:
+    """Yield a file with the same bytes that can be read more than once: a pipe is copied."""
+    try:
+        is_pipe = stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        is_pipe = False  # whoever opens it says what is wrong
+    if not is_pipe:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile() as copy:
+        with path.open("rb") as pipe:
+            shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield Path(copy.name)
+
+
+def _spellings(
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel, path: Path, declared: TableFormat
+) -> pd.DataFrame:
+    """Return each text of the target column once, in order; no column where there is none."""
+    target = None if model.schema is None else model.schema.target.column
+    with open_table(path, declared) as table:
+        if target not in table.header:
+            return pd.DataFrame()
+        found: dict[str, None] = {}
+        for chunk in table.chunks([table.header.index(target)]):
+            found.update(dict.fromkeys(chunk.cells[0]))
+    return pd.DataFrame({target: list(found)}, dtype="str")

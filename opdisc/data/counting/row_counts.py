@@ -1,0 +1,181 @@
+"""Row counts: all that a fit of a scorecard needs of a table, and a sum that forgets the order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from opdisc.data.encoding import EncodedTable, keep_first_of_exclusive
+from opdisc.data.packing import (
+    WORD_BITS,
+    CellArray,
+    WordArray,
+    group_rows,
+    pack_rows,
+    sum_groups,
+    unpack_rows,
+)
+from opdisc.data.reading import all_assumptions
+from opdisc.data.schema import Schema
+from opdisc.errors import TableError
+from oracles.arithmetic import IntArray
+
+Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
+
+Grouped: TypeAlias = tuple[WordArray, IntArray, IntArray]
+
+_PENDING = 2**18
+"""Points of single chunks that wait before they are merged into the sum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class RowCounts:
+    """A table as distinct points with their counts. All of it but the schema is private.
+
+    ``counts + counts`` are the counts of both tables' rows together: exact, in any order.
+
+    Parameters
+    ----------
+    schema : Schema
+        By which the rows were encoded.
+    points : int8 array, shape (m, 1 + n_columns)
+        Distinct encoded rows in lexicographic order, column 0 the constant 1.
+    positives, negatives : int64 array, shape (m,)
+        Number of positive and of negative rows at each point, at least one together.
+    n_rows : int
+        Rows, those with a missing label included.
+    assumptions : tuple of str
+        What must be true of the table besides the schema; each becomes a condition.
+    """
+
+    schema: Schema
+    points: CellArray
+    positives: IntArray
+    negatives: IntArray
+    n_rows: int
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for array in (self.points, self.positives, self.negatives):
+            array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        """Say what was counted and how, and nothing that the rows decide."""
+        return f"RowCounts(schema={self.schema.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both count the same rows by the same schema."""
+        if not isinstance(other, RowCounts):
+            return NotImplemented
+        return (
+            (self.schema, self.n_rows, set(self.assumptions))
+            == (other.schema, other.n_rows, set(other.assumptions))
+            and np.array_equal(self.points, other.points)
+            and np.array_equal(self.positives, other.positives)
+            and np.array_equal(self.negatives, other.negatives)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        """Return the counts of both tables' rows together.
+
+        Raises
+        ------
+        TableError
+            If they were not counted by the same schema.
+        """
+        if not isinstance(other, RowCounts):
+            return NotImplemented
+        counter = PointCounter(self.schema)
+        for counts in (self, other):
+            counter.add_counts(counts)
+        return counter.result()
+
+
+class PointCounter:
+    """A running sum of encoded rows, in memory for its distinct points.
+
+    Parameters
+    ----------
+    schema : Schema
+        Public facts.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._n_rows = 0
+        self._assumptions: tuple[str, ...] = ()
+        width = -(-(1 + schema.n_columns) // WORD_BITS)
+        empty = np.zeros(0, dtype=np.int64)
+        self._total: Grouped = (np.zeros((0, width), dtype=np.uint64), empty, empty)
+        self._pending: list[Grouped] = []
+        self._waiting = 0
+
+    def add_rows(self, words: WordArray, labels: CellArray) -> None:
+        """Add rows as :func:`opdisc.data.packing.pack_rows` packs them, with labels +1, -1, 0."""
+        self._n_rows += len(labels)
+        kept = labels != 0
+        signs = labels[kept]
+        self._add(words[kept], signs == 1, signs == -1)
+
+    def add_counts(self, counts: EncodedTable | RowCounts) -> None:
+        """Add what was counted already."""
+        if isinstance(counts, RowCounts):
+            if counts.schema != self.schema:
+                raise TableError(
+                    "counts can be added if one schema encoded them, but these have two; count "
+                    "both tables by the same"
+                )
+            self.assume(counts.assumptions)
+        self._n_rows += counts.n_rows
+        self._add(pack_rows(counts.points), counts.positives, counts.negatives)
+
+    def assume(self, assumptions: tuple[str, ...]) -> None:
+        """Note what must be true of rows that were added."""
+        self._assumptions = all_assumptions(self._assumptions, assumptions)
+
+    def result(self) -> RowCounts:
+        """Return the sum so far."""
+        self._merge()
+        words, positives, negatives = self._total
+        points = unpack_rows(words, 1 + self.schema.n_columns)
+        if self.schema.exclusive:
+            keep_first_of_exclusive(points, self.schema)
+            words, positives, negatives = _merged(pack_rows(points), positives, negatives)
+            points = unpack_rows(words, 1 + self.schema.n_columns)
+        return RowCounts(
+            schema=self.schema,
+            points=points,
+            positives=positives.copy(),
+            negatives=negatives.copy(),
+            n_rows=self._n_rows,
+            assumptions=self._assumptions,
+        )
+
+    def _add(self, words: WordArray, positives: Counts, negatives: Counts) -> None:
+        self._pending.append(_merged(words, positives, negatives))
+        self._waiting += len(self._pending[-1][0])
+        if self._waiting > max(_PENDING, len(self._total[0])):
+            self._merge()
+
+    def _merge(self) -> None:
+        words, positives, negatives = zip(self._total, *self._pending, strict=True)
+        plus: IntArray = np.concatenate(positives)
+        minus: IntArray = np.concatenate(negatives)
+        self._total = _merged(np.concatenate(words), plus, minus)
+        self._pending, self._waiting = [], 0
+
+
+def _merged(words: WordArray, positives: Counts, negatives: Counts) -> Grouped:
+    """Merge equal rows and add up their counts."""
+    order, starts = group_rows(words)
+    return (
+        words[order[starts]],
+        sum_groups(positives, order, starts),
+        sum_groups(negatives, order, starts),
+    )

@@ -1,0 +1,188 @@
+"""Counting the rows of whatever holds them: a file, a table in memory, chunks, a cluster."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from opdisc.data.counting.engines import engine_counts
+from opdisc.data.counting.row_counts import PointCounter, RowCounts
+from opdisc.data.counting.texts import ChunkEncoder
+from opdisc.data.encoding import aggregate, check_names, encode_features, encode_labels
+from opdisc.data.inputs import SchemaLike, parse_schema
+from opdisc.data.reading import (
+    CHUNK_CELLS,
+    COLUMNS_UNSEEN,
+    DTYPES_DECLARED,
+    QueryResult,
+    TableFormat,
+    TableReader,
+    chunk_of_values,
+    open_table,
+    query_refusals,
+    relation_batches,
+    table_assumptions,
+)
+from opdisc.data.schema import Schema
+from opdisc.errors import SchemaError, TableError
+
+_NOTHING = (
+    "a table to count must be a path, a DataFrame, a cursor, or an iterable of such chunks, got {}"
+)
+
+
+def count_rows(
+    source: Any,
+    schema: SchemaLike,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+    chunk_cells: int = CHUNK_CELLS,
+) -> RowCounts:
+    """Count the rows of a table of any size, for an estimator's ``fit_counts``.
+
+    Parameters
+    ----------
+    source : path, table or iterable
+        A file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars, Arrow or
+        whatever narwhals knows; a Dask or Ray data set, counted where its parts are; a database
+        cursor or DuckDB relation; or an iterable of any of these, which are added up.
+    schema : Schema, mapping, path or name of a shipped schema
+        Public facts.
+    delimiter, encoding, query
+        As for :func:`opdisc.read_table`, where ``source`` is a path.
+    chunk_cells : int
+        About how many cells are held at a time, >= 1; the counts do not depend on it.
+
+    Returns
+    -------
+    RowCounts
+        Private but for its schema. Of a text file it needs no condition on a receipt.
+
+    Raises
+    ------
+    TableError, SchemaError
+        As for a fit to the whole table, but for missing rows or classes, which a fit refuses. No
+        cell is named.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from opdisc import PrivateScorecardClassifier, Schema
+    >>> schema = Schema.equal_width(2)
+    >>> rows = pd.DataFrame({"x0": [0, 1], "x1": [1, 0], "target": [0, 1]})
+    >>> counts = count_rows(rows, schema) + count_rows([rows, rows], schema)
+    >>> counts
+    RowCounts(schema='equal-width')
+    >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
+    """
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    parsed = parse_schema(schema)
+    if parsed.is_multiclass or parsed.private_thresholds:
+        raise SchemaError(
+            "rows are counted for two classes and public thresholds, but the schema declares more "
+            "classes or private thresholds; fit to the rows themselves."
+        )
+    counter = PointCounter(parsed)
+    if isinstance(source, str | PathLike):
+        with open_table(source, declared) as table:
+            _add_texts(counter, table, chunk_cells)
+    else:
+        _add(counter, source, chunk_cells)
+    return counter.result()
+
+
+def _add(counter: PointCounter, source: Any, chunk_cells: int) -> None:
+    """Add all rows of something in memory, or of many things one after the other."""
+    schema = counter.schema
+    if isinstance(source, RowCounts):
+        counter.add_counts(source)
+    elif isinstance(source, pd.DataFrame):
+        _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
+    elif (counts := engine_counts(source, schema, _count_part)) is not None:
+        for part in counts:
+            counter.add_counts(part)
+    elif hasattr(source, "fetchmany"):
+        _add_texts(counter, QueryResult(source), chunk_cells)
+    elif hasattr(source, "fetch_record_batch"):
+        with query_refusals():
+            _add_texts(counter, relation_batches(source), chunk_cells)
+    elif (frame := _narwhals_frame(source)) is not None:
+        _add_texts(counter, _FrameReader(frame), chunk_cells)
+    elif isinstance(source, Iterable) and not isinstance(source, str | bytes | dict):
+        for part in source:
+            _add(counter, part, chunk_cells)
+    else:
+        raise TableError(_NOTHING.format(type(source).__name__))
+
+
+def _count_part(part: Any, schema: Schema) -> RowCounts:
+    """Count one part of a table on a cluster."""
+    return count_rows(part, schema)
+
+
+def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:
+    encoder = ChunkEncoder(counter.schema)
+    check_names(table.header, encoder.columns)
+    positions = [table.header.index(name) for name in encoder.columns]
+    for chunk in table.chunks(positions, chunk_cells):
+        counter.add_rows(*encoder.packed(chunk))
+    counter.assume(table.assumptions)
+
+
+def _add_frame(counter: PointCounter, frame: pd.DataFrame, size: int) -> None:
+    """Add a table whose columns have types: it is read as a fit reads it."""
+    schema = counter.schema
+    check_names(list(frame.columns), (*schema.columns, schema.target.column))
+    counter.assume(table_assumptions(frame, frame[schema.target.column], schema))
+    for start in range(0, len(frame), size):
+        rows = frame.iloc[start : start + size]
+        labels = encode_labels(rows, schema)
+        counter.add_counts(aggregate(encode_features(rows, schema), labels))
+
+
+class _FrameReader:
+    """A table in memory of any library that narwhals knows."""
+
+    assumptions = (DTYPES_DECLARED, COLUMNS_UNSEEN)
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.header = tuple(frame.columns)
+
+    def chunks(self, positions: Any, chunk_cells: int) -> Any:
+        size = max(1, chunk_cells // max(1, len(positions)))
+        for start in range(0, len(self._frame), size):
+            part = self._frame[start : start + size]
+            columns = [_values(part.get_column(self.header[at])) for at in positions]
+            yield chunk_of_values(columns, len(part))
+
+
+def _values(column: Any) -> list[Any]:
+    values: list[Any] = column.to_list()
+    if str(column.dtype) == "Float32":
+        return [None if value is None else np.float32(value) for value in values]
+    return values
+
+
+def _narwhals_frame(source: Any) -> Any:
+    """Return a table in memory by the interface of narwhals, or None."""
+    if not hasattr(source, "columns"):
+        return None
+    try:
+        narwhals: Any = importlib.import_module("narwhals")
+    except ImportError:
+        raise TableError(
+            "a table other than one of pandas needs narwhals, which is not installed; run: pip "
+            "install 'opdisc[tables]'"
+        ) from None
+    frame = narwhals.from_native(source, pass_through=True)
+    if isinstance(frame, narwhals.LazyFrame):
+        raise TableError("a table must be in memory, but this one is lazy; collect it first")
+    return frame if isinstance(frame, narwhals.DataFrame) else None

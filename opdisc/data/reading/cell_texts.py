@@ -1,0 +1,68 @@
+"""Typed values as the texts of cells: each by itself, whatever the others are."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opdisc.data.reading.chunks import Chunk
+from opdisc.errors import TableError
+
+_NUMBERS = (bool, int, float, decimal.Decimal, np.number, np.bool_)
+
+_READABLE = (*_NUMBERS, str, datetime.date, datetime.time, uuid.UUID)
+
+
+def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
+    """Return the text of each value, and whether there are numbers among them.
+
+    Parameters
+    ----------
+    values : sequence
+        Texts, numbers, truth values, dates or times; None and NaN are missing. A number of less
+        than double precision must have its own type of numpy, or its text would be longer.
+
+    Returns
+    -------
+    texts : list of str
+        Empty where the value is missing. A number has its shortest text.
+    holds_numbers : bool
+        Whether a value is a number, other than NaN, or a truth value.
+
+    Raises
+    ------
+    TableError
+        If a value has no text form, such as a list or bytes.
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds <= {str} and None not in values:
+        return list(values), False
+    if not all(issubclass(kind, _READABLE) for kind in kinds):
+        raise TableError(
+            "a table's columns must hold text, numbers or dates, but one has a cell of another "
+            "type; leave that column out or store it as text"
+        )
+    texts = ["" if value is None or value != value else str(value) for value in values]
+    numbers = tuple(kind for kind in kinds if issubclass(kind, _NUMBERS))
+    holds = any(isinstance(value, numbers) and value == value for value in values)
+    return texts, holds
+
+
+def chunk_of_values(columns: Sequence[Sequence[Any]], n_rows: int) -> Chunk:
+    """Return a chunk of typed columns."""
+    read = [cell_texts(values) for values in columns]
+    return Chunk(
+        n_rows=n_rows,
+        cells=tuple(texts for texts, _ in read),
+        numbers=frozenset(i for i, (_, holds) in enumerate(read) if holds),
+    )
+
+
+def chunk_of_rows(rows: Sequence[Sequence[Any]], positions: Sequence[int]) -> Chunk:
+    """Return a chunk of typed rows, of the columns at these positions."""
+    return chunk_of_values([[row[at] for row in rows] for at in positions], len(rows))

@@ -1,0 +1,54 @@
+"""Chunks of a table, and what every reader of one offers: names first, then texts in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+CHUNK_CELLS = 2**18
+"""Cells that are held as text at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of a table, one after the other in the file; every cell is text.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    cells : tuple of list of str
+        The cells of each column that was asked for; an empty text where a cell is missing.
+    numbers : frozenset of int
+        Positions in ``cells`` of columns that held numbers and no texts in the file.
+    """
+
+    n_rows: int
+    cells: tuple[list[str], ...]
+    numbers: frozenset[int] = frozenset()
+
+
+class TableReader(Protocol):
+    """A table that is open to be read once, from its start to its end.
+
+    Attributes
+    ----------
+    header : tuple of str
+        Names of the columns.
+    assumptions : tuple of str
+        What must be true of the table and the reader cannot see; each becomes a condition.
+    """
+
+    header: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows, of the columns at these positions of the header.
+
+        Raises
+        ------
+        TableError
+            If a part of the file cannot be read; no cell is named.
+        """
+        ...

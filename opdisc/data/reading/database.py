@@ -1,0 +1,109 @@
+"""Tables that a query returns: of a DuckDB or SQLite file, or of any open cursor."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from opdisc.data.files import FilePath
+from opdisc.data.reading.cell_texts import chunk_of_rows
+from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.provenance import COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
+from opdisc.data.reading.typed_file import ArrowBatches, optional_module
+from opdisc.errors import OPDiscError, TableError
+
+SQLITE = b"SQLite format 3\0"
+
+
+class QueryResult:
+    """What a query returned, row by row.
+
+    Parameters
+    ----------
+    cursor : object
+        Of Python's database interface (``description`` and ``fetchmany``), or a DuckDB connection
+        after ``execute``.
+
+    Attributes
+    ----------
+    header, assumptions
+        As in :class:`opdisc.data.reading.chunks.TableReader`.
+    """
+
+    assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        described = getattr(cursor, "description", None)
+        if not described:
+            raise TableError("a query must return a table, but this one returns none; SELECT one")
+        self.header = tuple(str(column[0]).strip() for column in described)
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
+        size = max(1, chunk_cells // len(self.header))
+        while rows := self._fetch(size):
+            yield chunk_of_rows(rows, positions)
+
+    def _fetch(self, size: int) -> list[Any]:
+        with query_refusals():
+            return list(self._cursor.fetchmany(size))
+
+
+def relation_batches(relation: Any) -> ArrowBatches:
+    """Return a DuckDB relation as record batches of Arrow."""
+    optional_module("pyarrow", "tables", "a DuckDB relation")
+    with query_refusals():
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+        reader = read()
+    batches = ArrowBatches(reader.schema.names, lambda _names, _size: reader)
+    batches.assumptions = QueryResult.assumptions
+    return batches
+
+
+@contextmanager
+def open_query(path: FilePath, start: bytes, query: str) -> Iterator[QueryResult]:
+    """Run a query on a database file, opened to be read only.
+
+    Parameters
+    ----------
+    path : path
+        A DuckDB or SQLite file.
+    start : bytes
+        How it begins.
+    query : str
+        SQL.
+    """
+    if start.startswith(SQLITE):
+        uri = f"{Path(path).absolute().as_uri()}?mode=ro"
+        with query_refusals(), closing(sqlite3.connect(uri, uri=True)) as lite:
+            yield QueryResult(lite.execute(query))
+        return
+    duckdb = optional_module("duckdb", "sql", "a DuckDB file")
+    # The query is about this file: it may not read or write another, nor load an extension.
+    settings = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
+    with (
+        query_refusals(),
+        closing(duckdb.connect(str(path), read_only=True, config=settings)) as database,
+    ):
+        yield QueryResult(database.execute(query))
+
+
+@contextmanager
+def query_refusals() -> Iterator[None]:
+    """Turn what a database says into one sentence: its own words may hold a cell."""
+    try:
+        yield
+    except (OPDiscError, MemoryError):
+        raise
+    except Exception as error:
+        reason = type(error).__name__
+    else:
+        return
+    raise TableError(
+        f"a query must run to its end on the database, but it stopped ({reason}); try it there "
+        "first"
+    )

@@ -1,0 +1,68 @@
+"""Opening a file with a table, whatever kind it is: its first bytes say that, not its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from opdisc.data.files import FilePath, open_input
+from opdisc.data.reading.chunks import TableReader
+from opdisc.data.reading.database import SQLITE, open_query
+from opdisc.data.reading.table_format import TableFormat
+from opdisc.data.reading.text_file import open_text, refusals
+from opdisc.data.reading.typed_file import open_arrow, open_excel, open_parquet
+from opdisc.errors import FileMistake
+
+_KINDS = (
+    (b"ARROW1\0\0", open_arrow),
+    (b"\xff\xff\xff\xff", open_arrow),
+    (b"PK\x03\x04", open_excel),
+)
+
+_PARQUET = b"PAR1"
+
+_DUCKDB = b"DUCK"
+"""At the ninth byte."""
+
+
+@contextmanager
+def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
+    """Open a file with a table; read its header, and its rows by ``chunks``.
+
+    Raises
+    ------
+    TableError
+        If it cannot be read, then or while its rows are read.
+    """
+    with refusals(path, declared.encoding), open_input(path) as file:
+        start = file.peek(16)[:16]  # type: ignore[attr-defined]
+        if start.startswith(SQLITE) or start[8:12] == _DUCKDB:
+            if declared.query is None:
+                raise FileMistake(
+                    f"a database needs a query that returns the table, but for {path} there is "
+                    "none; say which, such as SELECT * FROM loans"
+                )
+            with open_query(path, start, declared.query) as result:
+                yield cast(TableReader, result)
+            return
+        if declared.query is not None:
+            raise FileMistake(f"a query is for a DuckDB or SQLite file, but {path} is neither")
+        opener = next((opener for magic, opener in _KINDS if start.startswith(magic)), None)
+        if opener is None and start.startswith(_PARQUET) and _ends_with(file, _PARQUET):
+            opener = open_parquet
+        if opener is not None and not file.seekable():
+            raise FileMistake(f"only text can be read from a pipe, but {path} is one; name a file")
+        with open_text(file, path, declared) if opener is None else opener(file, path) as table:
+            yield table
+
+
+def _ends_with(file: BinaryIO, magic: bytes) -> bool:
+    """Return whether a file ends with these bytes too, as no text with such a header does."""
+    if not file.seekable():
+        return False
+    file.seek(-len(magic), os.SEEK_END)
+    found = file.read() == magic
+    file.seek(0)
+    return found

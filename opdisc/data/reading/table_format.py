@@ -1,0 +1,62 @@
+"""How a table is stored, as far as somebody must say it: delimiter, encoding, query."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from opdisc.errors import FileMistake, quoted
+
+_NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+_RESERVED = '"\r\n\0'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFormat:
+    """What is declared of a file with a table; all of it is public.
+
+    Parameters
+    ----------
+    delimiter : str or None
+        One character between the cells of a text file, or "tab". None takes, of comma, semicolon,
+        tab and bar, the one that occurs most often in the header line; no row is looked at.
+    encoding : str
+        Of a text file; any name that Python knows.
+    query : str or None
+        SQL whose result is the table, for a database file.
+
+    Raises
+    ------
+    FileMistake
+        If the delimiter is not one character or the encoding not one of text.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        """Canonicalise and validate."""
+        if self.delimiter is not None:
+            delimiter = _NAMED.get(self.delimiter, self.delimiter)
+            if len(delimiter) != 1 or delimiter in _RESERVED or delimiter.isalnum():
+                raise FileMistake(
+                    "a delimiter must be one character that is no letter, digit or quotation "
+                    f"mark, such as ';' or tab, got {quoted(self.delimiter)}"
+                )
+            object.__setattr__(self, "delimiter", delimiter)
+        object.__setattr__(self, "encoding", _codec(self.encoding))
+
+
+def _codec(name: str) -> str:
+    """Return the codec that reads text of an encoding; UTF-8 may start with a byte order mark."""
+    try:
+        codec = codecs.lookup(name).name
+        "".encode(codec)  # refuses codecs that are none of text, such as hex
+    except (LookupError, ValueError, TypeError):
+        raise FileMistake(
+            f"an encoding must be one that Python knows, such as utf-8 or latin-1, got "
+            f"{quoted(name)}"
+        ) from None
+    return "utf-8-sig" if codec == "utf-8" else codec

@@ -1,0 +1,183 @@
+"""Text files with one row a line: plain or compressed, read strictly, one line after the other.
+
+Only the header line says how the file is written; every cell is read by itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from io import StringIO, TextIOWrapper
+from itertools import chain, islice
+from typing import BinaryIO, TextIO, cast
+
+from opdisc.data.files import FilePath, unusable
+from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.table_format import TableFormat
+from opdisc.errors import TableError
+
+_DELIMITERS = ",;\t|"
+
+_GZIP = b"\x1f\x8b"
+
+_CHARACTERS = 8
+"""Characters of a cell, roughly."""
+
+_LONGEST_LINE = 2**22
+
+
+class TextFile:
+    """An open text file, its header read.
+
+    Parameters
+    ----------
+    file : text stream
+        At its start, its line ends untranslated.
+    path : path
+        Its name, for messages.
+    delimiter : str or None
+        As in :class:`TableFormat`.
+
+    Attributes
+    ----------
+    header : tuple of str
+        Names of the columns, white space around them dropped.
+    assumptions : tuple of str
+        None: nothing but the cell itself says how a cell is read.
+    """
+
+    assumptions: tuple[str, ...] = ()
+
+    def __init__(self, file: TextIO, path: FilePath, delimiter: str | None) -> None:
+        first: list[str] = []
+        if delimiter is None:
+            first, delimiter = _header_lines(file)
+        reader = csv.reader(chain(first, file), strict=True, delimiter=delimiter)
+        self.header = tuple(name.strip() for name in next(reader, []))
+        self._file, self._path, self._delimiter = file, path, delimiter
+        self._lines = reader.line_num
+        if not self.header:
+            raise TableError(
+                f"a table must start with a line of column names, but {path} does not"
+            )
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`.
+
+        Text without quotation marks is cut at its delimiters, many lines at a time. From the first
+        piece on that has one, or a line that is not as the header, the csv module reads on.
+        """
+        piece = ""
+        while len(self.header) > 1:
+            block = self._file.read(_CHARACTERS * chunk_cells)
+            piece += block
+            end = piece.rfind("\n") + 1 if block else len(piece)
+            whole, rest = piece[:end], piece[end:]
+            cells = self._plain_cells(whole)
+            if cells is None or len(rest) > _LONGEST_LINE:
+                break  # with the piece in hand
+            self._lines += whole.count("\n")
+            if whole:
+                period = len(self.header) + 1
+                columns = tuple(cells[position::period] for position in positions)
+                yield Chunk(n_rows=len(cells) // period, cells=columns)
+            if not block:
+                return
+            piece = rest
+        yield from self._strict_chunks(piece, positions, chunk_cells)
+
+    def _plain_cells(self, text: str) -> list[str] | None:
+        """Return the cells of whole lines, with a line feed after each, or None if any is odd."""
+        plain = text.replace("\r\n", "\n")
+        if '"' in plain or "\r" in plain:
+            return None
+        if plain and not plain.endswith("\n"):
+            plain += "\n"
+        between = self._delimiter
+        cells = plain.replace("\n", f"{between}\n{between}").split(between)
+        cells.pop()  # what follows the last line end
+        width, lines = len(self.header), plain.count("\n")
+        if len(cells) != lines * (width + 1) or cells[width :: width + 1] != ["\n"] * lines:
+            return None
+        return cells
+
+    def _strict_chunks(
+        self, piece: str, positions: Sequence[int], chunk_cells: int
+    ) -> Iterator[Chunk]:
+        piece += self._file.readline()  # a piece may end within a line
+        lines = chain(StringIO(piece, newline=""), self._file)
+        rows = self._strict_rows(lines)
+        size = max(1, chunk_cells // len(self.header))
+        while some := list(islice(rows, size)):
+            columns = tuple([row[position] for row in some] for position in positions)
+            yield Chunk(n_rows=len(some), cells=columns)
+
+    def _strict_rows(self, lines: Iterator[str]) -> Iterator[list[str]]:
+        reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
+        width = len(self.header)
+        for row in reader:
+            if len(row) == width:
+                yield row
+                continue
+            line = self._lines + reader.line_num
+            if row or any(reader):  # blank lines at the end are no rows
+                raise TableError(
+                    "every line of a table must have as many cells as its header, but line "
+                    f"{line} of {self._path} does not; correct that line"
+                )
+
+
+@contextmanager
+def open_text(file: BinaryIO, path: FilePath, declared: TableFormat) -> Iterator[TextFile]:
+    """Read an open file as text, unpacked first if gzip packed it; see :func:`refusals`."""
+    with ExitStack() as stack:
+        if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]
+            file = cast(BinaryIO, stack.enter_context(gzip.open(file)))
+        text = TextIOWrapper(file, encoding=declared.encoding, newline="")
+        yield TextFile(stack.enter_context(text), path, declared.delimiter)
+
+
+@contextmanager
+def refusals(path: FilePath, encoding: str) -> Iterator[None]:
+    """Turn whatever goes wrong with a file into one sentence without a cell."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise TableError(
+            f"a compressed table must be whole, but {path} is cut off or damaged; compress or "
+            "copy it again"
+        ) from None
+    except OSError as error:
+        raise unusable(f"a table must be a readable file, but {path} is not", error) from None
+    except UnicodeError:
+        known = "UTF-8" if encoding == "utf-8-sig" else encoding
+        raise TableError(
+            f"a table must be {known} text, but {path} is not; convert it or name its encoding"
+        ) from None
+    except csv.Error:
+        raise TableError(
+            f"a table must be comma-separated text, but {path} has a malformed line; check its "
+            "quotation marks"
+        ) from None
+
+
+def _header_lines(lines: Iterable[str]) -> tuple[list[str], str]:
+    """Return the lines of the header and the delimiter most frequent in it, outside of quotes."""
+    counts = dict.fromkeys(_DELIMITERS, 0)
+    read, quoted, at_start = [], False, True
+    for line in lines:
+        read.append(line)
+        for character in line:
+            if character == '"' and (quoted or at_start):
+                quoted, at_start = not quoted, quoted  # a second one at once is part of the name
+            elif not quoted:
+                at_start = character in counts
+                if at_start:
+                    counts[character] += 1
+        # What is longer than csv takes for one cell is no header.
+        if not quoted or sum(map(len, read)) > csv.field_size_limit():
+            break
+    return read, max(counts, key=lambda each: counts[each])

@@ -1,0 +1,196 @@
+"""Files that hold typed columns: Parquet, Arrow, Excel, each value read as the text of a cell.
+
+What the values were before somebody gave them types cannot be seen here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from opdisc.data.files import FilePath
+from opdisc.data.reading.cell_texts import cell_texts, chunk_of_rows
+from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.provenance import DTYPES_DECLARED
+from opdisc.errors import FileMistake, OPDiscError, TableError
+
+
+def optional_module(name: str, extra: str, what: str) -> Any:
+    """Return a module of an extra, or say what to install."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise FileMistake(
+            f"{what} needs {name.partition('.')[0]}, which is not installed; run: pip install "
+            f"'opdisc[{extra}]'"
+        ) from None
+
+
+class ArrowBatches:
+    """A table in record batches of Arrow: a Parquet or an Arrow file.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    batches : callable
+        From names and a number of rows to batches that have these columns.
+
+    Attributes
+    ----------
+    header, assumptions
+        As in :class:`opdisc.data.reading.chunks.TableReader`.
+    """
+
+    assumptions: tuple[str, ...] = (DTYPES_DECLARED,)
+
+    def __init__(
+        self, header: Sequence[str], batches: Callable[[list[str], int], Iterable[Any]]
+    ) -> None:
+        self.header = tuple(header)
+        self._batches = batches
+        if len(set(self.header)) < len(self.header):
+            raise TableError("column names must be distinct, but one occurs twice; rename one")
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
+        names = [self.header[position] for position in positions]
+        size = max(1, chunk_cells // max(1, len(names)))
+        for whole in self._batches(names, size):
+            for start in range(0, whole.num_rows, size):
+                batch = whole.slice(start, size)
+                cells, numbers = [], set()
+                for at, name in enumerate(names):
+                    texts, holds = _arrow_texts(batch.column(batch.schema.get_field_index(name)))
+                    cells.append(texts)
+                    if holds:
+                        numbers.add(at)
+                yield Chunk(n_rows=batch.num_rows, cells=tuple(cells), numbers=frozenset(numbers))
+
+
+def _arrow_texts(column: Any) -> tuple[list[str], bool]:
+    """Return texts of an Arrow array, each distinct value read once."""
+    arrow: Any = importlib.import_module("pyarrow")
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if arrow.types.is_nested(column.type) or arrow.types.is_null(column.type):
+        return cell_texts(column.to_pylist())
+    encoded = column.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    if arrow.types.is_floating(column.type) and column.type.bit_width < 64:
+        kind = np.float32 if column.type.bit_width == 32 else np.float16
+        values = [kind(value) for value in values]
+    texts, holds = cell_texts(values)
+    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    out: list[str] = np.array([*texts, ""], dtype=object)[codes].tolist()
+    return out, holds
+
+
+@contextmanager
+def open_parquet(file: BinaryIO, path: FilePath) -> Iterator[ArrowBatches]:
+    """Open a Parquet file."""
+    parquet = optional_module("pyarrow.parquet", "tables", "a Parquet file")
+    with _refusals(path, "Parquet"), parquet.ParquetFile(file) as opened:
+        # One thread: what is read ahead would be held.
+        yield ArrowBatches(
+            opened.schema_arrow.names,
+            lambda names, size: opened.iter_batches(size, columns=names, use_threads=False),
+        )
+
+
+@contextmanager
+def open_arrow(file: BinaryIO, path: FilePath) -> Iterator[ArrowBatches]:
+    """Open an Arrow file (Feather) or a stream of Arrow batches."""
+    ipc = optional_module("pyarrow.ipc", "tables", "an Arrow file")
+    with _refusals(path, "Arrow"):
+        is_file = file.read(1) == b"A"
+        file.seek(0)
+        with (ipc.open_file if is_file else ipc.open_stream)(file) as opened:
+            batches: Iterable[Any] = opened
+            if is_file:
+                batches = (opened.get_batch(i) for i in range(opened.num_record_batches))
+            yield ArrowBatches(opened.schema.names, lambda _names, _size: batches)
+
+
+class Sheet:
+    """The first sheet of a workbook; the first row names the columns.
+
+    Parameters
+    ----------
+    rows : iterator of tuple
+        Values of each row.
+    path : path
+        Its name, for messages.
+
+    Attributes
+    ----------
+    header, assumptions
+        As in :class:`opdisc.data.reading.chunks.TableReader`.
+    """
+
+    assumptions: tuple[str, ...] = (DTYPES_DECLARED,)
+
+    def __init__(self, rows: Iterator[tuple[Any, ...]], path: FilePath) -> None:
+        self._rows, self._path = rows, path
+        names = list(next(rows, ()))
+        while names and names[-1] is None:
+            names.pop()
+        self.header = tuple("" if name is None else str(name).strip() for name in names)
+        if not self.header:
+            raise TableError(
+                f"a table must start with a line of column names, but {path} does not"
+            )
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
+        size = max(1, chunk_cells // len(self.header))
+        rows = self._whole_rows()
+        while some := list(islice(rows, size)):
+            yield chunk_of_rows(some, positions)
+
+    def _whole_rows(self) -> Iterator[tuple[Any, ...]]:
+        width = len(self.header)
+        blank = False
+        for row in self._rows:
+            if all(value is None for value in row):
+                blank = True
+                continue
+            if blank or any(value is not None for value in row[width:]):
+                raise TableError(
+                    "every line of a table must have as many cells as its header and none may be "
+                    f"blank, but one of {self._path} does not; correct the sheet"
+                )
+            yield (*row[:width], *[None] * (width - len(row)))
+
+
+@contextmanager
+def open_excel(file: BinaryIO, path: FilePath) -> Iterator[Sheet]:
+    """Open the first sheet of an Excel workbook."""
+    openpyxl = optional_module("openpyxl", "tables", "an Excel file")
+    with _refusals(path, "Excel"):
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        try:
+            yield Sheet(book.worksheets[0].iter_rows(values_only=True), path)
+        finally:
+            book.close()
+
+
+@contextmanager
+def _refusals(path: FilePath, kind: str) -> Iterator[None]:
+    """Turn what a library says of a damaged file into one sentence without a cell."""
+    try:
+        yield
+    except (OPDiscError, MemoryError):
+        raise
+    except Exception as error:
+        reason = type(error).__name__
+    else:
+        return
+    raise TableError(
+        f"a table must be a readable {kind} file, but {path} is not ({reason}); write it again"
+    )

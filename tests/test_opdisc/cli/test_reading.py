@@ -1,0 +1,205 @@
+"""Files of any kind on the command line: one set of options, nothing lost, no cell shown."""
+
+import csv
+import gzip
+import json
+import os
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from opdisc.cli.app import cli
+from opdisc.cli.console import run_command_line
+from opdisc.data.reading import text_file
+from opdisc.models import load_model
+
+CANARY = "xq7canary"
+SCHEMA = """
+name = "clinic"
+missing_values = ["NA"]
+target = { column = "ill", positive = "ja", negative = "nein" }
+[[feature]]
+column = "Größe"
+thresholds = [160, 180]
+[[feature]]
+column = "raucht"
+categories = ["täglich", "nie"]
+"""
+HEADER = ["Größe", "raucht", "note", "ill"]
+ROWS = [
+    [["150", "170,5", "190", "NA"][i % 4].replace(",", "."), ["täglich", "nie"][i % 2],
+     f"note; {i}", ["ja", "nein"][i % 2]]
+    for i in range(60)
+]  # fmt: skip
+
+
+def text(delimiter=",", rows=ROWS):
+    with open("scratch", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows([HEADER, *rows])
+    return Path("scratch").read_text(encoding="utf-8")
+
+
+def make_sqlite(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute('CREATE TABLE people ("Größe", raucht, note, ill)')
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", ROWS)
+    connection.close()
+
+
+KINDS = {
+    "plain": (lambda: Path("data").write_text(text(), encoding="utf-8"), []),
+    "latin": (
+        lambda: Path("data").write_bytes(text(";").encode("latin-1")),
+        ["--encoding", "latin-1"],
+    ),
+    "packed": (
+        lambda: Path("data").write_bytes(gzip.compress(text("|").encode())),
+        ["--delimiter", "|"],
+    ),
+    "tab": (lambda: Path("data").write_text(text("\t")), ["--delimiter", "tab"]),
+    "database": (lambda: make_sqlite("data"), ["--query", "SELECT * FROM people"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("schema.toml").write_text(SCHEMA, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capfd):
+    def run(*arguments):
+        status = run_command_line(cli, [str(a) for a in arguments])
+        captured = capfd.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def fit(*options, out="card.json"):
+    return ["fit", "data", "--schema", "./schema.toml", "--epsilon", "50", "--out", out, *options]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_command_reads_every_kind(kind, run):
+    make, options = KINDS[kind]
+    make()
+    status, _, err = run(*fit(*options))
+    assert status == 0, err
+    receipt = load_model("card.json").receipt
+    assert receipt.n_rows == 60
+    assert receipt.guarantee == ("CONDITIONAL" if kind == "database" else "HOLDS")
+    status, out, _ = run("predict", "card.json", "data", *options, "--json")
+    assert status == 0
+    predicted = json.loads(out)
+    assert predicted["rows"] == 60 and set(predicted["predictions"]) == {"ja", "nein"}
+    status, out, _ = run("predict", "card.json", "data", *options)
+    lines = list(csv.reader(out.splitlines()))
+    assert lines[0] == [*HEADER, "prediction"]
+    assert [line[:4] for line in lines[1:]] == ROWS
+    assert [line[4] for line in lines[1:]] == predicted["predictions"]
+    status, out, _ = run(
+        "plan", "data", "--schema", "./schema.toml", "--epsilon", "1", *options, "--json"
+    )
+    assert status == 0 and json.loads(out)
+
+
+def test_compare_reads_and_resumes_other_kinds(run):
+    Path("data").write_bytes(text(";").encode("latin-1"))
+    settings = ["--epsilons", "1", "--repeats", "1", "--methods", "majority", "--jobs", "1"]
+    command = ["compare", "data", "--schema", "./schema.toml", "--encoding", "latin-1"]
+    status, _, err = run(*command, *settings, "--out", "found")
+    assert status == 0, err
+    assert run("compare", "--resume", "--out", "found")[0] == 0
+    recorded = json.loads(Path("found/settings.json").read_text())["arguments"]
+    assert recorded["reading"]["encoding"] == "latin-1"
+
+
+def test_predictions_of_many_parts_are_those_of_one(run, monkeypatch):
+    Path("data").write_text(text(), encoding="utf-8")
+    run(*fit())
+    whole = run("predict", "card.json", "data")
+    monkeypatch.setattr(text_file.TextFile.chunks, "__defaults__", (3,))
+    assert run("predict", "card.json", "data") == whole
+
+
+def test_labels_are_spelled_as_the_whole_table_spells_them_first(run, monkeypatch):
+    schema = SCHEMA.replace('"ja"', "1").replace('"nein"', "0")
+    Path("schema.toml").write_text(schema, encoding="utf-8")
+    spelled = [{"ja": "1", "nein": "0"}[row[3]] for row in ROWS]
+    labels = ["" if i < 30 else f"{bit}.0" if i < 40 else bit for i, bit in enumerate(spelled)]
+    rows = [[*row[:3], label] for row, label in zip(ROWS, labels, strict=True)]
+    Path("data").write_text(text(rows=rows), encoding="utf-8")
+    assert run(*fit())[0] == 0
+    monkeypatch.setattr(text_file.TextFile.chunks, "__defaults__", (3,))
+    status, out, _ = run("predict", "card.json", "data", "--json")
+    assert status == 0 and set(json.loads(out)["predictions"]) == {"1.0", "0.0"}
+
+
+def test_a_late_mistake_writes_and_prints_nothing(run, monkeypatch):
+    Path("data").write_text(text(), encoding="utf-8")
+    run(*fit())
+    Path("scored.csv").write_text("old")
+    monkeypatch.setattr(text_file.TextFile.chunks, "__defaults__", (8,))
+    for last in (f"{CANARY},nie,n,ja\n", f"{CANARY}\n", f'"{CANARY}'):
+        Path("data").write_text(text() + last, encoding="utf-8")
+        before = sorted(os.listdir())
+        for options in (["--out", "scored.csv"], [], ["--json"]):
+            status, out, err = run("predict", "card.json", "data", *options)
+            assert (status, out) == (1, "") and err.count("\n") == 1 and CANARY not in err
+        assert Path("scored.csv").read_text() == "old" and sorted(os.listdir()) == before
+        status, out, err = run(*fit(out="new.json"))
+        assert status == 1 and out == "" and CANARY not in err
+        assert not Path("new.json").exists()
+
+
+def test_predictions_of_private_rows_are_nobody_elses(run):
+    Path("data").write_text(text(), encoding="utf-8")
+    run(*fit())
+    assert run("predict", "card.json", "data", "--out", "scored.csv")[0] == 0
+    assert stat.S_IMODE(os.stat("scored.csv").st_mode) == 0o600
+
+
+def test_a_pipe_is_read_where_one_look_is_not_enough(run):
+    Path("data").write_text(text(), encoding="utf-8")
+    run(*fit())
+    expected = run("predict", "card.json", "data")
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_text(text(), encoding="utf-8"))
+    writer.start()
+    assert run("predict", "card.json", "pipe") == expected
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--delimiter", "ab"], "a delimiter must be one character"),
+        (["--encoding", "klingon"], "an encoding must be one that Python knows"),
+        (["--query", "SELECT 1"], "a query is for a DuckDB or SQLite file"),
+    ],
+)
+def test_impossible_options_are_wrong_usage_of_every_command(options, words, run):
+    Path("data").write_text(text(), encoding="utf-8")
+    run(*fit())
+    schema = ["--schema", "./schema.toml"]
+    for command in (
+        fit(out="new.json"),
+        ["plan", "data", *schema, "--epsilon", "1"],
+        ["predict", "card.json", "data"],
+        ["compare", "data", *schema, "--out", "found"],
+    ):
+        status, out, err = run(*command, *options)
+        assert status == 2 and out == "" and words in err and err.count("\n") == 1
+    assert not Path("new.json").exists() and not Path("found").exists()
+
+
+def test_a_missing_encoding_is_named_as_the_remedy(run):
+    Path("data").write_bytes(text(";").encode("latin-1"))
+    status, out, err = run(*fit())
+    assert status == 1 and out == "" and "name its encoding" in err

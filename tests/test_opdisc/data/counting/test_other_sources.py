@@ -1,0 +1,337 @@
+"""Typed files, databases, other libraries and clusters: the same counts, the same model."""
+
+import datetime
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from opdisc import PrivateScorecardClassifier, read_table
+from opdisc.data.counting import count_rows
+from opdisc.data.reading import (
+    COLUMNS_UNSEEN,
+    DTYPES_DECLARED,
+    ROWS_ALONE,
+    count_lines,
+    read_header,
+)
+from opdisc.data.schema import Schema
+from opdisc.errors import FileMistake, TableError
+
+SCHEMA = Schema.from_dict(
+    {
+        "name": "s",
+        "target": {"column": "ill", "positive": "yes", "negative": "no"},
+        "missing_values": ["NA"],
+        "feature": [
+            {"column": "age", "thresholds": [40, 65]},
+            {"column": "ward", "categories": ["a", 1, "x"], "missing": "a"},
+            {"column": "code", "categories": [7, 9]},
+            {"column": "dose", "thresholds": [0.7], "range": [0, 1]},
+            {"column": "seen", "categories": ["2020-01-02"]},
+            {"column": "smoker", "binary": True},
+        ],
+    }
+)
+TYPED = {
+    "note": ["n"] * 60,
+    "age": [30, 50, None, 70] * 15,
+    "ward": ["a", "1", None, "NA", "x"] * 12,
+    "code": [7, 8, 9] * 20,
+    "dose": [0.7, 0.1, float("nan")] * 20,
+    "seen": [datetime.date(2020, 1, 2), datetime.date(2021, 1, 2)] * 30,
+    "smoker": [True, False, None] * 20,
+    "ill": ["yes", "no", "no", None] * 15,
+}
+TEXTS = pd.DataFrame(
+    {
+        name: ["" if v is None or v != v else str(v) for v in values]
+        for name, values in TYPED.items()
+    },
+    dtype="str",
+)
+CANARY = "xq7canary"
+
+
+def table_of(values, kind):
+    pa = pytest.importorskip("pyarrow")
+    types = {"age": pa.int64(), "dose": pa.float32(), "code": pa.int32()}
+    if kind == "wide":
+        types = {"age": pa.float64(), "dose": pa.float64(), "code": pa.int64()}
+    fields = {n: pa.array(v, type=types.get(n), from_pandas=True) for n, v in values.items()}
+    if kind == "dictionary":
+        fields["ward"] = fields["ward"].dictionary_encode()
+    return pa.table(fields)
+
+
+def written(path, kind, values=TYPED):
+    """Write a typed file of a kind."""
+    if kind.startswith("parquet"):
+        pq = pytest.importorskip("pyarrow.parquet")
+        pq.write_table(table_of(values, kind.partition("-")[2]), path, row_group_size=17)
+    elif kind in ("file", "stream"):
+        ipc = pytest.importorskip("pyarrow.ipc")
+        table = table_of(values, "")
+        make = ipc.new_file if kind == "file" else ipc.new_stream
+        with make(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=13)
+    else:
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        sheet = book.active
+        sheet.append(list(values))
+        for row in zip(*values.values(), strict=True):
+            sheet.append([None if v != v else str(v) if isinstance(v, datetime.date) else v
+                          for v in row])  # fmt: skip
+        book.save(path)
+    return path
+
+
+KINDS = ["parquet", "parquet-wide", "parquet-dictionary", "file", "stream", "excel"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_typed_files_are_read_value_by_value(tmp_path, kind):
+    path = written(tmp_path / "table", kind)
+    expected = count_rows(TEXTS, SCHEMA)
+    assert read_header(path) == tuple(TYPED)
+    assert count_lines(path) == 60
+    for chunk_cells in (1, 40, 2**18):
+        counts = count_rows(path, SCHEMA, chunk_cells=chunk_cells)
+        assert counts.assumptions == (DTYPES_DECLARED,)
+        assert np.array_equal(counts.points, expected.points)
+        assert np.array_equal(counts.positives, expected.positives)
+        assert np.array_equal(counts.negatives, expected.negatives)
+    receipt = PrivateScorecardClassifier(schema=SCHEMA).fit_counts(counts).receipt_
+    assert receipt.conditions == (DTYPES_DECLARED,)
+    table = read_table(path, columns=["ward", "code"])
+    assert table["ward"].tolist() == TEXTS["ward"].tolist()
+    assert table["code"].tolist() == TEXTS["code"].tolist()
+    whole = read_table(path)
+    conditions = PrivateScorecardClassifier(schema=SCHEMA).fit(whole, whole["ill"]).receipt_
+    assert DTYPES_DECLARED in conditions.conditions
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "excel"])
+def test_codes_that_numbers_do_not_keep_are_refused_in_typed_files(tmp_path, kind):
+    path = written(tmp_path / "table", kind)
+    lost = Schema.from_dict(
+        SCHEMA.to_dict() | {"feature": [{"column": "code", "categories": ["007"]}]}
+    )
+    with pytest.raises(TableError, match="does not keep the declared value '007'"):
+        count_rows(path, lost)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "excel"])
+def test_damaged_typed_files_are_refused_in_one_sentence(tmp_path, kind):
+    data = written(tmp_path / "table", kind).read_bytes()
+    for damaged in (data[:40], data[: len(data) // 2], data[:60] + b"?" * 40 + data[100:]):
+        (tmp_path / "damaged").write_bytes(damaged)
+        try:
+            count_rows(tmp_path / "damaged", SCHEMA)
+        except TableError as error:
+            assert "\n" not in str(error)
+
+
+def test_lists_and_bytes_are_no_cells(tmp_path):
+    for odd in ([[1, 2]] * 60, [CANARY.encode()] * 60):
+        path = written(tmp_path / "table", "parquet", TYPED | {"ward": odd})
+        with pytest.raises(TableError, match="has a cell of another type") as caught:
+            count_rows(path, SCHEMA)
+        assert CANARY not in str(caught.value)
+
+
+def test_a_text_whose_header_begins_like_a_typed_file(tmp_path):
+    (tmp_path / "t.csv").write_text("PAR1,b\n1,2\n")
+    assert read_header(tmp_path / "t.csv") == ("PAR1", "b")
+
+
+def test_blank_rows_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, None], [None, None], [None, None]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert read_table(tmp_path / "t.xlsx").to_dict("list") == {"a": ["1"], "b": [""]}
+    for more in ([5, 6], [1, 2, CANARY]):
+        book.active.append(more)
+        book.save(tmp_path / "t.xlsx")
+        with pytest.raises(TableError, match="every line of a table") as caught:
+            read_table(tmp_path / "t.xlsx")
+        assert CANARY not in str(caught.value)
+
+
+# --- databases -----------------------------------------------------------------------------------
+
+
+def database(path, kind):
+    columns = ", ".join(f'"{name}"' for name in TYPED)
+    rows = [
+        tuple(None if v != v else str(v) if isinstance(v, datetime.date) else v for v in row)
+        for row in zip(*TYPED.values(), strict=True)
+    ]
+    marks = ", ".join("?" * len(TYPED))
+    if kind == "sqlite":
+        with sqlite3.connect(path) as connection:
+            connection.execute(f"CREATE TABLE people ({columns})")
+            connection.executemany(f"INSERT INTO people VALUES ({marks})", rows)
+        connection.close()
+        return path
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE people (note VARCHAR, age INTEGER, ward VARCHAR, code BIGINT, "
+            "dose DECIMAL(3, 2), seen DATE, smoker BOOLEAN, ill VARCHAR)"
+        )
+        connection.executemany(f"INSERT INTO people VALUES ({marks})", rows)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_query_is_a_table_whose_rows_nobody_can_vouch_for(tmp_path, kind):
+    path = database(tmp_path / "people", kind)
+    query = "SELECT * FROM people"
+    expected = count_rows(TEXTS, SCHEMA)
+    assert read_header(path, query=query) == tuple(TYPED)
+    assert count_lines(path, query=query + " WHERE code = 7") == 20
+    for chunk_cells in (1, 2**18):
+        counts = count_rows(path, SCHEMA, query=query, chunk_cells=chunk_cells)
+        assert np.array_equal(counts.points, expected.points)
+        assert np.array_equal(counts.positives, expected.positives)
+    assert counts.assumptions == (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
+    receipt = PrivateScorecardClassifier(schema=SCHEMA).fit_counts(counts).receipt_
+    assert receipt.guarantee == "CONDITIONAL" and ROWS_ALONE in receipt.conditions
+    assert not list(tmp_path.glob("*.wal"))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELEC",
+        "SELECT * FROM nowhere",
+        "DROP TABLE people",
+        "INSERT INTO people SELECT * FROM people",
+        f"SELECT CAST('{CANARY}' || ward AS INTEGER) / 0 AS age FROM elsewhere",
+        "",
+    ],
+)
+def test_a_query_that_fails_or_writes_is_refused_without_a_cell(tmp_path, kind, query):
+    path = database(tmp_path / "people", kind)
+    before = path.read_bytes()
+    with pytest.raises(TableError) as caught:
+        count_rows(path, SCHEMA, query=query)
+    assert CANARY not in str(caught.value) and "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_cell_that_a_query_cannot_convert_is_not_named(tmp_path):
+    path = database(tmp_path / "people", "duckdb")
+    with pytest.raises(TableError, match="stopped .ConversionException") as caught:
+        count_rows(path, SCHEMA, query="SELECT CAST(ward AS INTEGER) AS age, * FROM people")
+    assert "'a'" not in str(caught.value)
+
+
+def test_a_query_reads_its_database_only(tmp_path):
+    path = database(tmp_path / "people", "duckdb")
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    with pytest.raises(TableError, match="stopped"):
+        read_table(path, query=f"SELECT * FROM '{tmp_path / 'other.csv'}'")
+
+
+def test_databases_need_a_query_and_other_files_take_none(tmp_path):
+    path = database(tmp_path / "people", "sqlite")
+    with pytest.raises(FileMistake, match="needs a query"):
+        count_rows(path, SCHEMA)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(FileMistake, match="for a DuckDB or SQLite file"):
+        count_lines(tmp_path / "t.csv", query="SELECT 1")
+
+
+def test_cursors_and_relations_are_sources(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    expected = count_rows(TEXTS, SCHEMA)
+    with duckdb.connect(str(database(tmp_path / "people", "duckdb"))) as connection:
+        cursor = connection.execute("SELECT * FROM people")
+        counts = count_rows(cursor, SCHEMA, chunk_cells=30)
+        assert np.array_equal(counts.positives, expected.positives)
+        assert ROWS_ALONE in counts.assumptions
+        pytest.importorskip("pyarrow")
+        counts = count_rows(connection.sql("SELECT * FROM people"), SCHEMA)
+        assert np.array_equal(counts.positives, expected.positives)
+        assert ROWS_ALONE in counts.assumptions
+
+
+# --- other libraries -----------------------------------------------------------------------------
+
+
+def test_frames_of_polars_and_arrow():
+    pytest.importorskip("narwhals")
+    expected = count_rows(TEXTS, SCHEMA)
+    frames = [table_of(TYPED, "")]
+    polars = pytest.importorskip("polars")
+    frames.append(polars.DataFrame(TYPED, strict=False))
+    for frame in frames:
+        counts = count_rows(frame, SCHEMA, chunk_cells=20)
+        assert np.array_equal(counts.points, expected.points)
+        assert np.array_equal(counts.positives, expected.positives)
+        assert counts.assumptions == (DTYPES_DECLARED, COLUMNS_UNSEEN)
+    assert count_rows(frames, SCHEMA).n_rows == 120
+    with pytest.raises(TableError, match="collect it first"):
+        count_rows(frames[1].lazy(), SCHEMA)
+
+
+PARTS = pd.DataFrame(
+    {
+        "age": [30.0, 50.0, np.nan, 70.0] * 15,
+        "ward": ["a", "1", "NA"] * 20,
+        "code": [7, 8, 9] * 20,
+        "dose": [0.7, 0.1] * 30,
+        "seen": ["2020-01-02", "x"] * 30,
+        "smoker": [1, 0, 0] * 20,
+        "ill": ["yes", "no", "no", ""] * 15,
+    }
+)
+
+
+def check_cluster(data_set, empty_class):
+    """Check that a data set gives the model of the whole table, and that refusals say no cell."""
+    plain = PrivateScorecardClassifier(schema=SCHEMA, random_state=5).fit(PARTS, PARTS["ill"])
+    counts = count_rows(data_set, SCHEMA)
+    assert counts == count_rows(PARTS, SCHEMA)
+    model = PrivateScorecardClassifier(schema=SCHEMA, random_state=5).fit_counts(counts)
+    assert model.scorecard_ == plain.scorecard_ and model.receipt_ == plain.receipt_
+    with pytest.raises(TableError, match="target column 'ill' .* third label") as caught:
+        count_rows(empty_class, SCHEMA)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_dask_cluster_of_two_workers_gives_the_same_model(capfd):
+    distributed = pytest.importorskip("distributed")
+    frames = pytest.importorskip("dask.dataframe")
+    wrong = PARTS.assign(ill=PARTS["ill"].replace("", CANARY))
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        check_cluster(
+            frames.from_pandas(PARTS, npartitions=5), frames.from_pandas(wrong, npartitions=5)
+        )
+    assert CANARY not in "".join(capfd.readouterr())
+
+
+def test_a_ray_cluster_of_two_workers_gives_the_same_model(capfd):
+    ray = pytest.importorskip("ray")
+    data = pytest.importorskip("ray.data")
+    wrong = PARTS.assign(ill=PARTS["ill"].replace("", CANARY))
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    try:
+        check_cluster(
+            data.from_pandas(PARTS).repartition(5), data.from_pandas(wrong).repartition(5)
+        )
+    finally:
+        ray.shutdown()
+    assert CANARY not in "".join(capfd.readouterr())
