@@ -56,6 +56,40 @@ def check_amount(problem: object, spacing: float) -> None:
         )
 
 
+def check_room(problem: object, spec: NoiseSpec, n_rows: int | None, oracle: Oracle) -> None:
+    """Refuse an oracle whose numbers the rows and the largest noise together could outgrow.
+
+    Parameters
+    ----------
+    problem : object
+        The private problem. Its counts are looked at only where their sum is not public.
+    spec : NoiseSpec
+        The noise that will be drawn.
+    n_rows : int or None
+        Public number of rows.
+    oracle : Oracle
+        Who will be asked.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent. Otherwise no draw can make the oracle refuse the problem.
+    """
+    most = getattr(oracle, "most_steps", None)
+    if most is None or not spec.spacing or not isinstance(problem, ZeroOneProblem):
+        return
+    rows = n_rows
+    if rows is None:
+        rows = int(problem.positives.sum() + problem.negatives.sum())
+    # Noise that comes as weighted rows may count twice in a solver's sum of absolute values.
+    if rows / spec.spacing + 2 * spec.most_steps > most:
+        raise UnsupportedProblem(
+            f"oracle '{oracle.name}' takes objectives of at most {most:.0e} lattice steps, rows "
+            "and the largest noise together could need more; use a coarser spacing, a larger "
+            "epsilon or 'branch-and-bound'."
+        )
+
+
 def toy_problem(grid: WeightGrid) -> ZeroOneProblem:
     """Return a problem on a grid with two points that any structure of columns allows."""
     points = np.zeros((2, grid.n_features), dtype=np.int64)
