@@ -1,8 +1,13 @@
 """Fixtures shared by all tests."""
 
 import pytest
+from hypothesis import settings
 
 import oracles
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("opdisc", deadline=None)
+settings.load_profile("opdisc")
 
 
 @pytest.fixture(params=oracles.available_oracles())

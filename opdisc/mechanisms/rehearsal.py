@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.base import NoiseSpec, PerturbingMechanism
 from opdisc.mechanisms.receipts import COMPLETE_ORACLES, trusted_name
 from opdisc.noise import MOST_NOISE
@@ -112,23 +111,6 @@ def small_grid(grid: WeightGrid) -> WeightGrid:
         chosen += len(nearest) > 1
         values.append(tuple(sorted(nearest)))
     return WeightGrid(values=tuple(values), norm_budget=grid.norm_budget)
-
-
-def rehearse(what: str, attempt: Callable[[], object]) -> None:
-    """Run something on a toy; whatever it raises is a refusal that costs nothing.
-
-    Raises
-    ------
-    OracleUnavailable
-        If the attempt failed.
-    """
-    try:
-        attempt()
-    except Exception as error:
-        raise OracleUnavailable(
-            f"{what} must work on a public toy problem before anything is spent, it ended with "
-            f"{type(error).__name__}; mend the installation or use another one."
-        ) from error
 
 
 def rehearse_oracle(
