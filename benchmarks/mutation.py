@@ -148,7 +148,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """What identifies it wherever its line moves."""
-        return f"{self.module} | {self.before} -> {self.after}"
+        return f"{self.module} | {self.before} -> {self.after}".rstrip()
 
 
 def chosen_operators() -> list[str]:
@@ -223,10 +223,10 @@ def _changed_lines(source: str, changed: str) -> tuple[str, str]:
     removed, added = [], []
     for text in difflib.ndiff(source.splitlines(), changed.splitlines()):
         if text.startswith("- "):
-            removed.append(text[2:].strip())
+            removed.append(text[2:])
         elif text.startswith("+ "):
-            added.append(text[2:].strip())
-    return " ".join(removed), " ".join(added)
+            added.append(text[2:])
+    return " ".join(" ".join(removed).split()), " ".join(" ".join(added).split())
 
 
 def copied_tree() -> Path:
@@ -287,7 +287,7 @@ def known_equivalent() -> dict[str, str]:
             if text.startswith("# "):
                 reason = text[2:]
             elif text.strip():
-                reasons[text] = reason
+                reasons[text.rstrip()] = reason
     return reasons
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from oracles.errors import InvalidProblem
+from oracles.errors import InvalidProblem, OracleUnavailable
 
 LONGEST_NAME = 500
 """Characters of a name or a label."""
@@ -76,6 +76,23 @@ def as_calibration_error() -> Iterator[None]:
         yield
     except InvalidProblem as error:
         raise CalibrationError(str(error)) from error
+
+
+def rehearse(what: str, attempt: Callable[[], object]) -> None:
+    """Run something on a public toy; whatever it raises is a refusal that costs nothing.
+
+    Raises
+    ------
+    OracleUnavailable
+        If the attempt failed.
+    """
+    try:
+        attempt()
+    except Exception as error:
+        raise OracleUnavailable(
+            f"{what} must work on a public toy problem before anything is spent, it ended with "
+            f"{type(error).__name__}; mend the installation or use another one."
+        ) from error
 
 
 def is_plain(text: str) -> bool:

@@ -3,8 +3,13 @@
 import signal
 
 import pytest
+from hypothesis import settings
 
 import oracles
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("opdisc", deadline=None)
+settings.load_profile("opdisc")
 
 
 def pytest_configure():

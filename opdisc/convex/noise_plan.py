@@ -17,8 +17,8 @@ import numpy as np
 
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.receipt import ConvexReceipt
-from opdisc.convex.rows import Rows, check_rows
-from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.convex.rows import Rows, check_rows, toy_rows
+from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
 from opdisc.noise import FLOATING_POINT
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, common_fields
 from oracles.arithmetic import FloatArray
@@ -91,19 +91,28 @@ def release(
     *,
     entropy: EntropySource,
     ledger: Ledger | None,
+    solver: Callable[[Rows], object] | None = None,
 ) -> ConvexRelease:
-    """Write the receipt, spend the budget, compute once, round.
+    """Rehearse, write the receipt, spend the budget, compute once, round.
+
+    On two public rows, loss and domain are tried first, and the solver if one is given.
 
     Raises
     ------
     CalibrationError
         If the rows are not as the public facts say; nothing is spent.
+    OracleUnavailable
+        If the solver, the loss or the domain fails on public rows; nothing is spent.
     UncertifiedRelease
         If the computation fails; nothing about the rows is said.
     """
     check_rows(rows, public)
     if public.is_noiseless and ledger is not None:
         raise CalibrationError("an infinite epsilon cannot be put in a ledger; give no ledger.")
+    toy = toy_rows(public)
+    rehearse(plan.mechanism, lambda: _one_step(toy, public))
+    if solver is not None:
+        rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
     receipt = _receipt(plan, public, entropy)
     if ledger is not None:
         ledger.spend(receipt)
@@ -120,6 +129,15 @@ def release(
     rounded = np.round(parameters / RELEASE_GRID) * RELEASE_GRID
     rounded.setflags(write=False)
     return ConvexRelease(parameters=rounded, receipt=receipt)
+
+
+def _one_step(rows: Rows, public: ConvexPublic) -> None:
+    domain = public.domain
+    start = np.zeros(public.dimension) if domain is None else domain.centre
+    rows.sum_value(public.loss, start)
+    step = start - rows.sum_gradient(public.loss, start)
+    if domain is not None:
+        domain.project(step)
 
 
 def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:

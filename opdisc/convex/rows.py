@@ -79,6 +79,15 @@ class Rows:
         return loss.sum_value(self.X, self.y, parameters, self.counts)
 
 
+def toy_rows(public: ConvexPublic) -> Rows:
+    """Return two rows made of public bounds alone."""
+    X = np.zeros((2, public.dimension))
+    X[0, 0] = min(public.bounds.largest_coordinate, public.bounds.l2)
+    if public.loss.is_classification:
+        return Rows(X=X, y=np.array([1.0, -1.0]))
+    return Rows(X=X, y=np.array([public.bounds.label, 0.0]))
+
+
 def check_rows(rows: Rows, public: ConvexPublic) -> None:
     """Refuse rows that the public facts do not describe, before anything is spent."""
     if rows.X.ndim != 2 or rows.X.shape != (len(rows.y), public.dimension):

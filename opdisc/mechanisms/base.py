@@ -42,6 +42,9 @@ class NoiseSpec:
         off by more than the calibration pays for; a probability.
     spacing : float
         Lattice spacing of the noise, rows; 0 if there is no lattice.
+    most_steps : float
+        What all noise of one draw together may come to, lattice steps; 0 for noise that is
+        added to no objective.
     """
 
     law: str
@@ -51,6 +54,7 @@ class NoiseSpec:
     allowance: float
     total_variation: float
     spacing: float
+    most_steps: float = 0.0
 
 
 class Perturbable(Protocol):

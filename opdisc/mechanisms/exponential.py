@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from opdisc.calibration import inverse_temperature
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.base import EVERYWHERE, NoiseSpec
-from opdisc.mechanisms.rehearsal import rehearse, small_grid, toy_problem
+from opdisc.mechanisms.rehearsal import small_grid, toy_problem
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
 from oracles.errors import NoHypothesis
 from oracles.problem import (

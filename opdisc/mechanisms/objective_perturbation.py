@@ -99,7 +99,8 @@ class BlockOneHotMechanism:
         sizes = [_assignments(public.grid, block) for block in self.blocks]
         rates = block_decay_rates(sizes, margin, spacing, public.params.epsilon)
         active = [(r, n) for r, n in zip(rates, sizes, strict=True) if r > 0]
-        check_noise_fits(float(sum(largest_geometric(rate) for rate, _ in active)))
+        most_steps = float(sum(largest_geometric(rate) for rate, _ in active))
+        check_noise_fits(most_steps)
         return BlockSpec(
             law=f"one-sided geometric on blocks of {', '.join(str(n) for _, n in active)}",
             scales=tuple(float(spacing / rate) for rate, _ in active),
@@ -110,6 +111,7 @@ class BlockOneHotMechanism:
             blocks=self.blocks,
             rates=rates,
             spacing=public.spacing,
+            most_steps=most_steps,
         )
 
     def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
@@ -228,7 +230,8 @@ class SphereMechanism:
         if scale * tail > _LARGEST_SPHERE_NOISE:
             raise CalibrationError("epsilon must be larger: the sphere noise would not fit.")
         box = sum(max(v * v for v in allowed) for allowed in public.grid.values)
-        check_noise_fits(scale * tail * (1 + math.sqrt(box / squared)) / public.spacing)
+        most_steps = scale * tail * (1 + math.sqrt(box / squared)) / public.spacing
+        check_noise_fits(most_steps)
         return SphereSpec(
             law=f"{self.noise} in {dimension} dimensions, R^2 = {squared}",
             scales=(scale,),
@@ -240,6 +243,7 @@ class SphereMechanism:
             scale=scale,
             radius_squared=squared,
             spacing=public.spacing,
+            most_steps=most_steps,
         )
 
     def _scale(

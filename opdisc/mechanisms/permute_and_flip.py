@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from opdisc.calibration import block_decay_rates, lattice_margin
-from opdisc.errors import CalibrationError, large_number
+from opdisc.errors import CalibrationError, large_number, rehearse
 from opdisc.mechanisms.base import EVERYWHERE, MINIMISER_OPTIONS, NoiseSpec, Problem
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism, BlockSpec
-from opdisc.mechanisms.rehearsal import rehearse, toy_problem
+from opdisc.mechanisms.rehearsal import toy_problem
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
 from oracles.errors import NoHypothesis, UnsupportedProblem
 from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.base import NoiseSpec, PerturbingMechanism
 from opdisc.mechanisms.receipts import COMPLETE_ORACLES, trusted_name
 from opdisc.noise import MOST_NOISE
@@ -56,6 +55,40 @@ def check_amount(problem: object, spacing: float) -> None:
         )
 
 
+def check_room(problem: object, spec: NoiseSpec, largest_loss: int | None, oracle: Oracle) -> None:
+    """Refuse an oracle whose numbers the rows and the largest noise together could outgrow.
+
+    Parameters
+    ----------
+    problem : object
+        The private problem. Its counts are looked at only where their sum is not public.
+    spec : NoiseSpec
+        The noise that will be drawn.
+    largest_loss : int or None
+        The most that all rows can cost together, where that is public.
+    oracle : Oracle
+        Who will be asked.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent. Otherwise no draw can make the oracle refuse the problem.
+    """
+    most = getattr(oracle, "most_steps", None)
+    if most is None or not spec.spacing or not isinstance(problem, ZeroOneProblem):
+        return
+    rows = largest_loss
+    if rows is None:
+        rows = int(problem.positives.sum() + problem.negatives.sum())
+    # Noise that comes as weighted rows may count twice in a solver's sum of absolute values.
+    if rows / spec.spacing + 2 * spec.most_steps > most:
+        raise UnsupportedProblem(
+            f"oracle '{oracle.name}' takes objectives of at most {most:.0e} lattice steps, rows "
+            "and the largest noise together could need more; use a coarser spacing, a larger "
+            "epsilon or 'branch-and-bound'."
+        )
+
+
 def toy_problem(grid: WeightGrid) -> ZeroOneProblem:
     """Return a problem on a grid with two points that any structure of columns allows."""
     points = np.zeros((2, grid.n_features), dtype=np.int64)
@@ -78,23 +111,6 @@ def small_grid(grid: WeightGrid) -> WeightGrid:
         chosen += len(nearest) > 1
         values.append(tuple(sorted(nearest)))
     return WeightGrid(values=tuple(values), norm_budget=grid.norm_budget)
-
-
-def rehearse(what: str, attempt: Callable[[], object]) -> None:
-    """Run something on a toy; whatever it raises is a refusal that costs nothing.
-
-    Raises
-    ------
-    OracleUnavailable
-        If the attempt failed.
-    """
-    try:
-        attempt()
-    except Exception as error:
-        raise OracleUnavailable(
-            f"{what} must work on a public toy problem before anything is spent, it ended with "
-            f"{type(error).__name__}; mend the installation or use another one."
-        ) from error
 
 
 def rehearse_oracle(

@@ -21,7 +21,7 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
-from opdisc.mechanisms.rehearsal import check_amount, rehearse_oracle
+from opdisc.mechanisms.rehearsal import check_amount, check_room, rehearse_oracle
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
 from oracles.errors import UnsupportedProblem
 from oracles.interface import HandoverOracle, Oracle, Solution, SolveOptions, resolve_oracle, solve
@@ -63,8 +63,9 @@ def run_mechanism(
         Why this mechanism; printed on the receipt.
     counts_rows : bool
         Whether the problem's counts were made by counting rows, as :func:`opdisc.data.aggregate`
-        does. If not, they are compared with the public number of rows; where none is public, that
-        no row counts for more than one is a condition on the receipt.
+        does. If not, that no row counts for more than one is a condition on the receipt: counts
+        are compared with the public number of rows, which a row that counts for two may hide
+        behind one that counts for none.
 
     Returns
     -------
@@ -126,6 +127,7 @@ def prepare_mechanism(
     check_amount(problem, spec.spacing)
     limits = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
+    check_room(problem, spec, public.largest_loss, chosen)
     shape = _check_support(mechanism, problem, spec, chosen)
     rehearse_oracle(chosen, mechanism, spec, shape, limits)
 
@@ -219,19 +221,17 @@ def _check_public(problem: Perturbable, public: GridPublic) -> None:
 
 
 def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
-    """Refuse counts that are no counts of rows; where that is not known, say so publicly."""
+    """Refuse counts that cannot be counts of rows; that they are is a condition."""
     if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
         raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
-    if public.n_rows is None:
-        assumed = BOUNDED_ROWS if public.error_costs.are_equal else ROWS_COUNT_ONCE
-        return replace(public, assumptions=(*public.assumptions, assumed))
     counts = (*problem.positives.tolist(), *problem.negatives.tolist())
-    if sum(counts) > public.n_rows:
+    if public.n_rows is not None and sum(counts) > public.n_rows:
         raise CalibrationError(
             "a problem's counts must add up to at most the public number of rows, or a row would "
             "weigh more than the noise covers; count each row once and give its n_rows."
         )
-    return public
+    assumed = BOUNDED_ROWS if public.error_costs.are_equal else ROWS_COUNT_ONCE
+    return replace(public, assumptions=(*public.assumptions, assumed))
 
 
 def _check_support(

@@ -92,13 +92,11 @@ def geometric_total_variation(rate: Fraction, count: int) -> float:
 
     Notes
     -----
-    Each digit's threshold is within two units of its last bit, and with ``I`` digits the law is
-    cut at ``2**I`` steps: distance at most ``count * (2 I 2**-136 + 2 exp(-rate 2**I))``.
+    Each digit's threshold is rounded down, which costs at most one unit of its last bit. With
+    ``I`` digits the law is cut at ``2**I`` steps, which costs ``exp(-rate 2**I) <= 2**-272``. Two
+    units for each digit are more than both.
     """
-    digits = _digits(rate)
-    per_digit = 2.0 * digits * 2.0**-THRESHOLD_BITS
-    cut = 2.0 * math.exp(-float(rate * 2**digits)) if rate * 2**digits < 700 else 1e-300
-    return count * (per_digit + cut)
+    return 2.0 * count * _digits(rate) * 2.0**-THRESHOLD_BITS
 
 
 def geometric(rate: Fraction, size: int, entropy: EntropySource) -> NDArray[np.int64]:

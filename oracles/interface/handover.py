@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from oracles.errors import OracleError
@@ -33,6 +34,11 @@ class HandoverOracle:
         self.name = f"{first.name}{SEPARATOR}{second.name}"
         self.integer_arithmetic = first.integer_arithmetic and second.integer_arithmetic
         self.requirement = f"needs '{second.name}', which {second.requirement}"
+
+    @property
+    def most_steps(self) -> float:
+        """Most steps of the unit that the second oracle's objective may have."""
+        return float(getattr(self.second, "most_steps", math.inf))
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the second oracle takes the problem; the first may decline."""

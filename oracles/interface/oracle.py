@@ -71,6 +71,12 @@ class Oracle(Protocol):
         Whether bounds are proved in integers, without tolerances.
     requirement : str
         Completes "this oracle ...", for the message when :meth:`supports` is false.
+
+    Notes
+    -----
+    An oracle whose numbers are limited may also have ``most_steps``, a float: the most steps of
+    the unit that all counts and noise together may come to. Where noise is yet to be drawn, what
+    it may come to is compared with it beforehand.
     """
 
     name: str

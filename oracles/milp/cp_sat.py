@@ -14,7 +14,12 @@ from typing import Any
 from oracles.arithmetic import ChildEnded, ChildProcess, module_command, module_environment
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
-from oracles.milp.formulation import LARGEST_INTEGER, formulate, formulation_limits
+from oracles.milp.formulation import (
+    LARGEST_INTEGER,
+    formulate,
+    formulation_limits,
+    formulation_steps,
+)
 from oracles.milp.program import MixedIntegerProgram
 from oracles.problem import ZeroOneProblem
 
@@ -60,6 +65,7 @@ class CpSatOracle:
 
     name = "cp-sat"
     integer_arithmetic = True
+    most_steps = formulation_steps(0.0)
 
     def __init__(self, formulation: str = "aggregated") -> None:
         self.formulation = formulation

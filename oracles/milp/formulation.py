@@ -38,8 +38,27 @@ LARGEST_INTEGER = 2.0**53
 """Most objective steps for an integer solver: the program's own numbers are floats."""
 
 
-def formulation_limits(problem: ZeroOneProblem, formulation: str) -> str | None:
-    """Return why a problem cannot be encoded, completing "this oracle ...", or None if it can."""
+def formulation_limits(
+    problem: ZeroOneProblem, formulation: str, *, tolerance: float = 0.0
+) -> str | None:
+    """Return why a problem cannot be encoded, completing "this oracle ...", or None if it can.
+
+    Parameters
+    ----------
+    problem : ZeroOneProblem
+        What to encode.
+    formulation : str
+        The encoding.
+    tolerance : float
+        The solver's, as in :func:`formulate`.
+    """
+    # Half a score step separates "+" from "-"; the indicator, the weights and the row itself may
+    # each use up their tolerance.
+    if 4 * (_score_bound(problem) + 1) * tolerance >= 0.5:
+        return (
+            f"needs scores below {0.125 / tolerance:,.0f}, because of its tolerance of "
+            f"{tolerance:g}; use smaller features or weights, or an oracle with integer arithmetic"
+        )
     perturbation = problem.perturbation
     if perturbation is not None:
         sizes = [table.size for table in perturbation.tables if table.ndim > 1]
@@ -51,6 +70,11 @@ def formulation_limits(problem: ZeroOneProblem, formulation: str) -> str | None:
         if int(problem.positives.sum() + problem.negatives.sum()) > LARGEST_EXPANSION:
             return f"takes at most {LARGEST_EXPANSION:,} rows, one variable each"
     return None
+
+
+def formulation_steps(tolerance: float) -> float:
+    """Return how many steps of the unit an objective may have for a solver with a tolerance."""
+    return FINEST_RESOLUTION if tolerance > 0 else LARGEST_INTEGER
 
 
 def formulate(
@@ -101,11 +125,10 @@ def formulate(
         raise FormulationError(
             f"formulation must be one of {', '.join(FORMULATIONS)}, got '{formulation}'."
         )
-    reason = formulation_limits(problem, formulation)
+    reason = formulation_limits(problem, formulation, tolerance=tolerance)
     if reason is not None:
         raise FormulationError(f"the {formulation} formulation {reason}.")
-    _check_tolerance(problem, tolerance)
-    _check_resolution(problem, FINEST_RESOLUTION if tolerance > 0 else LARGEST_INTEGER)
+    _check_resolution(problem, formulation_steps(tolerance))
     program = ProgramBuilder()
     choices, weights = _add_weights(program, problem)
     _add_perturbation(program, problem, choices)
@@ -116,19 +139,6 @@ def formulate(
         if formulation == "ordered":
             add_order_rows(program, choices, problem.grid.values, *kept)
     return program.finish(choices, problem.grid.values)
-
-
-def _check_tolerance(problem: ZeroOneProblem, tolerance: float) -> None:
-    """Refuse scores so large that a tolerated fraction of them could change a prediction."""
-    reach = _public_bound(problem)
-    # Half a score step separates "+" from "-"; the indicator, the weights and the row itself may
-    # each use up their tolerance.
-    if 4 * (reach + 1) * tolerance >= 0.5:
-        raise FormulationError(
-            f"the big-M must stay below {0.125 / tolerance:,.0f} for a solver tolerance of "
-            f"{tolerance:g}, this problem's is larger; use smaller features or weights, or an "
-            f"oracle with integer arithmetic."
-        )
 
 
 def _check_resolution(problem: ZeroOneProblem, most: float) -> None:
@@ -148,7 +158,7 @@ def _check_resolution(problem: ZeroOneProblem, most: float) -> None:
         )
 
 
-def _public_bound(problem: ZeroOneProblem) -> int:
+def _score_bound(problem: ZeroOneProblem) -> int:
     """Return a bound on every score: largest feature times the sum of the largest weights."""
     largest = int(np.abs(problem.points).max(initial=0))
     return largest * sum(max(abs(v[0]), abs(v[-1])) for v in problem.grid.values)
@@ -272,7 +282,7 @@ def _add_points(
 
 def _add_rows(program: ProgramBuilder, problem: ZeroOneProblem, weights: tuple[int, ...]) -> None:
     """Add one error indicator per row with a single big-M for all (appendix D.2 of [1])."""
-    big = _public_bound(problem) + 1
+    big = _score_bound(problem) + 1
     for point, positives, negatives in zip(
         problem.points, problem.positives, problem.negatives, strict=True
     ):

@@ -22,7 +22,7 @@ import numpy as np
 from oracles.arithmetic import Objective
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
-from oracles.milp.formulation import formulate, formulation_limits
+from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.warm_start import find_incumbent, load_search
 from oracles.problem import Hypothesis, ZeroOneProblem
@@ -112,6 +112,7 @@ class HighsOracle:
 
     name = "highs"
     integer_arithmetic = False
+    most_steps = formulation_steps(TOLERANCE)
 
     def __init__(self, formulation: str = "ordered", warm_start: bool = True) -> None:
         self.formulation = formulation
@@ -120,7 +121,7 @@ class HighsOracle:
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the encoding can be written down."""
-        reason = formulation_limits(problem, self.formulation)
+        reason = formulation_limits(problem, self.formulation, tolerance=TOLERANCE)
         if reason is not None:
             self.requirement = reason
         return reason is None

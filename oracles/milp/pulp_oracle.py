@@ -16,7 +16,7 @@ from typing import Any
 
 from oracles.errors import OracleUnavailable, UnsupportedProblem
 from oracles.interface import Claim, Limit, SolveOptions, Termination
-from oracles.milp.formulation import formulate, formulation_limits
+from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.guarded_program import guarded_program
 from oracles.milp.highs import STATUS, Watch, lowered_bound, stopping_gap
 from oracles.milp.program import MixedIntegerProgram
@@ -55,6 +55,7 @@ class PulpOracle:
     """
 
     integer_arithmetic = False
+    most_steps = formulation_steps(TOLERANCE)
 
     def __init__(self, solver: str = "HiGHS", formulation: str | None = None) -> None:
         self.name = f"pulp:{solver}"
@@ -76,7 +77,7 @@ class PulpOracle:
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the encoding can be written down."""
-        reason = formulation_limits(problem, self.formulation)
+        reason = formulation_limits(problem, self.formulation, tolerance=TOLERANCE)
         if reason is not None:
             self.requirement = reason
         return reason is None

@@ -80,22 +80,24 @@ def objective_perturbation(
         released=released,
     )
 
-    def compute() -> FloatArray:
-        draw = l2_draw if plan.setting("pure") else gaussian_draw
-        tilt = draw(public.dimension, plan.scales[0], entropy)
-        parameters = minimise(
-            rows,
+    def solved(data: Rows, tilt: FloatArray | None = None) -> FloatArray:
+        return minimise(
+            data,
             public.loss,
             ridge=plan.setting("ridge"),
             accuracy=plan.setting("accuracy"),
             tilt=tilt,
         )
+
+    def compute() -> FloatArray:
+        draw = l2_draw if plan.setting("pure") else gaussian_draw
+        parameters = solved(rows, draw(public.dimension, plan.scales[0], entropy))
         parameters = parameters + draw(public.dimension, plan.scales[1], entropy)
         return parameters if public.domain is None else public.domain.project(parameters)
 
     if plan.setting("pure"):
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
 
 
 def gaussian_draw(dimension: int, scale: float, entropy: EntropySource) -> FloatArray:

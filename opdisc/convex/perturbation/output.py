@@ -114,24 +114,24 @@ def output_perturbation(
         )
     plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
 
-    def compute() -> FloatArray:
+    def solved(data: Rows) -> FloatArray:
         accuracy = plan.setting("accuracy")
-        if _constrained(public):
-            domain = public.require_domain("this loss")
-            parameters = minimise_on(
-                rows,
-                public.loss,
-                domain,
-                ridge=ridge,
-                smoothness=public.loss.curvature_bound() * row_spectrum(rows) + ridge,
-                accuracy=accuracy,
-            )
-        else:
-            parameters = minimise(rows, public.loss, ridge=ridge, accuracy=accuracy)
+        if not _constrained(public):
+            return minimise(data, public.loss, ridge=ridge, accuracy=accuracy)
+        return minimise_on(
+            data,
+            public.loss,
+            public.require_domain("this loss"),
+            ridge=ridge,
+            smoothness=public.loss.curvature_bound() * row_spectrum(data) + ridge,
+            accuracy=accuracy,
+        )
+
+    def compute() -> FloatArray:
         draw = l2_draw if plan.law == "l2-Laplace" else gaussian_draw
-        parameters = parameters + draw(public.dimension, plan.scales[0], entropy)
+        parameters = solved(rows) + draw(public.dimension, plan.scales[0], entropy)
         return parameters if public.domain is None else public.domain.project(parameters)
 
     if plan.law == "l2-Laplace":
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)

@@ -103,18 +103,21 @@ def localization(
     plan = plan_localization(public, ridge=ridge, confidence=confidence, radius_rule=radius_rule)
     domain = public.require_domain("localization")
 
-    def compute() -> FloatArray:
-        found = minimise_on(
-            rows,
+    def solved(data: Rows) -> FloatArray:
+        return minimise_on(
+            data,
             public.loss,
             domain,
             ridge=ridge,
-            smoothness=public.loss.curvature_bound() * row_spectrum(rows) + ridge,
+            smoothness=public.loss.curvature_bound() * row_spectrum(data) + ridge,
             accuracy=plan.setting("accuracy"),
         )
+
+    def compute() -> FloatArray:
+        found = solved(rows)
         centre = domain.project(found + l2_laplace(public.dimension, plan.scales[0], entropy))
         ball = LocalBall(domain=domain, centre_point=centre, radius=plan.setting("radius"))
         return sample_density(ConvexSum.of(rows, public, ridge), ball, plan.scales[1], entropy)
 
     pure = replace(public, params=PrivacyParams(epsilon=public.params.epsilon, delta=0.0))
-    return release(plan, rows, pure, compute, entropy=entropy, ledger=ledger)
+    return release(plan, rows, pure, compute, entropy=entropy, ledger=ledger, solver=solved)

@@ -212,15 +212,18 @@ def simplex_sampling(
         return _noiseless(rows, public, entropy_weight, entropy, ledger)
     plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
 
+    def solved(data: Rows) -> FloatArray:
+        return entropic_minimiser(data, public.loss, plan.setting("entropy weight"))
+
     def compute() -> FloatArray:
-        parameters = entropic_minimiser(rows, public.loss, plan.setting("entropy weight"))
+        parameters = solved(rows)
         count = int(plan.setting("vertices"))
         drawn = categorical(parameters, count, entropy)
         return np.bincount(drawn, minlength=public.dimension) / count
 
     if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
 
 
 def _noiseless(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
 from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
 from opdisc.mechanisms.opsamp.public import OPSampSpec
 from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.noise import discrete_laplace, geometric
-from opdisc.privacy import EntropySource, Ledger, PublicInputs, common_fields
+from opdisc.privacy import EntropySource, Ledger, PublicInputs, SeededEntropy, common_fields
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,
@@ -28,6 +28,8 @@ from oracles.convex import (
     real_oracle_versions,
     resolve_real_oracle,
 )
+
+_ANY_GAP = 2.0**50
 
 _NATIVE = {"global": "oracles.convex.box_search:GlobalOracle"}
 
@@ -149,6 +151,7 @@ def run_opsamp(
     spec = mechanism.calibrate(public)
     problem = tilted_problem(mechanism, X, y, lifted=spec.space.lifted)
     chosen = resolve_real_oracle(oracle, problem)
+    _rehearse(problem, spec, chosen, oracle, options)
     receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
     if ledger is not None:
         ledger.spend(receipt)
@@ -165,6 +168,33 @@ def run_opsamp(
             "another oracle or price a larger allowance."
         )
     return OPSampRelease(parameters=_noisy(mechanism, spec, points, noise), receipt=receipt)
+
+
+def _rehearse(
+    problem: TiltedProblem,
+    spec: OPSampSpec,
+    chosen: RealOracle,
+    oracle: str | RealOracle,
+    options: DrawOptions,
+) -> None:
+    """Have one tilt of two public rows minimised as the table's will be: same oracle and workers.
+
+    Of the problem, only the loss and the search space are looked at.
+    """
+    features = np.zeros((2, problem.dimension))
+    features[0, 0] = 1.0
+    targets = np.array([1.0, -1.0]) if problem.loss.is_classification else np.zeros(2)
+    toy = replace(problem, features=features, targets=targets, weights=np.ones(2))
+    tilt = draw_tilts(replace(spec, draws=1), SeededEntropy(0))
+    # A search over boxes proves small gaps slowly: any answer shows that it works.
+    gap = spec.allowance if problem.loss.is_convex else _ANY_GAP
+    limits = replace(options, progress=None)
+
+    def attempt() -> None:
+        if tilted_minimisers(toy, tilt, oracle, gap, limits) is None:
+            raise CalibrationError("the toy problem can be certified.")
+
+    rehearse(f"oracle '{chosen.name}'", attempt)
 
 
 def draw_tilts(spec: OPSampSpec, entropy: EntropySource) -> FloatArray:

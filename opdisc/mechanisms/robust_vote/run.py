@@ -15,10 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.receipts import grid_section
+from opdisc.mechanisms.rehearsal import toy_problem
 from opdisc.mechanisms.robust_vote.isolation import IsolatedCalls
-from opdisc.mechanisms.robust_vote.learners import Ballots, Part, PartLearner
+from opdisc.mechanisms.robust_vote.learners import (
+    Ballots,
+    ErmLearner,
+    EstimatorLearner,
+    Part,
+    PartLearner,
+)
 from opdisc.mechanisms.robust_vote.parts import check_table, part_numbers, rows_of
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism, vote_sensitivity
 from opdisc.mechanisms.robust_vote.trust import Isolation, vote_conditions
@@ -31,6 +38,8 @@ from opdisc.privacy import (
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid
+
+_TOY_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +103,7 @@ def run_robust_vote(
 
     Raises
     ------
-    CalibrationError, IsolationError
+    CalibrationError, IsolationError, OracleUnavailable
         If it cannot run; nothing is spent.
     """
     spec = mechanism.calibrate(public)
@@ -114,12 +123,32 @@ def run_robust_vote(
     ballots = Ballots(learner, public.grid)
     with ExitStack() as stack:
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
+        _rehearse(answer, ballots, named)
         if ledger is not None:
             ledger.spend(receipt)
         parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
         votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
     winner = mechanism.choose(votes, public.grid, spec, entropy)
     return VoteRelease(hypothesis=winner, receipt=receipt)
+
+
+def _rehearse(answer: Callable[[Part], bytes | None], ballots: Ballots, named: str) -> None:
+    """Ask a learner of this library for its ballot on a public toy part; refuse an empty one.
+
+    Its oracle or estimator may be missing or broken: no part would vote, and the winner would be
+    noise. What a table of somebody else's learner looks like is not known.
+    """
+    if not isinstance(ballots.learner, ErmLearner | EstimatorLearner):
+        return
+    points = np.tile(toy_problem(ballots.grid).points, (_TOY_ROWS // 2, 1))
+    # Either point has both labels, in equal numbers.
+    labels = np.tile(np.array([1, 1, -1, -1], dtype=np.int64), _TOY_ROWS // 4)
+
+    def attempt() -> None:
+        if not any(answer((points, labels)) or b""):
+            raise CalibrationError("a learner approves of somebody on the toy part.")
+
+    rehearse(f"learner '{named}'", attempt)
 
 
 def collect_votes(

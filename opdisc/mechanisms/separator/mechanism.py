@@ -163,7 +163,8 @@ class SeparatorMechanism:
         spacing = Fraction(public.spacing)
         margin = lattice_margin(public.loss_sensitivity, self.allowance, spacing)
         rate = separator_decay_rate(moved, margin, spacing, public.params.epsilon)
-        check_noise_fits(float(size * largest_geometric(rate)))
+        most_steps = float(size * largest_geometric(rate))
+        check_noise_fits(most_steps)
         return SeparatorSpec(
             law=f"discrete Laplace on each of {size} separators, {moved} of them moved",
             scales=(float(spacing / rate),),
@@ -172,6 +173,7 @@ class SeparatorMechanism:
             allowance=self.allowance,
             total_variation=geometric_total_variation(rate, 2 * size),
             spacing=public.spacing,
+            most_steps=most_steps,
             rate=rate,
             stddev=0.0,
             size=size,
@@ -194,7 +196,8 @@ class SeparatorMechanism:
             stddev *= public.error_costs.largest
             status = CalibrationStatus.REFUTED
             theorem = "Neel, Roth, Wu 2018, as published (docs/theory.md, published-gaussian)"
-        check_noise_fits(_LARGEST_NORMAL * stddev * size / public.spacing)
+        most_steps = _LARGEST_NORMAL * stddev * size / public.spacing
+        check_noise_fits(most_steps)
         return SeparatorSpec(
             law=f"{self.noise} on each of {size} separators, {moved} of them moved",
             scales=(stddev,),
@@ -203,6 +206,7 @@ class SeparatorMechanism:
             allowance=self.allowance,
             total_variation=sphere_total_variation(size),
             spacing=public.spacing,
+            most_steps=most_steps,
             rate=Fraction(0),
             stddev=stddev,
             size=size,

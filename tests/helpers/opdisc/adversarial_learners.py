@@ -303,3 +303,17 @@ def answer_everything_once(part, grid):
     from oracles.problem.grid import grid_assignments
 
     return grid_assignments(grid.values)
+
+
+class MissingSolver:
+    """An oracle whose library cannot be loaded."""
+
+    name = "missing"
+    integer_arithmetic = True
+    requirement = "takes everything"
+
+    def supports(self, problem):
+        return True
+
+    def solve(self, problem, options):
+        raise OSError("libsolver.so is missing")

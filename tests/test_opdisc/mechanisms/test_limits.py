@@ -10,16 +10,27 @@ from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
 )
-from opdisc.mechanisms.rehearsal import small_grid, toy_problem
+from opdisc.mechanisms.rehearsal import check_room, small_grid, toy_problem
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator.sets import append_weighted_rows, coordinate_rows
 from opdisc.noise.lattice import MOST_NOISE
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles import Claim, Limit, Termination, WeightGrid, ZeroOneProblem, get_oracle
+from oracles import (
+    Claim,
+    Limit,
+    Perturbation,
+    Termination,
+    WeightGrid,
+    ZeroOneProblem,
+    available_oracles,
+    get_oracle,
+)
 from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
+from oracles.milp.formulation import formulate, formulation_steps
 from oracles.problem.structure import ColumnGroup, check_structure
 
 SPARSE = WeightGrid.box(40, 1, norm_budget=2)
@@ -164,6 +175,88 @@ def test_the_smallest_epsilon_that_is_taken_gives_noise_that_adds_up(noise, spac
     tables = (*perturbed.perturbation.tables, perturbed.perturbation.norm_table)
     largest = sum(float(np.abs(t).max()) for t in tables if t is not None)
     assert MOST_NOISE / 2**14 < largest <= MOST_NOISE
+
+
+# --- solvers of limited precision ----------------------------------------------------------------
+
+SOLVERS = ["highs", "cp-sat", "pulp:CBC"]
+
+
+def installed(name):
+    if name not in available_oracles():
+        pytest.skip(f"{name} is not installed")
+    return name
+
+
+@pytest.mark.parametrize(
+    "mechanism", [one_hot_mechanism(4), SphereMechanism(), SeparatorMechanism()]
+)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_solver_is_refused_before_the_spend_if_noise_could_outgrow_it(name, mechanism, ledger):
+    solver, epsilon = get_oracle(installed(name)), 1.0
+    while 2 * mechanism.calibrate(public(SMALL, epsilon)).most_steps <= solver.most_steps:
+        epsilon /= 2
+    with pytest.raises(UnsupportedProblem, match="rows and the largest noise together"):
+        released(mechanism, rows(5, SMALL), ledger, solver, epsilon=epsilon)
+    assert nothing_spent(ledger)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_solver_is_refused_before_the_spend_if_rows_outgrow_it(name, ledger):
+    with pytest.raises(UnsupportedProblem, match="lattice steps"):
+        released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, installed(name))
+    assert nothing_spent(ledger)
+
+
+@pytest.mark.parametrize("name", ["highs", "pulp:CBC"])
+def test_scores_beyond_a_tolerance_are_refused_before_the_spend(name, ledger):
+    problem = ZeroOneProblem(
+        points=[[1, 2 * 10**8, 0, 0]], positives=[3], negatives=[1], grid=SMALL
+    )
+    with pytest.raises(UnsupportedProblem, match="because of its tolerance"):
+        released(one_hot_mechanism(4), problem, ledger, installed(name))
+    assert nothing_spent(ledger)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        one_hot_mechanism(4),
+        SphereMechanism(),
+        SeparatorMechanism(),
+        SeparatorMechanism(route="rows"),
+    ],
+    ids=["one_hot", "sphere", "separators", "weighted rows"],
+)
+@pytest.mark.parametrize("tolerance", [0.0, 1e-9])
+def test_what_has_room_for_the_largest_noise_can_always_be_formulated(mechanism, tolerance):
+    """Tables at the public bound, and as many rows as fit beside them: the worst that can come."""
+    spec = mechanism.calibrate(public(SMALL, spacing=2.0**-10))
+    room = formulation_steps(tolerance) - 2 * spec.most_steps
+    problem = rows(int(room * spec.spacing) - 7, SMALL)
+
+    class Solver:
+        name, most_steps = "solver", formulation_steps(tolerance)
+
+    check_room(problem, spec, None, Solver())
+    with pytest.raises(UnsupportedProblem):
+        check_room(rows(int(room * spec.spacing) + 1, SMALL), spec, None, Solver())
+    drawn = mechanism.perturb(problem, spec, SeededEntropy(0))
+    if drawn.perturbation is None:  # weighted rows
+        steps = np.full(spec.size, int(spec.most_steps) // spec.size)
+        worst = append_weighted_rows(problem, coordinate_rows(SMALL), steps, 2**10)
+    else:
+        tables = drawn.perturbation.tables
+        worst = problem.with_perturbation(
+            Perturbation(
+                blocks=drawn.perturbation.blocks,
+                tables=tuple(
+                    np.full(table.shape, int(spec.most_steps) // len(tables)) for table in tables
+                ),
+                unit=spec.spacing,
+            )
+        )
+    assert formulate(worst, tolerance=tolerance).n_variables > 0
 
 
 # --- rehearsals ----------------------------------------------------------------------------------

@@ -229,6 +229,7 @@ def receipt(mechanism=None, entropy=None, oracle="enumeration", options=None, **
         entropy=entropy or SystemEntropy(),
         oracle=oracle,
         options=options,
+        counts_rows=True,
     ).receipt
 
 

@@ -79,7 +79,11 @@ def test_the_noise_is_that_of_the_listed_mechanism_plus_four_lattice_steps():
 def test_releases_are_good_and_their_receipts_hold():
     private = problem()
     release = run_mechanism(
-        AStarPermuteAndFlipMechanism(), private, public(), entropy=SystemEntropy()
+        AStarPermuteAndFlipMechanism(),
+        private,
+        public(),
+        entropy=SystemEntropy(),
+        counts_rows=True,
     )
     assert release.receipt.guarantee == "HOLDS" and release.receipt.delta_numerical == 0
     assert "drawn where the search goes" in release.receipt.noise_law
@@ -106,7 +110,9 @@ def test_the_predicted_error_is_that_of_the_listed_mechanism_and_little_more():
 )
 def test_a_limit_is_a_condition_of_every_release(limits, words):
     mechanism = AStarPermuteAndFlipMechanism(**limits)
-    release = run_mechanism(mechanism, problem(), public(), entropy=SystemEntropy())
+    release = run_mechanism(
+        mechanism, problem(), public(), entropy=SystemEntropy(), counts_rows=True
+    )
     assert release.receipt.guarantee == "CONDITIONAL"
     assert len(release.receipt.conditions) == 1 and words in release.receipt.conditions[0]
 

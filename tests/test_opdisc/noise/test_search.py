@@ -38,6 +38,22 @@ def test_a_delta_that_rises_again_is_not_trusted():
     assert found == min(one for one in levels if one >= 1.5)
 
 
+def test_the_search_gives_up_relative_to_its_start():
+    # The first power of two times the start below a billionth of it is not looked at again.
+    assert smallest_noise(lambda level: 0.0, 0.5, tolerance=0.1, start=8.0) == 8 * 2.0**-29
+    assert smallest_noise(lambda level: 0.0, 0.5, tolerance=0.1, start=0.5) == 2.0**-30
+    with pytest.raises(CalibrationError):
+        smallest_noise(lambda level: float(level < 2**31), 0.5, tolerance=0.1, start=1.0)
+    assert (
+        smallest_noise(lambda level: float(level < 2**31), 0.5, tolerance=0.1, start=4.0) > 2**30
+    )
+
+
+def test_a_tolerance_is_given_by_name():
+    with pytest.raises(TypeError):
+        smallest_noise(lambda level: 0.0, 0.5, 0.1)
+
+
 def test_ends_of_the_search():
     assert smallest_noise(lambda level: 0.0, 0.5, tolerance=0.1, start=8.0) < 8e-9 * 2
     with pytest.raises(CalibrationError, match="no finite noise"):

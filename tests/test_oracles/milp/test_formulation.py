@@ -138,8 +138,8 @@ def test_scores_beyond_the_tolerance_are_refused():
     with pytest.raises(FormulationError) as caught:
         formulate(problem, tolerance=1e-6)
     assert str(caught.value) == (
-        "the big-M must stay below 125,000 for a solver tolerance of 1e-06, this problem's is "
-        "larger; use smaller features or weights, or an oracle with integer arithmetic."
+        "the aggregated formulation needs scores below 125,000, because of its tolerance of "
+        "1e-06; use smaller features or weights, or an oracle with integer arithmetic."
     )
     assert formulate(problem, tolerance=1e-9).n_variables == 5
 

@@ -20,7 +20,13 @@ from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, solve_chunk
 from opdisc.mechanisms.opsamp.parameter_space import lifted_space, search_space
 from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
-from opdisc.mechanisms.opsamp.run import _noisy, draw_tilts, run_opsamp, tilted_problem
+from opdisc.mechanisms.opsamp.run import (
+    _noisy,
+    _rehearse,
+    draw_tilts,
+    run_opsamp,
+    tilted_problem,
+)
 from opdisc.noise.lattice import discrete_laplace
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
@@ -32,8 +38,8 @@ from oracles.convex.domains.polytopes import Box, Simplex
 from oracles.convex.duality import RealClaim
 from oracles.convex.losses.classification import HingeLoss, LogisticLoss, RampLoss
 from oracles.convex.losses.regression import AbsoluteLoss, SquaredLoss
-from oracles.convex.solve import RealOptions, get_real_oracle
-from oracles.errors import UnsupportedProblem
+from oracles.convex.solve import RealOptions, get_real_oracle, resolve_real_oracle
+from oracles.errors import OracleUnavailable, UnsupportedProblem
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -399,8 +405,13 @@ def test_ray_workers_change_nothing():
 # --- failing closed ------------------------------------------------------------------------------
 
 
+def is_toy(problem):
+    """Whether these are the two rows that an oracle is tried on before the spend."""
+    return len(problem.targets) == 2
+
+
 class SloppyOracle:
-    """Positive control: answers the centre whatever is asked."""
+    """Positive control: answers the centre whatever a table is asked about."""
 
     name = "sloppy"
     proves_partitions = False
@@ -411,6 +422,8 @@ class SloppyOracle:
         return True
 
     def session(self, problem, options):
+        if is_toy(problem):
+            return get_real_oracle("lp-highs").session(problem, options)
         low, high = problem.domain.lower, problem.domain.upper
 
         def answer(tilt):
@@ -427,6 +440,9 @@ class RaisingOracle(SloppyOracle):
     name = "raising"
 
     def session(self, problem, options):
+        if is_toy(problem):
+            return get_real_oracle("lp-highs").session(problem, options)
+
         def answer(tilt):
             raise RuntimeError(f"objective {problem.objective(tilt)}")
 
@@ -607,3 +623,71 @@ def test_an_audit_finds_no_more_than_was_claimed_and_catches_too_little_noise(la
     np.testing.assert_allclose(found.ravel(), [-1.0, -1.0, 1.0], atol=1e-9)
     assert lower_bound(1) <= 1.0
     assert lower_bound(50) > 1.0
+
+
+# --- rehearsal -----------------------------------------------------------------------------------
+
+
+class BrokenOracle:
+    """An oracle whose installation is broken, or whose answers are never certified."""
+
+    name = "broken"
+    proves_partitions = False
+    requirement = "takes everything"
+
+    def __init__(self, answer=None):
+        self.answer = answer
+
+    def supports(self, problem):
+        return True
+
+    def session(self, problem, options):
+        if self.answer is None:
+            raise OSError("libsolver.so is missing")
+        return lambda tilt: RealClaim(point=np.full(problem.dimension, self.answer))
+
+
+@pytest.mark.parametrize("oracle", [BrokenOracle(), BrokenOracle(0.5)], ids=["raises", "wrong"])
+@pytest.mark.parametrize("loss", [HingeLoss(), LogisticLoss()])
+def test_an_oracle_that_fails_on_a_toy_costs_nothing(oracle, loss, tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(OracleUnavailable, match="oracle 'broken' must work on a public toy"):
+        run_opsamp(
+            mechanism_of(Box.cube(2, 1.0), loss, most_draws=50),
+            *table_of(1),
+            public_of(epsilon=20.0),
+            entropy=SystemEntropy(),
+            oracle=oracle,
+            ledger=ledger,
+        )
+    assert not ledger.path.exists()
+
+
+def test_workers_that_cannot_start_cost_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(OracleUnavailable, match="before anything is spent"):
+        run_opsamp(
+            mechanism_of(Box.cube(2, 1.0), most_draws=50),
+            *table_of(1),
+            public_of(epsilon=20.0),
+            entropy=SystemEntropy(),
+            options=DrawOptions(backend="no such backend", n_jobs=2),
+            ledger=ledger,
+        )
+    assert not ledger.path.exists()
+
+
+@pytest.mark.parametrize("loss", [HingeLoss(), LogisticLoss(), AbsoluteLoss(), RampLoss()])
+@pytest.mark.parametrize(
+    "domain",
+    [Box.cube(3, 1.0), L1Ball(dimension=3, radius=2.0), L2Ball(dimension=3, radius=2.0)],
+    ids=lambda domain: type(domain).__name__,
+)
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
+def test_a_sound_oracle_passes_its_rehearsal(loss, domain, epsilon):
+    mechanism = mechanism_of(domain, loss, most_draws=10**6)
+    spec = mechanism.calibrate(public_of(epsilon=epsilon))
+    X, y = table_of(2, d=3)
+    problem = tilted_problem(mechanism, X, y, lifted=spec.space.lifted)
+    chosen = resolve_real_oracle("auto", problem)
+    _rehearse(problem, spec, chosen, "auto", DrawOptions())

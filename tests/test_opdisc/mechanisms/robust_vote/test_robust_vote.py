@@ -12,6 +12,7 @@ import pytest
 from helpers.opdisc import adversarial_learners as adversaries
 from helpers.oracles.broken import LIARS
 from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
 
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
@@ -39,6 +40,7 @@ from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import SolveOptions, WeightGrid
 from oracles.enumeration.listing import EnumerationOracle
+from oracles.errors import OracleUnavailable
 from oracles.problem.grid import hypothesis_at
 from oracles.testing.brute_force import brute_force
 
@@ -168,6 +170,33 @@ def test_invalid_answers_are_empty_ballots_and_valid_ones_survive():
     approved = ballots_of(adversaries.answer_everything, neighbours()[0])
     votes = np.unpackbits(np.frombuffer(approved[0], dtype=np.uint8), count=27)
     assert votes.tolist() == [1] * 27
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        ErmLearner(slack=-1.0, oracle="pulp:NO_SUCH_SOLVER"),
+        ErmLearner(slack=-1.0, oracle=adversaries.MissingSolver()),
+        EstimatorLearner(estimator=DecisionTreeClassifier(max_depth=-3)),
+    ],
+    ids=["unknown", "missing", "estimator"],
+)
+def test_a_learner_whose_solver_fails_is_refused_before_anything_is_spent(
+    learner, isolation, tmp_path
+):
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(OracleUnavailable, match="before anything is spent"):
+        run_robust_vote(
+            RobustVoteMechanism(n_parts=3),
+            learner,
+            neighbours()[0],
+            public(),
+            entropy=SystemEntropy(),
+            isolation=isolation,
+            ledger=ledger,
+        )
+    assert not ledger.path.exists()
 
 
 def test_learners_that_cannot_travel_are_refused_before_anything_is_spent(tmp_path):

@@ -220,6 +220,7 @@ def test_a_users_own_separator_set_runs():
         problem,
         public(small, 40.0, n_rows=200),
         entropy=SystemEntropy(),
+        counts_rows=True,
     )
     assert release.hypothesis == (1, 0, -1, 0, -1, 0) and release.receipt.guarantee == "HOLDS"
 

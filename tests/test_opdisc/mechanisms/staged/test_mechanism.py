@@ -60,6 +60,7 @@ def test_a_release_holds_and_belongs_to_the_grid():
         made,
         public(made.grid, epsilon=50.0),
         entropy=SystemEntropy(),
+        counts_rows=True,
     )
     assert release.receipt.guarantee == "HOLDS" and made.grid.contains(release.hypothesis)
     assert release.receipt.delta_numerical == 0.0 and len(release.receipt.noise_scales) == 4
