@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from opdisc import Schema, load_schema
 from opdisc.data import expected_cost, parse_error_costs, with_error_costs
@@ -83,6 +84,21 @@ def test_what_is_no_cost_is_refused_in_one_sentence(raw, message):
     with pytest.raises(SchemaError) as caught:
         schema(error_costs=raw)
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+KEYS = st.sampled_from(["false_negative", "false_positive", "positive_share", "balanced"])
+
+
+@given(SCALARS | st.dictionaries(KEYS, SCALARS | st.integers(1, 50), max_size=3), SCALARS)
+def test_anything_is_a_schema_or_a_schema_error(costs, share):
+    try:
+        found = schema(error_costs=costs, positive_share=share)
+    except SchemaError as error:
+        assert "\n" not in str(error)
+        return
+    assert Schema.from_dict(found.to_dict()) == found
+    assert found.error_costs.largest <= 1000
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, -0.1, "0.3", True, 0.00001])
