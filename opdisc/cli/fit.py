@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.cli.notes import limit_note
+from opdisc.cli.releasing import limit_note
 from opdisc.data import check_columns, load_schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators import OPDiscClassifier, PrivateScorecardClassifier
