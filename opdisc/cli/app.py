@@ -331,8 +331,7 @@ def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> Non
     scorecard, its receipt, and its accuracy beside non-private logistic regression. Then compiles,
     once per installation, what a first fit of any other table would wait for.
     """
-    from opdisc.cli.demo import run_demo
-    from opdisc.cli.kernels import compile_kernels
+    from opdisc.cli.demo import compile_kernels, run_demo
 
     with progress_steps(1) as step:
         step("learning a scorecard for breast_cancer (n = 569)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import print_json, print_text
+from opdisc.cli.console import print_json, print_text, progress_steps
 from opdisc.data import check_output, write_table
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def datasets(name: str | None, out: Path | None, download: bool, as_json: bool) 
 def _download(name: str, as_json: bool) -> None:
     from opdisc.data import download_dataset
 
-    path = download_dataset(name)
+    with progress_steps(1) as step:
+        step(f"fetching {name} from OpenML")
+        path = download_dataset(name)
     if as_json:
         print_json({"name": name, "path": str(path)})
     else:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from opdisc.cli.error_costs import stated_costs
-from opdisc.cli.notes import limit_note
+from opdisc.cli.releasing import limit_note
 from opdisc.data import (
     RowCounts,
     Schema,

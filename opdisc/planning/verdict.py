@@ -37,6 +37,9 @@ class NoiseVerdict:
         number is.
     epsilon_needed : float or None
         Smallest epsilon, to three digits, at which it does not dominate these rows; None likewise.
+    typical : float
+        Twice the most that the better constant answer can cost a row; 1 where all errors cost the
+        same. Extra errors are then counted at their cost.
     """
 
     epsilon: float
@@ -46,22 +49,23 @@ class NoiseVerdict:
     beside: str = ""
     rows_needed: int | None = None
     epsilon_needed: float | None = None
+    typical: float = 1.0
 
     @property
     def dominates(self) -> bool:
-        """Whether the bound exceeds half of the rows.
+        """Whether the bound exceeds half of the rows, or of their typical cost.
 
         Always giving the more frequent answer errs on at most half of them: with such a bound no
         table is promised better.
         """
-        return self.rows is not None and _drowns(self.extra, self.rows)
+        return self.rows is not None and _drowns(self.extra, self.rows, self.typical)
 
     @property
     def share(self) -> float:
         """The bound as a share of the rows, at most 1; NaN where their number is not public."""
         if self.rows is None:
             return math.nan
-        return min(1.0, self.extra / self.rows) if self.rows else 1.0
+        return min(1.0, self.extra / (self.rows * self.typical)) if self.rows else 1.0
 
     @property
     def word(self) -> str:
@@ -82,21 +86,29 @@ class NoiseVerdict:
                 f"{self.epsilon:g}; the number of rows is not public."
             )
         if self.dominates:
+            most = f"half of the {self.rows:,} rows"
+            if self.typical != 1:
+                most = f"{self.rows * self.typical / 2:,.0f} on {self.rows:,} rows"
             return (
-                f"Noise dominates: it may cost more than half of the {self.rows:,} rows, and "
-                f"always giving the more frequent answer never does; {self._needed()}."
+                f"Noise dominates: it may cost more than {most}, and always giving "
+                f"{self._constant} never does; {self._needed()}."
             )
         beside = f" beside {self.beside}" if self.beside else ""
+        what = "extra errors" if self.typical == 1 else "extra cost"
         cost = (
-            f"with probability {self.level:.0%} at most {math.ceil(self.extra):,} extra errors "
+            f"with probability {self.level:.0%} at most {math.ceil(self.extra):,} {what} "
             f"on {self.rows:,} rows ({self.share:.1%}){beside}"
         )
         if self.share > LARGE_SHARE:
             return (
-                f"Noise is large: {cost}. The card may do worse than always giving the more "
-                "frequent answer."
+                f"Noise is large: {cost}. The card may do worse than always giving "
+                f"{self._constant}."
             )
         return f"Noise is small: {cost}."
+
+    @property
+    def _constant(self) -> str:
+        return "the more frequent answer" if self.typical == 1 else "the cheaper answer"
 
     def _needed(self) -> str:
         ways = []
@@ -108,7 +120,13 @@ class NoiseVerdict:
 
 
 def judge_noise(
-    excess: Excess, epsilon: float, rows: int | None, *, level: float, beside: str = ""
+    excess: Excess,
+    epsilon: float,
+    rows: int | None,
+    *,
+    level: float,
+    beside: str = "",
+    typical: float = 1.0,
 ) -> NoiseVerdict:
     """Compare a bound on the extra errors with the rows, and invert it where it is too large.
 
@@ -124,6 +142,8 @@ def judge_noise(
         Level of the bound.
     beside : str
         What the extra errors are counted from.
+    typical : float
+        Twice the most that the better constant answer can cost a row.
 
     Notes
     -----
@@ -133,11 +153,15 @@ def judge_noise(
     """
     extra = excess(epsilon, rows)
     rows_needed = epsilon_needed = None
+
+    def suffices(epsilon: float, rows: int) -> bool:
+        return not _drowns(excess(epsilon, rows), rows, typical)
+
     if rows is None:
-        rows_needed = least_rows(lambda n: not _drowns(extra, n), 1)
-    elif _drowns(extra, rows):
-        rows_needed = least_rows(lambda n: not _drowns(excess(epsilon, n), n), rows)
-        epsilon_needed = least_epsilon(lambda e: not _drowns(excess(e, rows), rows), epsilon)
+        rows_needed = least_rows(lambda n: not _drowns(extra, n, typical), 1)
+    elif not suffices(epsilon, rows):
+        rows_needed = least_rows(lambda n: suffices(epsilon, n), rows)
+        epsilon_needed = least_epsilon(lambda e: suffices(e, rows), epsilon)
     return NoiseVerdict(
         epsilon=epsilon,
         rows=rows,
@@ -146,6 +170,7 @@ def judge_noise(
         beside=beside,
         rows_needed=rows_needed,
         epsilon_needed=epsilon_needed,
+        typical=typical,
     )
 
 
@@ -184,8 +209,8 @@ def least_epsilon(suffices: Callable[[float], bool], below: float) -> float | No
     return rounded
 
 
-def _drowns(extra: float, rows: int) -> bool:
-    return extra > rows / 2
+def _drowns(extra: float, rows: int, typical: float) -> bool:
+    return extra > rows * typical / 2
 
 
 def _three_digits(number: float, rounding: Callable[[float], int]) -> float:

@@ -64,6 +64,15 @@ def test_rows_that_are_not_public_are_never_compared():
     assert "fewer than 81 rows" in str(verdict)
 
 
+def test_costs_are_compared_with_what_the_cheaper_answer_can_cost():
+    # Errors cost 5 and 1: the better constant answer costs at most 5/6 a row, twice that is 5/3.
+    drowned = judge_noise(lambda *_: 84.0, 1.0, 100, level=0.95, typical=5 / 3)
+    assert drowned.dominates and drowned.rows_needed == 101
+    assert "cost more than 83 on 100 rows" in str(drowned) and "cheaper answer" in str(drowned)
+    kept = judge_noise(lambda *_: 83.0, 1.0, 100, level=0.95, typical=5 / 3)
+    assert not kept.dominates and "extra cost on 100 rows (49.8%)" in str(kept)
+
+
 def test_what_no_number_satisfies_is_said_so():
     verdict = judge_noise(lambda *_: math.inf, 1.0, 100, level=0.95)
     assert verdict.rows_needed is verdict.epsilon_needed is None
