@@ -217,7 +217,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
     ) -> tuple[CellArray, IntArray, tuple[str, ...]]:
         """Return encoded rows, the positions of their classes (-1: none), what is assumed."""
         if self.schema is None:
-            return self._read_numbered_columns(X, y)
+            values, positions, assumptions = self._read_plain_numbers(X, y)
+            warn_of_cells_between_0_and_1(values)
+            return self._encoded_numbers(values), positions, assumptions
         if self.classes is not None:
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
@@ -233,9 +235,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         self._set_all_classes(schema.labels, positions, numbered)
         return rows, positions, table_assumptions(X, y, schema)
 
-    def _read_numbered_columns(
+    def _read_plain_numbers(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
-    ) -> tuple[CellArray, IntArray, tuple[str, ...]]:
+    ) -> tuple[FloatArray, IntArray, tuple[str, ...]]:
         declared = None if self.classes is None else parse_labels(self.classes)
         values, labels = self._numbers_to_fit(X, y)
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,)
@@ -258,14 +260,13 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         texts = {canonical_text(label) for label in stored}
         if len(texts) < len(stored) or "" in texts:
             raise TableError("the labels in y must be different texts, none of them blank.")
-        warn_of_cells_between_0_and_1(values)
         names = getattr(self, "feature_names_in_", None)
         self.schema_ = Schema.equal_width(
             values.shape[1],
             names=None if names is None else [str(name) for name in names],
             classes=stored,
         )
-        return self._encoded_numbers(values), positions, assumptions
+        return values, positions, assumptions
 
     def _set_all_classes(
         self,

@@ -333,9 +333,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     the private rows. What the code cannot know becomes a condition on the receipt: with
     ``schema=None``, that the columns were made without looking at the rows and, without
     ``classes``, that the two labels are public; with a schema, that types of columns were not
-    inferred from the rows, unless :func:`opdisc.read_table` read them. Some of scikit-learn's
-    meta-estimators (``VotingClassifier``, ``cross_val_predict`` of decisions) number the labels
-    before they fit; under them a schema or ``classes`` must call the labels 0 and 1.
+    inferred from the rows, unless :func:`opdisc.read_table` read them. ``VotingClassifier``,
+    ``StackingClassifier`` and ``cross_val_predict`` number the labels before they fit; the labels
+    are then read off their encoder, and ``classes_`` has the numbers. In worker processes it
+    cannot be seen: there a schema or ``classes`` must call the labels 0 and 1.
 
     References
     ----------

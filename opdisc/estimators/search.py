@@ -278,8 +278,9 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
     def __sklearn_tags__(self) -> Any:
         """Declare what the estimator declares."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = get_tags(self.estimator).classifier_tags.poor_score
+        theirs = get_tags(self.estimator).classifier_tags
+        tags.classifier_tags.multi_class = theirs.multi_class
+        tags.classifier_tags.poor_score = theirs.poor_score
         return tags
 
 

@@ -45,7 +45,7 @@ MOST_BINS = 30
 
 _FEW_BINS = 12
 
-_ROWS_PER_NOISE = 5
+_ROWS_PER_NOISE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
