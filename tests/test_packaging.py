@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
