@@ -205,7 +205,6 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
     )
     return msgspec.structs.replace(
         receipt,
-        mechanism=f"private thresholds, then {receipt.mechanism}",
         theorem=f"{receipt.theorem}; after thresholds by adaptive composition (docs/theory.md, "
         "private-thresholds)",
         epsilon=plan.whole,
