@@ -51,6 +51,7 @@ WORDS: dict[str, str | None] = {
     "Receipt": r"receipts?",
     "Holds, conditional, void": r"(?-i:HOLDS|CONDITIONAL|VOID)",
     "Release": None,
+    "Risk table": r"risk tables?",
     "Audit": None,
     "Oracle": r"oracles?(?! efficient)",
     "Claim": None,
