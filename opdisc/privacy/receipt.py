@@ -236,6 +236,13 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         if sum(stage.cost for stage in self.stages) > Fraction(self.epsilon):
             raise ValueError("the stages of a receipt must not cost more than it promises.")
 
+    @property
+    def card_epsilon(self) -> float:
+        """What the card itself was drawn with: all of epsilon, or what other parts left of it."""
+        if self.risks is not None:
+            return self.risks.card_epsilon
+        return float(self.stages[-1].cost) if self.stages else self.epsilon
+
     def split(self) -> Lines:
         """Return what each part cost, where more than one was released."""
         stages = [stage.line() for stage in self.stages]
