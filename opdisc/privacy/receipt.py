@@ -307,8 +307,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def card_epsilon(self) -> float:
-        """What the card itself was drawn with: all of epsilon, or what the risks left of it."""
-        return self.epsilon if self.risks is None else self.risks.card_epsilon
+        """What the card itself was drawn with: all of epsilon, or what other parts left of it."""
+        if self.risks is not None:
+            return self.risks.card_epsilon
+        return float(self.stages[-1].cost) if self.stages else self.epsilon
 
     @property
     def largest_cost(self) -> int:

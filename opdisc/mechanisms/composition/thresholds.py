@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from opdisc.data import QuantileFeature, Schema
-from opdisc.errors import CalibrationError, UncertifiedRelease, quoted
+from opdisc.errors import CalibrationError, UncertifiedRelease, quoted, rehearse
 from opdisc.mechanisms.composition.quantiles import (
     Cut,
     draw_cuts,
@@ -25,7 +25,6 @@ from opdisc.mechanisms.composition.quantiles import (
     plan_cuts,
     rank_errors,
 )
-from opdisc.mechanisms.rehearsal import rehearse
 from opdisc.privacy import EntropySource, GridReceipt, PublicInputs, SeededEntropy, Stage
 from oracles.arithmetic import IntArray, RandomBits
 
@@ -205,7 +204,6 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
     )
     return msgspec.structs.replace(
         receipt,
-        mechanism=f"private thresholds, then {receipt.mechanism}",
         theorem=f"{receipt.theorem}; after thresholds by adaptive composition (docs/theory.md, "
         "private-thresholds)",
         epsilon=plan.whole,

@@ -85,6 +85,7 @@ def test_the_shares_add_up_exactly_and_stand_on_the_receipt():
         first, second = model.receipt_.stages
         assert Fraction(first.epsilon) + Fraction(second.epsilon) == Fraction(epsilon)
         assert abs(float(Fraction(first.epsilon)) - share * epsilon) < 1e-12
+        assert Fraction(model.receipt_.card_epsilon) == second.cost
         assert first.schema_digest == Schema.from_dict(SCHEMA).digest()
         printed = str(model.receipt_)
         assert "  for thresholds:" in printed and "exact draws by rank" in printed
@@ -99,7 +100,7 @@ def test_the_guarantee_holds_with_a_table_read_as_text():
 def test_risks_share_what_is_left():
     receipt = fitted(epsilon=1.0, threshold_budget=0.2, risk_budget=0.25).receipt_
     first, rest = receipt.stages
-    assert receipt.epsilon == 1.0
+    assert receipt.epsilon == 1.0 and receipt.card_epsilon == receipt.risks.card_epsilon
     assert Fraction(receipt.risks.card_epsilon) + Fraction(receipt.risks.epsilon) == rest.cost
     assert first.cost + rest.cost == 1
 
@@ -197,6 +198,7 @@ def test_a_declared_list_costs_nothing_for_thresholds():
     listed = {**SCHEMA, "feature": [{"column": "age", "thresholds": [35]}]}
     receipt = fitted(schema=listed).receipt_
     assert receipt.stages == () and "stages" not in receipt.to_dict()
+    assert receipt.card_epsilon == receipt.epsilon
 
 
 def test_a_unit_of_several_rows_and_hidden_row_counts_are_paid_for():

@@ -79,8 +79,10 @@ def test_a_receipt_reads_back_from_json_as_written(kind):
     text = json.dumps(receipt.to_dict(), allow_nan=False)
     assert isinstance(receipt, PrivacyReceipt)
     assert kind.from_dict(json.loads(text)) == receipt
-    written = [name for name in kind.__struct_fields__ if name != "error_costs"]
-    assert list(receipt.to_dict()) == written  # equal error costs are left out
+    written = [
+        name for name in kind.__struct_fields__ if name not in ("risks", "stages", "error_costs")
+    ]
+    assert list(receipt.to_dict()) == written  # a section that is not there is not written
 
 
 @KINDS

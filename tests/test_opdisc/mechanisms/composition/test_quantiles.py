@@ -186,3 +186,13 @@ def test_ranks_are_rarely_further_off_than_is_said(relation):
         wanted = [len(column) * k / 4 for k in (1, 2, 3)]
         off += any(abs(ranks[p] - w) > most + 40 for p, w in zip(drawn, wanted, strict=True))
     assert off <= 70
+
+
+@RELATIONS
+def test_parts_never_leave_a_draw_less_than_all_rows_would(relation):
+    """Against m draws from all rows at epsilon / m, pairwise sensitivity 2 or 2 max(q, 1 - q)."""
+    for quantiles in range(1, 65):
+        for cut in plan_cuts(quantiles, Fraction(1), relation, 1):
+            share = Fraction(cut.middle, quantiles + 1)
+            moves = 2 if relation is REPLACE else 2 * max(share, 1 - share)
+            assert cut.rate * (cut.below + cut.above) >= Fraction(1, quantiles) / moves
