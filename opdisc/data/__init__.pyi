@@ -32,11 +32,6 @@ from .encoding import (
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
 )
-from .error_costs import (
-    CostsLike as CostsLike,
-    expected_cost as expected_cost,
-    parse_error_costs as parse_error_costs,
-)
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
     FilePath as FilePath,
@@ -84,6 +79,11 @@ from .schema.draft import (
     check_column as check_column,
     draft_schema as draft_schema,
     is_usable as is_usable,
+)
+from .schema.error_costs import (
+    CostsLike as CostsLike,
+    expected_cost as expected_cost,
+    parse_error_costs as parse_error_costs,
 )
 from .schema.features import (
     BinaryFeature as BinaryFeature,

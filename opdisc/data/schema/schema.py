@@ -14,7 +14,6 @@ from os import PathLike
 from typing import Any, Literal
 
 from opdisc.data.cells import canonical_text
-from opdisc.data.error_costs import CostsLike, checked_share, parse_error_costs
 from opdisc.data.schema.checks import (
     as_tuple,
     check_keys,
@@ -24,6 +23,7 @@ from opdisc.data.schema.checks import (
 )
 from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
 from opdisc.data.schema.draft import refuse_blanks
+from opdisc.data.schema.error_costs import CostsLike, checked_share, parse_error_costs
 from opdisc.data.schema.features import (
     CategoryFeature,
     Feature,

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.data.schema import check_keys
+from opdisc.data.schema.checks import check_keys
 from opdisc.errors import SchemaError, quoted
 from oracles.errors import InvalidProblem
 from oracles.problem import ErrorCosts
