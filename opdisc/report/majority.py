@@ -89,10 +89,12 @@ def _first(known: Sequence[Ranking], majority: str) -> str:
 
 def _line(evaluation: Evaluation, ranking: Ranking) -> str:
     balanced = ranking.leader.metrics.get(evaluation.metric.replace("_acc", "_balanced_acc"))
-    known = "" if balanced is None else f", balanced accuracy {percent(balanced.mean)}"
+    known = ""
+    if balanced is not None:
+        known = f", balanced accuracy {percent(balanced.mean)} (any constant answer: 50%)"
     return (
         f"ε = {ranking.epsilon:g}: best “{ranking.leader.series.title}”, right on "
-        f"{percent(ranking.accuracy.mean)}{known} (any constant answer: 50%)."
+        f"{percent(ranking.accuracy.mean)}{known}."
     )
 
 
