@@ -131,7 +131,9 @@ def _statements(page: str) -> Iterator[Statement]:
 def _text(page: str) -> str:
     # A checkout's page comes first: it is the source of the copy that a wheel holds.
     checkout = _PACKAGE.parent
-    local = (checkout / "docs",) if (checkout / "pyproject.toml").is_file() else ()
+    local: tuple[Path, ...] = (
+        (checkout / "docs",) if (checkout / "pyproject.toml").is_file() else ()
+    )
     for folder in (*local, _PACKAGE / "privacy" / "pages"):
         path = folder / f"{page}.md"
         if path.is_file():
