@@ -26,12 +26,20 @@ from opdisc.cli.console import (
     warn,
 )
 from opdisc.cli.datasets import datasets
-from opdisc.cli.error_costs import error_cost_options, stated_costs
 from opdisc.cli.explain import explain
+from opdisc.cli.fitting import (
+    check_release,
+    error_cost_options,
+    ledger_for,
+    name_in_ledger,
+    predict_file,
+    predicted_lines,
+    reading_options,
+    refuse_overwriting,
+    stated_costs,
+    taken_reading,
+)
 from opdisc.cli.oracles import oracles
-from opdisc.cli.predict import predict_file, predicted_lines
-from opdisc.cli.reading import reading_options, taken_reading
-from opdisc.cli.releasing import check_release, ledger_for, name_in_ledger, refuse_overwriting
 from opdisc.cli.schema import schema as schema_command
 from opdisc.cli.show import model_text, show
 from opdisc.data import (
@@ -200,7 +208,7 @@ def fit(
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(4) as step:
         step("starting")
-        from opdisc.cli.fit import learn_model, read_to_learn  # heavy imports only when needed
+        from opdisc.cli.fitting import learn_model, read_to_learn  # heavy imports only when needed
 
         step("reading the table")
         table = read_to_learn(data, schema, taken_reading(arguments))
@@ -259,7 +267,7 @@ def plan(
     Compares the extra errors that the noise may cost with the number of rows. Nothing else is
     used of the rows, and their number only where the relation makes it public.
     """
-    from opdisc.cli.planning import detail_text, table_text
+    from opdisc.cli.fitting import detail_text, table_text
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
     costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
@@ -331,7 +339,7 @@ def demo(epsilon: float, weight_bound: int, explain: bool, as_json: bool) -> Non
     scorecard, its receipt, and its accuracy beside non-private logistic regression. Then compiles,
     once per installation, what a first fit of any other table would wait for.
     """
-    from opdisc.cli.demo import compile_kernels, run_demo
+    from opdisc.cli.fitting import compile_kernels, run_demo
 
     with progress_steps(1) as step:
         step("learning a scorecard for breast_cancer (n = 569)")

@@ -14,8 +14,7 @@ import click
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
 from opdisc.cli.console import INTERRUPTED, print_json, print_text
-from opdisc.cli.error_costs import error_cost_options
-from opdisc.cli.reading import reading_options
+from opdisc.cli.fitting import error_cost_options, reading_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.error_costs import stated_costs
-from opdisc.cli.reading import taken_reading
+from opdisc.cli.fitting import stated_costs, taken_reading
 from opdisc.errors import OPDiscError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from opdisc.cli.console import print_json, print_text
-from opdisc.cli.releasing import refuse_overwriting
+from opdisc.cli.fitting import refuse_overwriting
 from opdisc.data import (
     atomic_write_text,
     check_column,

@@ -7,7 +7,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
-from opdisc.cli.fit import learn_model
+from opdisc.cli.fitting import learn_model
 from opdisc.data.reading import read_table
 from opdisc.estimators.progress import WARNING
 

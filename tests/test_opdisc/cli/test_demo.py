@@ -8,7 +8,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
-from opdisc.cli.demo import run_demo
+from opdisc.cli.fitting import run_demo
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import progress_steps, run_command_line
-from opdisc.cli.releasing import limit_note
+from opdisc.cli.fitting import limit_note
 from opdisc.privacy.ledger.ledger import Ledger
 from oracles import available_oracles
 from oracles.arithmetic import compiling, is_watched

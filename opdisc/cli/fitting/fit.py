@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.cli.error_costs import stated_costs
-from opdisc.cli.releasing import limit_note
+from opdisc.cli.fitting.error_costs import stated_costs
+from opdisc.cli.fitting.releasing import limit_note
 from opdisc.data import (
     RowCounts,
     Schema,
