@@ -94,11 +94,12 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
         return None
     try:
         public = GridPublic(
-            params=PrivacyParams(epsilon=receipt.epsilon, delta=receipt.delta),
+            params=PrivacyParams(epsilon=receipt.card_epsilon, delta=receipt.delta),
             relation=NeighboringRelation(receipt.relation),
             grid=WeightGrid(values=receipt.weights, norm_budget=receipt.norm_budget),
             rows_per_unit=schema.rows_per_unit,
             n_rows=receipt.n_rows,
+            error_costs=schema.error_costs,
         )
         plain = MechanismSettings(structure=column_structure(schema), allowance=receipt.allowance)
         by_levels = replace(plain, base_measure=BaseMeasure(by_levels=True))
@@ -109,17 +110,20 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             )
             spec = mechanism.calibrate(public)
             if (spec.law, spec.scales) == (receipt.noise_law, receipt.noise_scales):
-                return _judged(mechanism, public)
+                return _judged(mechanism, public, receipt.epsilon)
     except (OPDiscError, OracleError):
         return None  # a law that is no longer offered, or has no bound
     return None
 
 
-def _judged(mechanism: ScorecardMechanism, public: GridPublic) -> NoiseVerdict:
+def _judged(mechanism: ScorecardMechanism, public: GridPublic, whole: float) -> NoiseVerdict:
+    """Judge a card that was drawn with its share of ``whole``, all that was spent."""
+    share = public.params.epsilon / whole
+
     def excess(epsilon: float, rows: int | None) -> float:
-        params = PrivacyParams(epsilon=epsilon, delta=public.params.delta)
+        params = PrivacyParams(epsilon=share * epsilon, delta=public.params.delta)
         asked = replace(public, params=params, n_rows=rows)
-        return predict_error(mechanism, asked, _LEVEL).quantile
+        return predict_error(mechanism, asked, _LEVEL).quantile / float(public.error_costs.typical)
 
     beside = predict_error(mechanism, public, _LEVEL).beside
-    return judge_noise(excess, public.params.epsilon, public.n_rows, level=_LEVEL, beside=beside)
+    return judge_noise(excess, whole, public.n_rows, level=_LEVEL, beside=beside)

@@ -159,6 +159,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             *(("  condition", condition) for condition in self.conditions),
             ("epsilon", f"{self.epsilon:g}"),
             *([("delta", f"{self.delta:g}")] if self.delta else []),
+            *self.split(),
             ("protects", f"{self.privacy_unit} ({self.relation.replace('_', '-')})"),
             ("rows", rows),
             ("method", self.mechanism),

@@ -40,6 +40,7 @@ def fit_private_majority(task: FitTask) -> Fitted:
         rows_per_unit=task.schema.rows_per_unit,
         privacy_unit=task.schema.privacy_unit,
         schema_digest=task.schema.digest(),
+        error_costs=task.schema.error_costs,
         n_rows=len(signs) if replaces else None,
     )
     problem = ZeroOneProblem(
