@@ -175,6 +175,20 @@ print("released", release.hypothesis)
 """
 
 
+# Without digests and without a rehearsal, as if the library trusted what it finds on disk.
+_UNDEFENDED = """
+import pickle
+from pathlib import Path
+from numba.core.caching import FunctionCache
+from oracles.arithmetic import machine_code
+from opdisc.mechanisms import run
+machine_code.CheckedFiles._checked = lambda self, name: pickle.loads(
+    Path(self._data_path(name)).read_bytes()[machine_code._DIGEST_SIZE:])
+machine_code.KeptCode.load_overload = FunctionCache.load_overload
+run.rehearse_oracle = lambda *arguments: None
+"""
+
+
 def _damages(chance: random.Random) -> dict[str, Callable[[Path], None]]:
     """Return what may happen to the machine code in a folder."""
 
@@ -200,20 +214,24 @@ def _damages(chance: random.Random) -> dict[str, Callable[[Path], None]]:
 def cache_corruptions(count: int, chance: random.Random, limit: float = 600.0) -> list[str]:
     """Damage the compiled search in each of five ways, fit, and see what the ledger says.
 
+    Two controls: the damage must be where the fit looks, so that it mends a file; and a fit that
+    trusts what is on disk must be counted as a loss.
+
     Returns
     -------
     list of str
-        Losses: budget recorded and nothing released, or a run longer than ``limit`` seconds.
+        Losses: budget recorded and nothing released, a run longer than ``limit`` seconds, or a
+        control that failed.
     """
     losses = []
     with tempfile.TemporaryDirectory() as name:
         folder, sound = Path(name), Path(name) / "sound"
 
-        def fit(cache: Path, ledger: Path) -> str:
+        def fit(cache: Path, ledger: Path, before: str = "") -> str:
             Ledger.create(ledger)
             environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
             environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-            command = [sys.executable, "-c", _FIT, str(ledger)]
+            command = [sys.executable, "-c", before + _FIT, str(ledger)]
             try:
                 done = subprocess.run(
                     command, env=environment, capture_output=True, text=True, timeout=limit
@@ -229,14 +247,28 @@ def cache_corruptions(count: int, chance: random.Random, limit: float = 600.0) -
             cache, ledger = folder / f"cache-{number}", folder / f"ledger-{number}"
             shutil.copytree(sound, cache)
             damage(cache)
-            said = fit(cache, ledger)
-            charged = len(Ledger(ledger).spendings())
-            if not (said.startswith("released") and charged == 1):
-                refused = "Error" in said and charged == 0
-                if not refused:
-                    last = said.strip().splitlines()[-1:] or [""]
-                    losses.append(f"{kind}: {charged} charged, {last[0][:160]}")
+            damaged = {path: path.read_bytes() for path in cache.rglob("*.nb?")}
+            lost = _lost(fit(cache, ledger), ledger)
+            if lost is not None:
+                losses.append(f"{kind}: {lost}")
+            elif not any(path.read_bytes() != found for path, found in damaged.items()):
+                losses.append(f"{kind}: the fit did not meet the damage")
+        cache, ledger = folder / "control", folder / "ledger-control"
+        shutil.copytree(sound, cache)
+        _damages(chance)["half the machine code"](cache)
+        if _lost(fit(cache, ledger, _UNDEFENDED), ledger) is None:
+            losses.append("control: a fit that trusts damaged code was not counted as a loss")
     return losses
+
+
+def _lost(said: str, ledger: Path) -> str | None:
+    """Return what was lost in a fit that said this, or None: released, or refused for nothing."""
+    charged = len(Ledger(ledger).spendings())
+    released = said.startswith("released") and charged == 1
+    if released or ("Error" in said and charged == 0):
+        return None
+    last = said.strip().splitlines()[-1:] or [""]
+    return f"{charged} charged, {last[0][:160]}"
 
 
 warnings.filterwarnings("ignore", message="ledger .* did not exist")

@@ -61,6 +61,7 @@ class Group:
 
 
 _SAMPLING, _REJECTION = "tests/test_oracles/sampling/", "tests/test_oracles/sampling/rejection/"
+_CALIBRATION = "tests/test_opdisc/calibration/"
 _MECHANISMS, _PRIVACY = "tests/test_opdisc/mechanisms/", "tests/test_opdisc/privacy/"
 GROUPS = {
     "acceptance": Group(
@@ -78,9 +79,16 @@ GROUPS = {
             "tests/test_opdisc/data/test_encoding.py",
         ),
     ),
-    "calibration": Group(
-        tuple(f"opdisc/calibration/{name}.py" for name in ("margins", "separators", "gaussian")),
-        ("tests/test_opdisc/calibration",),
+    "margins": Group(
+        ("opdisc/calibration/margins.py",),
+        (f"{_CALIBRATION}test_margin_figures.py", f"{_CALIBRATION}test_margins.py"),
+    ),
+    "separators": Group(
+        ("opdisc/calibration/separators.py",), (f"{_CALIBRATION}test_separators.py",)
+    ),
+    "gaussian": Group(
+        ("opdisc/calibration/gaussian.py",),
+        (f"{_CALIBRATION}test_margin_figures.py", f"{_CALIBRATION}test_gaussian.py"),
     ),
     "noise": Group(
         tuple(f"opdisc/noise/{name}.py" for name in ("lattice", "search", "real")),

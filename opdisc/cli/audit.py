@@ -11,17 +11,30 @@ from opdisc.cli.console import print_json, print_text, progress_steps
 from opdisc.errors import AuditFailure
 
 if TYPE_CHECKING:
-    from opdisc.audit import AuditResult
+    from opdisc.audit import AttackCase, AuditResult
 
 
 @click.command(
     epilog="""\b
 Examples
   opdisc audit
+  opdisc audit --attacks
+  opdisc audit --list
   opdisc audit --mechanism exponential --epsilon 0.5 --draws 20000
 """
 )
-@click.option("--mechanism", "names", multiple=True, help="Repeat for several; all if left out.")
+@click.option(
+    "--mechanism",
+    "names",
+    multiple=True,
+    help="A mechanism or an attack. Repeat for several; all mechanisms if left out.",
+)
+@click.option(
+    "--attacks", is_flag=True, help="Try every attack on what surrounds a fit, not the noise."
+)
+@click.option(
+    "--list", "list_only", is_flag=True, help="Print what can be audited, and audit nothing."
+)
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="The claim, > 0.")
 @click.option(
     "--draws", type=int, default=2_000, show_default=True, help="On each table, at least."
@@ -35,18 +48,29 @@ Examples
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def audit(
-    names: tuple[str, ...], epsilon: float, draws: int, false_alarm: float, as_json: bool
+    names: tuple[str, ...],
+    attacks: bool,
+    list_only: bool,
+    epsilon: float,
+    draws: int,
+    false_alarm: float,
+    as_json: bool,
 ) -> None:
     """Try to refute the mechanisms' claims on adversarial tables; reads no table of yours.
 
     Each mechanism is run as calibrated, and once more with half the noise or less, which a good
-    audit refutes. Exit status 1 if a claim is refuted. All of them together take some minutes.
+    audit refutes. An attack tries what surrounds a fit (labels, types, prepared columns, order of
+    the rows), and once more without its defence. Exit status 1 if a claim is refuted. All of them
+    together take some minutes.
     """
     from opdisc.audit import attack_cases, audit_cases, audit_text, run_audit
 
-    usual = audit_cases()
-    cases = {**usual, **attack_cases()}
-    chosen = names or tuple(usual)
+    usual, attacking = audit_cases(), attack_cases()
+    if list_only:
+        _print_list(usual, attacking, as_json)
+        return
+    cases = {**usual, **attacking}
+    chosen = tuple(dict.fromkeys((*names, *(attacking if attacks else ())))) or tuple(usual)
     for name in chosen:
         if name not in cases:
             raise click.UsageError(f"--mechanism must be one of {', '.join(cases)}, got '{name}'.")
@@ -71,6 +95,17 @@ def audit(
             f"a mechanism must lose at most its epsilon, {', '.join(refuted)} lost more; release "
             "nothing with this installation."
         )
+
+
+def _print_list(usual: dict[str, Any], attacking: dict[str, AttackCase], as_json: bool) -> None:
+    if as_json:
+        print_json({"mechanisms": list(usual), "attacks": list(attacking)})
+        return
+    width = max(map(len, attacking)) + 2
+    lines = ["Mechanisms (all of them if none is named):", *(f"  {name}" for name in usual)]
+    lines += ["", "Attacks (--attacks for all of them), and how their two tables differ:"]
+    lines += [f"  {name:<{width}}{case.tables}" for name, case in attacking.items()]
+    print_text("\n".join(lines) + "\n")
 
 
 def _record(result: AuditResult) -> dict[str, Any]:

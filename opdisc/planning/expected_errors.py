@@ -47,4 +47,4 @@ def block_size(grid: WeightGrid, block: tuple[int, ...]) -> int:
     """Return how many assignments of a block occur; one of all coordinates heeds the budget."""
     if len(block) == grid.n_features:
         return grid.n_hypotheses
-    return math.prod(grid.shape[j] for j in block)
+    return math.prod(len(grid.values[j]) for j in block)

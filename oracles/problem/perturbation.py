@@ -94,7 +94,7 @@ class Perturbation:
         for block, table in zip(self.blocks, self.tables, strict=True):
             if any(not 0 <= j < grid.n_features for j in block):
                 raise InvalidProblem("blocks must name coordinates of the grid.")
-            expected = tuple(grid.shape[j] for j in block)
+            expected = tuple(len(grid.values[j]) for j in block)
             if table.shape != expected:
                 raise InvalidProblem(f"a table must have shape {expected}, got {table.shape}.")
         if self.norm_table is not None and (
