@@ -79,7 +79,8 @@ def test_a_receipt_reads_back_from_json_as_written(kind):
     text = json.dumps(receipt.to_dict(), allow_nan=False)
     assert isinstance(receipt, PrivacyReceipt)
     assert kind.from_dict(json.loads(text)) == receipt
-    assert list(receipt.to_dict()) == list(kind.__struct_fields__)
+    written = [name for name in kind.__struct_fields__ if name != "risks"]
+    assert list(receipt.to_dict()) == written  # risks that were not bought are left out
 
 
 @KINDS
