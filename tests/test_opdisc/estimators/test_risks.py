@@ -13,9 +13,17 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import opdisc
-from opdisc import Ledger, PrivateScorecardClassifier, Schema, load_model, save_model
+from opdisc import (
+    Ledger,
+    PrivateScorecardClassifier,
+    PrivateSearchCV,
+    Schema,
+    load_model,
+    save_model,
+)
 from opdisc.errors import CalibrationError, LedgerError, ModelFileError
 from opdisc.estimators.repeated_fits import RepeatedFits
+from opdisc.mechanisms.composition.risks import split_epsilon
 from opdisc.models.document import model_digest
 from opdisc.privacy.entropy import SystemEntropy
 
@@ -110,9 +118,9 @@ def test_every_scorecard_sells_them(name, relation, tmp_path):
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.999, np.float32(0.2)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.7])
 def test_the_sections_add_up_exactly(share, epsilon):
-    risks = fitted(epsilon=epsilon, risk_budget=share).receipt_.risks
-    assert Fraction(risks.card_epsilon) + Fraction(risks.epsilon) == Fraction(epsilon)
-    assert risks.epsilon == pytest.approx(epsilon * float(share), rel=1e-9)
+    card, risks = split_epsilon(epsilon, share)
+    assert Fraction(card) + Fraction(risks) == Fraction(epsilon)
+    assert risks == pytest.approx(epsilon * float(share), rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [0, 1, 0.0, 1.0, -0.1, 2, float("nan"), "0.2", True, 1e-300])
@@ -276,3 +284,14 @@ def test_numbers_that_nobody_declared_are_refused_as_before():
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_a_private_search_hands_on_the_risks_of_its_best(tmp_path):
+    X, y = patients()
+    one = PrivateScorecardClassifier(epsilon=50.0, schema=schema(), risk_budget=0.2)
+    search = PrivateSearchCV(one, {"weight_bound": [1, 2]}, expected_trials=2.0).fit(X, y)
+    assert np.array_equal(search.predict_proba(X), search.best_estimator_.predict_proba(X))
+    risks = search.best_estimator_.receipt_.risks
+    assert risks.card_epsilon + risks.epsilon < search.receipt_.epsilon == 50.0
+    save_model(search.to_model(), tmp_path / "card.json")
+    assert load_model(tmp_path / "card.json").risk_table == search.best_estimator_.risk_table_

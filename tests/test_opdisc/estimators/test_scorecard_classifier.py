@@ -224,14 +224,15 @@ def test_cross_validation_and_grid_search(tmp_path):
     assert len(ledger.spendings()) == 5
 
 
-@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1)], ids=str)
-def test_meta_estimators_may_number_the_labels(labels):
+def test_labels_that_meta_estimators_number_are_read_off_their_encoder():
     settings = {"cv": 3, "method": "decision_function"}
     ill = (TABLE["ill"] == "yes").astype(int)
-    given = TABLE["ill"].map(dict(zip(("no", "yes"), labels, strict=True)))
-    declared = classifier(schema=schema(labels[1], labels[0]))
-    decisions = cross_val_predict(declared, TABLE, given, **settings)
-    assert ((decisions > 0) == ill).mean() > 0.75
+    for declared, labels in ((schema(), TABLE["ill"]), (schema(1, 0), ill)):
+        decisions = cross_val_predict(classifier(schema=declared), TABLE, labels, **settings)
+        assert ((decisions > 0) == ill).mean() > 0.75
+    # Numbers that nobody made of the declared labels are no labels.
+    with pytest.raises(TableError, match="third label"):
+        cross_val_predict(classifier(), TABLE, ill, **settings)
 
 
 def test_clones_and_parameters():
