@@ -56,7 +56,7 @@ def count_rows(
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query
-        As for :func:`opdisc.read_table`, where ``source`` is a path.
+        As for :func:`opdisc.read_table`, of paths.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
 
@@ -90,18 +90,17 @@ def count_rows(
             "classes or private thresholds; fit to the rows themselves."
         )
     counter = PointCounter(parsed)
-    if isinstance(source, str | PathLike):
-        with open_table(source, declared) as table:
-            _add_texts(counter, table, chunk_cells)
-    else:
-        _add(counter, source, chunk_cells)
+    _add(counter, source, declared, chunk_cells)
     return counter.result()
 
 
-def _add(counter: PointCounter, source: Any, chunk_cells: int) -> None:
-    """Add all rows of something in memory, or of many things one after the other."""
+def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells: int) -> None:
+    """Add all rows of one thing, or of many things one after the other."""
     schema = counter.schema
-    if isinstance(source, RowCounts):
+    if isinstance(source, str | PathLike):
+        with open_table(source, declared) as table:
+            _add_texts(counter, table, chunk_cells)
+    elif isinstance(source, RowCounts):
         counter.add_counts(source)
     elif isinstance(source, pd.DataFrame):
         _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
@@ -115,9 +114,9 @@ def _add(counter: PointCounter, source: Any, chunk_cells: int) -> None:
             _add_texts(counter, relation_batches(source), chunk_cells)
     elif (frame := _narwhals_frame(source)) is not None:
         _add_texts(counter, _FrameReader(frame), chunk_cells)
-    elif isinstance(source, Iterable) and not isinstance(source, str | bytes | dict):
+    elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         for part in source:
-            _add(counter, part, chunk_cells)
+            _add(counter, part, declared, chunk_cells)
     else:
         raise TableError(_NOTHING.format(type(source).__name__))
 

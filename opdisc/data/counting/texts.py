@@ -50,6 +50,14 @@ class ChunkEncoder:
         self._schema = schema
         self._known: list[dict[str, int]] = [{} for _ in (*schema.features, schema.target)]
         self._width = -(-(1 + schema.n_columns) // WORD_BITS)
+        self._patterns = [self._pattern(attribute.indices) for attribute in schema.attributes]
+
+    def _pattern(self, indices: tuple[int, ...]) -> WordArray:
+        """Return the words in which one of some columns is 1, and last that of none."""
+        out = np.zeros((len(indices) + 1, self._width), dtype=np.uint64)
+        for row, position in enumerate(indices):
+            _set(out[row : row + 1], position, np.ones(1, dtype=bool))
+        return out
 
     def packed(self, chunk: Chunk) -> tuple[WordArray, CellArray]:
         """Return the rows of a chunk, packed, and their labels (+1, -1, 0).
@@ -71,9 +79,9 @@ class ChunkEncoder:
             at = self.columns.index(feature.column)
             cells, first = chunk.cells[at], attribute.indices[0]
             if isinstance(feature, CategoryFeature):
-                codes = self._categories(i, cells, feature, at in chunk.numbers)
-                for k in range(len(feature.categories)):
-                    _set(words, first + k, codes == k)
+                words |= self._patterns[i][
+                    self._categories(i, cells, feature, at in chunk.numbers)
+                ]
             else:
                 numbers = plain_numbers(cells, schema.missing_values)
                 if numbers is None:

@@ -204,6 +204,14 @@ def test_a_receipt_holds_for_text_files_and_names_conditions_for_others(tmp_path
     assert model.fit_counts(mixed).receipt_.conditions == receipt.conditions
 
 
+def test_a_table_in_several_files(tmp_path):
+    paths = [tmp_path / f"{i}.csv" for i in range(3)]
+    for i, path in enumerate(paths):
+        TABLE[i * 40 : (i + 1) * 40].to_csv(path, index=False, sep=";")
+    found = count_rows(map(str, paths), SCHEMA, delimiter=";")
+    assert parts(found) == whole(TABLE) and found.assumptions == ()
+
+
 def test_counts_that_do_not_fit_are_refused_before_anything_is_spent(tmp_path):
     counts = count_rows(TABLE, SCHEMA)
     model = PrivateScorecardClassifier(schema=SCHEMA, ledger=tmp_path / "absent")
