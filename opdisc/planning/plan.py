@@ -128,7 +128,7 @@ def plan_fit(
     thresholds = plan_thresholds(declared, facts, share)
     if thresholds is not None:
         params = PrivacyParams(epsilon=thresholds.card_epsilon, delta=delta)
-    told = "" if thresholds is None else thresholds.describe()
+    told = "" if thresholds is None else thresholds.describe(public_n)
 
     def public_for(weight_bound: int) -> GridPublic:
         return GridPublic(
