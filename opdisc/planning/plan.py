@@ -215,7 +215,7 @@ def plan_fit(
         )
 
     thresholds = thresholds_for(epsilon)
-    told = "" if thresholds is None else thresholds.describe()
+    told = "" if thresholds is None else thresholds.describe(public_n)
     public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
     automatic = planned("auto", bound)
     if not compare_others:

@@ -6,6 +6,7 @@ encoded. How many there are is public, so all that follows can be planned and tr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,17 +66,24 @@ class ThresholdPlan:
         """What the thresholds cost, exactly."""
         return Fraction(self.whole) - Fraction(self.card_epsilon)
 
-    def describe(self) -> str:
-        """Return the split and the expected precision, in words."""
+    def describe(self, n_rows: int | None = None) -> str:
+        """Return the split and the expected precision, in words; rows where they are public."""
         parts = []
         for feature, cuts in zip(self.features, self.cuts, strict=True):
             scales = sorted(float(cut.rows_per_nat) for cut in cuts)
             most = rank_errors(cuts, feature.n_candidates, _CHANCE)
-            parts.append(
+            told = (
                 f"{feature.column}, {feature.quantiles} thresholds, scale of their ranks "
                 f"{scales[0]:,.3g} to {scales[-1]:,.3g} rows, on any table at most {most:,.0f} "
                 f"rows off with probability {1 - _CHANCE:.0%}, ties aside"
             )
+            between = math.inf if n_rows is None else n_rows / (feature.quantiles + 1)
+            if scales[-1] > between:
+                told += (
+                    f" (a scale above the {between:,.3g} rows from one to the next: declare them, "
+                    "ask for fewer or spend more)"
+                )
+            parts.append(told)
         return (
             f"private thresholds take epsilon {float(self.epsilon):.6g} of {self.whole:g}, which "
             f"leaves {self.card_epsilon:.6g} for the rest: {'; '.join(parts)}"

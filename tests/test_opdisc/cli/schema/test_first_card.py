@@ -94,8 +94,11 @@ def test_the_plan_says_the_split_in_json_too():
     planned = json.loads(out)
     assert status == 0 and len({item["thresholds"] for item in planned}) == 1
     assert "duration, 3 thresholds, scale of their ranks" in planned[0]["thresholds"]
+    assert "above the 250 rows" not in planned[0]["thresholds"]
     more = json.loads(told(*arguments, "--threshold-budget", "0.5")[1])
     assert more[0]["prediction"]["mean"] > planned[0]["prediction"]["mean"]
+    little = json.loads(told(*arguments, "--threshold-budget", "0.01")[1])
+    assert "a scale above the 250 rows from one to the next: declare" in little[0]["thresholds"]
 
 
 @pytest.mark.parametrize("command", ["fit", "plan"])

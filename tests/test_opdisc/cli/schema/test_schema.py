@@ -11,8 +11,9 @@ import pytest
 from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 
 from opdisc.cli.schema import command
+from opdisc.cli.schema.findings import row_findings
 from opdisc.cli.schema.questions import ask_everything
-from opdisc.data import Schema, draft_schema, load_schema
+from opdisc.data import Schema, draft_schema, load_schema, read_table
 
 CANARY = "xq7canary"
 HEADER = "age,housing,phone,default\n"
@@ -241,3 +242,49 @@ def test_what_only_the_owner_may_see_goes_to_a_terminal_alone(monkeypatch):
         "age: no number on line 3",
         "housing: 'ownn' is not declared (did you mean 'own'?), line 4",
     ]
+
+
+def findings(rows, **changes):
+    edited(**changes)
+    Path("loans.csv").write_text(HEADER + rows)
+    return row_findings(read_table("loans.csv"), load_schema("loans.toml"))
+
+
+def test_lines_are_those_of_the_file_where_cells_go_over_several():
+    rows = '41,own,"two\nlines\r\nof text",no\nold,own,yes,no\n41,own,"a\rb",yes\nold,own,yes,no\n'
+    assert findings(rows) == ["age: no number on lines 5, 8"]
+
+
+def test_findings_are_short_and_shown_as_they_are():
+    rows = "".join(f"x,\x1b[31m{i},yes,no\n" for i in range(50))
+    found = findings(rows)
+    assert found[0].startswith("age: no number on lines 2, 3,") and found[0].endswith(
+        "and 30 more"
+    )
+    assert found[-1] == "housing: 30 more values" and len(found) == 22
+    assert "\x1b" not in "".join(found)
+
+
+def test_a_table_that_fits_says_so():
+    assert findings("41,own,yes,no\n,,,\n?,rent,?,yes\n") == [
+        "every cell of a declared column is declared"
+    ]
+    # Without a declared negative label any other label is negative.
+    assert findings("41,own,yes,perhaps\n", **{', negative = "no"': ""}) == [
+        "every cell of a declared column is declared"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.csv", "--schema", "loans.toml"], "must be a readable file"),
+        (["loans.csv", "--schema", "nowhere.toml"], "a schema file must be readable"),
+        (["loans.csv", "--schema", "german-credit"], "(did you mean 'german'?)"),
+        (["loans.csv"], "Missing option '--schema'"),
+    ],
+)
+def test_check_refuses_in_one_sentence(arguments, words):
+    status, out, err = told("schema", "check", *arguments)
+    assert_one_plain_sentence(status, out, err, hidden=[CANARY])
+    assert words in err
