@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from opdisc.cli.console import print_json, print_text
-from opdisc.cli.fitting import refuse_overwriting
+from opdisc.cli.fitting import reading_options, refuse_overwriting
 from opdisc.data import (
     atomic_write_text,
     check_column,
@@ -50,7 +51,8 @@ Examples
 )
 @click.option("--label", help="Name of the column to predict.")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
-def new(data: Path, out: Path, label: str | None, force: bool) -> None:
+@reading_options
+def new(data: Path, out: Path, label: str | None, force: bool, **reading: Any) -> None:
     """Write a schema file for the table DATA from its header.
 
     Only the line of column names is read. In a terminal the command asks what each column is;
@@ -58,7 +60,7 @@ def new(data: Path, out: Path, label: str | None, force: bool) -> None:
     """
     check_output(out, inputs=[data])
     refuse_overwriting(out, force=force)
-    header = read_header(data)
+    header = read_header(data, **reading)
     if label is not None:
         check_column(label, header)
     target, features = ({} if label is None else {"column": label}), None
@@ -91,8 +93,9 @@ Example
     is_flag=True,
     help="Also read the rows and name cells that are not declared: not private, terminal only.",
 )
+@reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def check(data: Path, name: str, owner_only: bool, as_json: bool) -> int:
+def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any) -> int:
     """Compare the header of the table DATA with a schema; exit status 1 if a column is missing.
 
     No row is read, but with --owner-only: that shows values and line numbers of single rows, to
@@ -109,12 +112,12 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool) -> int:
             "is none; run it by hand, without a pipe or a file."
         )
     declared = load_schema(name)
-    found = header_findings(read_header(data), declared)
+    found = header_findings(read_header(data, **reading), declared)
     if as_json:
         print_json({"missing": found.missing, "repeated": found.repeated, "extra": found.extra})
         return 0 if found.fits else 1
     lines = found.lines()
     if owner_only and found.fits:
-        lines += ["", NOT_PRIVATE, *row_findings(read_table(data), declared)]
+        lines += ["", NOT_PRIVATE, *row_findings(read_table(data, **reading), declared)]
     print_text("\n".join(lines) + "\n")
     return 0 if found.fits else 1
