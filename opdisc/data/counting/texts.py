@@ -79,9 +79,8 @@ class ChunkEncoder:
             at = self.columns.index(feature.column)
             cells, first = chunk.cells[at], attribute.indices[0]
             if isinstance(feature, CategoryFeature):
-                words |= self._patterns[i][
-                    self._categories(i, cells, feature, at in chunk.numbers)
-                ]
+                codes = self._categories(i, cells, feature, at in chunk.numbers)
+                words |= self._patterns[i][codes]
             else:
                 numbers = plain_numbers(cells, schema.missing_values)
                 if numbers is None:
