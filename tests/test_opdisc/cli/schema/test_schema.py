@@ -288,3 +288,10 @@ def test_check_refuses_in_one_sentence(arguments, words):
     status, out, err = told("schema", "check", *arguments)
     assert_one_plain_sentence(status, out, err, hidden=[CANARY])
     assert words in err
+
+
+def test_other_delimiters_and_encodings_are_read_as_by_fit():
+    Path("credits.csv").write_bytes("Höhe;Grund;Ausfall\n1;Auto neu;ja\n".encode("latin-1"))
+    status, *_ = told("schema", "new", "credits.csv", "-o", "new.toml", "--encoding", "latin-1")
+    text = Path("new.toml").read_text(encoding="utf-8")
+    assert status == 0 and all(f'"{name}"' in text for name in ("Höhe", "Grund", "Ausfall"))
