@@ -9,8 +9,8 @@ changed by Cosmic Ray (``pip install cosmic-ray``), which makes the mutants; thi
 which ones are worth a run, copies the tree, and runs the neighbourhood's default tests on every
 mutant in a forked process that has the libraries loaded already. Comparisons are moved by one
 boundary or reversed, arithmetic is replaced by its nearest kin. Annotations, ``TYPE_CHECKING``
-blocks, the arguments of decorators and ``strict=`` are left alone: they decide nothing when a
-right program runs.
+blocks, protocols, the arguments of decorators and ``strict=`` are left alone: they decide nothing
+when a right program runs.
 
 A mutant is killed if a test fails, or if the run takes ten seconds and three times as long as the
 tests alone. Survivors that are equivalent are listed in ``benchmarks/mutation_equivalent.txt``,
@@ -218,6 +218,8 @@ def _spared(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             if isinstance(node, ast.FunctionDef) and node.returns is not None:
                 spared.append(node.returns)
             spared += [d for d in node.decorator_list if isinstance(d, ast.Call)]
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
+            spared.append(node)  # only a type checker reads it
         if isinstance(node, ast.keyword) and node.arg == "strict":
             spared.append(node)
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opdisc.convex.public import ConvexPublic
+from opdisc.data import as_numbers
 from opdisc.errors import CalibrationError
 from oracles.arithmetic import FloatArray
 from oracles.convex import LinearLoss
@@ -45,13 +46,13 @@ class Rows:
         a regression are clipped to ``bounds.label``; a label of a classification that is not
         positive counts as -1. What is not a number counts as 0.
         """
-        rows = np.nan_to_num(np.array(X, dtype=np.float64), nan=0.0)
+        rows = np.nan_to_num(as_numbers(X, "rows"), nan=0.0)
         widest = public.bounds.largest_coordinate
         np.clip(rows, -widest, widest, out=rows)
         lengths = np.linalg.norm(rows, axis=1)
         with np.errstate(divide="ignore"):
             rows *= np.minimum(1.0, public.bounds.l2 / lengths)[:, None]
-        labels = np.nan_to_num(np.array(y, dtype=np.float64), nan=0.0)
+        labels = np.nan_to_num(as_numbers(y, "labels"), nan=0.0)
         if public.loss.is_classification:
             labels = np.where(labels > 0, 1.0, -1.0)
         else:

@@ -45,6 +45,7 @@ from .files import (
 from .inputs import (
     Classes as Classes,
     SchemaLike as SchemaLike,
+    as_numbers as as_numbers,
     as_table as as_table,
     parse_classes as parse_classes,
     parse_labels as parse_labels,

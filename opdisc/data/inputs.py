@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -44,6 +45,20 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
             f"{len(schema.columns)} columns in order."
         )
     return pd.DataFrame(values, columns=list(schema.columns))
+
+
+def as_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Return an array of doubles; the refusal of anything else quotes no cell.
+
+    Raises
+    ------
+    TableError
+        If a value is no number.
+    """
+    with suppress(TypeError, ValueError, OverflowError):
+        return np.asarray(values, dtype=np.float64)
+    # Raised outside the handler: what numpy says would quote the cell.
+    raise TableError(f"{what} must be an array of real numbers; encode it first.")
 
 
 def two_classes(labels: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from opdisc.data import as_numbers
 from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
 from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
@@ -71,7 +72,9 @@ def tilted_problem(
     CalibrationError
         If a row is outside the public bounds: they set the noise, so clip first.
     """
-    rows, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    rows, targets = as_numbers(X, "rows"), as_numbers(y, "targets")
+    if rows.ndim != 2 or targets.shape != rows.shape[:1]:
+        raise CalibrationError("rows must be a matrix with one target each; check the shapes.")
     bounds = mechanism.bounds
     inside = np.abs(rows).max(initial=0.0) <= bounds.largest_coordinate
     inside &= np.linalg.norm(rows, axis=1).max(initial=0.0) <= bounds.l2 * (1 + 1e-9)
