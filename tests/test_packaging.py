@@ -189,6 +189,19 @@ def imports(*modules):
     return all(importlib.import_module(module) for module in modules)
 
 
+def reads():
+    """A table of Arrow becomes the table that the reader makes of the same text."""
+    pyarrow, narwhals = (importlib.import_module(name) for name in ("pyarrow", "narwhals"))
+    table = pyarrow.table({"age": ["40", "50"]})
+    return narwhals.from_native(table).columns == ["age"] and imports("openpyxl")
+
+
+def queries():
+    """DuckDB answers."""
+    connection = importlib.import_module("duckdb").connect()
+    return connection.execute("select 6 * 7").fetchall() == [(42,)]
+
+
 WORKS = {
     "cp-sat": lambda: solves("cp-sat"),
     "scip": lambda: solves("pulp:SCIP"),
@@ -197,6 +210,9 @@ WORKS = {
     "dask": lambda: spreads("dask"),
     "ray": lambda: spreads("ray"),
     "report": draws,
+    "tables": reads,
+    "sql": queries,
+    "docs": lambda: imports("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_click"),
     "test": lambda: imports("pytest", "xdist", "hypothesis", "importlinter", "hatchling"),
     "dev": lambda: imports("ruff", "mypy", "selenium"),
 }

@@ -120,6 +120,10 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
 
     def section(self) -> Lines:
         """Return the lines of the kind of release."""
+        return self.terms()
+
+    def terms(self) -> Lines:
+        """Return those lines of the kind of release that the short receipt has too."""
         return []
 
     def split(self) -> Lines:
@@ -163,6 +167,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("protects", f"{self.privacy_unit} ({self.relation.replace('_', '-')})"),
             ("rows", rows),
             ("method", self.mechanism),
+            *self.terms(),
             *([("chosen because", brief)] if brief else []),
         ]
 
@@ -330,9 +335,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         gap = f"certified gap allowed: {self.allowance:g}"
         unit = "rows" if self.largest_cost == 1 else "units of cost"
         step = f"multiples of {power_of_two(self.spacing)} {unit}"
-        costs = [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
         lines = [
-            *costs,
+            *self.terms(),
             ("sensitivity", f"{self.sensitivity} {unit}, {gap}"),
             ("lattice", step if self.spacing > 0 else "none: exact draw"),
             ("hypotheses", self._grid_text()),
@@ -342,6 +346,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         if not (brief and detail):
             return [*lines, ("chosen because", self.choice)] if self.choice else lines
         return [*lines, ("chosen because", brief), ("  in detail", detail)]
+
+    def terms(self) -> Lines:
+        """Return what mistakes cost, where that differs."""
+        return [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

@@ -55,14 +55,25 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
             if spent * changed > Fraction(self.epsilon):
                 raise ValueError("the cards must not cost a unit more than what is promised.")
 
+    def terms(self) -> Lines:
+        """Return how many cards there are, how they go together, and what each costs."""
+        return [
+            ("cards", f"{len(self.cards)}, {self.strategy.replace('_', ' ')}"),
+            *(_card_line(number, card) for number, card in enumerate(self.cards, 1)),
+        ]
+
     def section(self) -> Lines:
         """Return what each card costs a row of its classes, and how it was drawn."""
-        lines = [("cards", f"{len(self.cards)}, {self.strategy.replace('_', ' ')}")]
+        lines = self.terms()[:1]
         for number, card in enumerate(self.cards, 1):
             lines += [
-                (f"card {number}", f"epsilon {card.epsilon:.6g} for a row; {card.mechanism}"),
+                _card_line(number, card),
                 ("  theorem", f"{card.theorem} [{card.calibration}]"),
                 ("  noise", card.noise_law),
                 *((f"  {name}", text) for name, text in card.section()),
             ]
         return lines
+
+
+def _card_line(number: int, card: GridReceipt) -> tuple[str, str]:
+    return f"card {number}", f"epsilon {card.epsilon:.6g} for a row; {card.mechanism}"

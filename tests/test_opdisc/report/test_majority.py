@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from helpers.opdisc import report_rows
 
+from opdisc.report import write_report
 from opdisc.report.analysis.cells import evaluations, find_cells
 from opdisc.report.analysis.ranking import rank
 from opdisc.report.analysis.results import read_results
 from opdisc.report.analysis.series import find_series
 from opdisc.report.majority import headline, majority_sentences
 from opdisc.report.narrative import answers
-from opdisc.report.page import write_report
 from opdisc.report.tables import best_lines
 
 BY_NAME = {method[0]: method for method in report_rows.METHODS}

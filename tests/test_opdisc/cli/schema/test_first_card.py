@@ -66,7 +66,7 @@ def test_a_raw_file_becomes_a_card():
     )
     status, out, _ = told("plan", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
     assert status == 0
-    assert out.startswith("private thresholds take epsilon 0.2 of 2, which leaves 1.8 for the")
+    assert "\nprivate thresholds take epsilon 0.2 of 2, which leaves 1.8 for the" in out
     Ledger.create("book", epsilon_limit=2.0, table="loans")
     arguments = ("fit", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
     budget = ("--ledger", "book", "--out", "card.json", "--threshold-budget", "0.25")

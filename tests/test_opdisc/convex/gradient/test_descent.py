@@ -93,7 +93,7 @@ def test_single_use_takes_every_row_at_most_once(batch):
     data = Rows(X=X, y=np.ones(400))
     Recorder.seen.clear()
     mirror_descent(data, public, batch=batch, entropy=SeededEntropy(4))
-    used = np.concatenate(Recorder.seen)
+    used = np.concatenate(Recorder.seen)[2:]  # a rehearsal's two public rows come first
     assert len(np.unique(used)) == len(used) == (200 if batch == 1 else 400)
     assert set(used) <= set(X[:, 0])
 

@@ -8,6 +8,7 @@ from scipy import optimize, special, stats
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from opdisc.calibration.gaussian import gaussian_delta, gaussian_multiplier
+from opdisc.convex import noise_plan
 from opdisc.convex.optimization.minimisation import NotReached, minimise, minimise_on
 from opdisc.convex.perturbation import objective_calibration as calibration
 from opdisc.convex.perturbation.objective import approximate_minima, objective_perturbation
@@ -30,6 +31,7 @@ from oracles.convex.losses.classification import (
     RampLoss,
 )
 from oracles.convex.losses.regression import SquaredLoss
+from oracles.errors import OracleUnavailable
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 BOTH = [REPLACE, ADD]
@@ -318,10 +320,15 @@ def test_a_ridge_too_small_for_the_claim_is_refused():
         plan_objective_perturbation(facts(), ridge=1e-3, noise="gaussian")
 
 
-def test_an_accuracy_out_of_reach_releases_nothing():
+def test_an_accuracy_out_of_reach_is_refused_before_the_spend(monkeypatch):
     data = rows(facts())
+    settings = {"ridge": 1.0, "stopping": 1e-30, "entropy": SeededEntropy(0)}
+    with pytest.raises(OracleUnavailable, match="before anything is spent"):
+        output_perturbation(data, facts(), **settings)
+    # Where the public toy is solved and the rows are not, nothing is released.
+    monkeypatch.setattr(noise_plan, "rehearse", lambda what, attempt: None)
     with pytest.raises(UncertifiedRelease, match="nothing is released"):
-        output_perturbation(data, facts(), ridge=1.0, stopping=1e-30, entropy=SeededEntropy(0))
+        output_perturbation(data, facts(), **settings)
     with pytest.raises(NotReached):
         minimise(data, LogisticLoss(), ridge=1.0, accuracy=1e-30)
 

@@ -216,7 +216,7 @@ def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
     assert receipt["mechanism"] == "staged" and receipt["guarantee"] == "HOLDS"
     assert run_command_line(cli, ["plan", *common]) == 0
     planned = capsys.readouterr().out
-    assert planned.startswith("staged (automatic choice): with probability 95%")
+    assert "\nstaged (automatic choice): with probability 95%" in planned
     assert "beside the best scorecard of at most" in planned
 
 
