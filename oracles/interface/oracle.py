@@ -75,8 +75,8 @@ class Oracle(Protocol):
     Notes
     -----
     An oracle whose numbers are limited may also have ``most_steps``, a float: the most steps of
-    the unit that all counts and noise together may come to. Where noise is yet to be drawn, what
-    it may come to is compared with it beforehand.
+    the unit that all counts and tables together may come to. A caller whose tables are yet to be
+    made compares with it what they may come to.
     """
 
     name: str

@@ -123,7 +123,7 @@ def run_robust_vote(
     ballots = Ballots(learner, public.grid)
     with ExitStack() as stack:
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
-        _rehearse(answer, ballots, named)
+        _rehearse(answer, ballots, str(named))
         if ledger is not None:
             ledger.spend(receipt)
         parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
