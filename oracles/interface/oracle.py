@@ -6,14 +6,14 @@ objective itself, refuses claims that contradict it, and only then makes a certi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
-
+import math
 from oracles.errors import InvalidOption
 from oracles.interface.solution import Claim
 from oracles.problem import ZeroOneProblem
+from typing import Protocol
+from typing import runtime_checkable
 
 Progress = Callable[[float | None, float, float], None]
 """``progress(incumbent, bound, seconds)``: objective of the best hypothesis in rows (None before
@@ -75,8 +75,8 @@ class Oracle(Protocol):
     Notes
     -----
     An oracle whose numbers are limited may also have ``most_steps``, a float: the most steps of
-    the unit that all counts and the perturbation together may come to. Callers whose perturbation
-    is yet to be made compare beforehand what it may come to.
+    the unit that all counts and tables together may come to. A caller whose tables are yet to be
+    made compares with it what they may come to.
     """
 
     name: str
