@@ -6,14 +6,14 @@ objective itself, refuses claims that contradict it, and only then makes a certi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-import math
+from typing import Protocol, runtime_checkable
+
 from oracles.errors import InvalidOption
 from oracles.interface.solution import Claim
 from oracles.problem import ZeroOneProblem
-from typing import Protocol
-from typing import runtime_checkable
 
 Progress = Callable[[float | None, float, float], None]
 """``progress(incumbent, bound, seconds)``: objective of the best hypothesis in rows (None before
