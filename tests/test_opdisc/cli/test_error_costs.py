@@ -155,6 +155,7 @@ def test_a_comparison_records_what_mistakes_cost(folder):
     assert "error_costs" not in plain["auto"]["receipt"]
 
 
+@pytest.mark.slow
 def test_compare_reports_the_cost(folder):
     status, _, err = told(
         "compare", "table.csv", "--schema", "plain.toml", "--false-negative-cost", "9",

@@ -39,7 +39,7 @@ SCORECARDS = {
     "opdisc": OPDiscClassifier,
     "rspm": RSPMClassifier,
     "permute-and-flip": PermuteAndFlipClassifier,
-    "robust-vote": partial(RobustVoteClassifier, n_parts=10),
+    "robust-vote": partial(RobustVoteClassifier, n_parts=4),
 }
 CLASSIFIERS = SCORECARDS | {
     "logistic": partial(PrivateLogisticRegression, data_norm=2.0),

@@ -62,6 +62,7 @@ def test_a_time_limit_stops_compiled_code_and_what_it_started(source):
     assert time.monotonic() - started < 300
 
 
+@pytest.mark.slow
 def test_a_crash_is_a_row_and_the_next_run_is_fine(source):
     row = row_of(source, "crashing")
     assert row["status"] == "failed"

@@ -172,7 +172,7 @@ def test_invalid_answers_are_empty_ballots_and_valid_ones_survive():
     assert votes.tolist() == [1] * 27
 
 
-@pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.parametrize("isolation", [pytest.param("process", marks=pytest.mark.slow), "none"])
 @pytest.mark.parametrize(
     "learner",
     [

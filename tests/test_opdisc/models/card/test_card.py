@@ -184,7 +184,9 @@ def test_no_name_becomes_markup_in_markdown(seed):
     prose = "\n".join(line for line in text.split("\n") if not line.startswith("    "))
     assert "<" not in prose and "://" not in prose and not re.search(r"(?i)www\.", prose)
     assert not re.search(r"(?<!\\)[`\[\]$]", prose)
-    assert len(re.findall(r"(?<!\\)\*\*", prose)) == 0
+    bold = [line for line in prose.split("\n") if re.search(r"(?<!\\)\*\*", line)]
+    assert all(re.fullmatch(r"\*\*(?:(?!\*\*).)*\*\*", line) for line in bold)
+    assert all(line.startswith(("**This card answers", "**Noise ")) for line in bold)
     for table in re.findall(r"(?:^\|.*\n)+", prose, re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1
