@@ -23,8 +23,9 @@ import pandas as pd
 from opdisc.comparison.methods import Family, FitTask, Fitted
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
-from opdisc.data import encode_labels, with_error_costs
+from opdisc.data import Schema, encode_labels, with_error_costs
 from opdisc.errors import OPDiscError
+from opdisc.planning import compile_kernels
 from opdisc.privacy import NeighboringRelation
 from oracles.arithmetic import BoolArray, FloatArray, IntArray
 from oracles.errors import OracleError
@@ -32,9 +33,7 @@ from oracles.problem import ErrorCosts
 
 Row = dict[str, Any]
 
-_FEW_ROWS = 10
-
-_HARDLY_ANY_NOISE = 1e6
+_TOY_COLUMNS, _TOY_ROWS = 5, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,18 +170,34 @@ def execute(run: Run, setting: Setting, source: Source) -> Row:
     return failed_row(run, setting, reason, seconds=time.perf_counter() - started)
 
 
-def warm_up(run: Run, setting: Setting, source: Source) -> None:
+def warm_up(run: Run, setting: Setting) -> None:
     """Have a run's compiled code loaded, so that no run's seconds count that.
 
-    The method is fitted to a few rows with hardly any noise; what comes of it is dropped.
+    Every default draw and the method itself run once on toys: neither the table nor its grid nor
+    the budget of the run is involved, so how long this takes depends on the machine only.
     """
-    signs = encode_labels(source.table, source.schema)
-    few = [position for side in (1, -1) for position in np.flatnonzero(signs == side)[:_FEW_ROWS]]
-    epsilon = None if run.epsilon is None else _HARDLY_ANY_NOISE
-    method, few_rows = parse_method(run.method)[0], np.array(few)
-    task = _task(replace(run, epsilon=epsilon), setting, source, few_rows, few_rows, method.family)
+    _compile_once()
+    method = parse_method(run.method)[0]
+    names = [f"c{column}" for column in range(_TOY_COLUMNS)]
+    schema = Schema.from_dict(
+        {
+            "name": "toy",
+            "target": {"column": "label", "positive": 1, "negative": 0},
+            "feature": [{"column": name, "binary": True} for name in names],
+        }
+    )
+    bits = np.arange(_TOY_ROWS)[:, None] >> np.arange(_TOY_COLUMNS) & 1
+    table = pd.DataFrame(bits, columns=names).assign(label=bits[:, 0])
+    toy = Source(dataset="toy", table=table, schema=schema)
+    small = replace(run, epsilon=None if run.epsilon is None else 1.0, weight_bound=1)
+    rows = np.arange(_TOY_ROWS)
     with suppress(Exception):
-        method.fit(task)
+        method.fit(_task(small, setting, toy, rows, rows[:0], method.family))
+
+
+@cache
+def _compile_once() -> None:
+    compile_kernels()
 
 
 def describe(error: BaseException) -> str:

@@ -5,6 +5,10 @@ from .choice import (
     build_mechanism as build_mechanism,
     check_option as check_option,
 )
+from .first_draws import (
+    COMPILATIONS as COMPILATIONS,
+    compile_kernels as compile_kernels,
+)
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_threshold_budget as check_threshold_budget,

@@ -29,6 +29,7 @@ from opdisc.planning.reach import (
     can_sample,
     draw_is_short,
     is_drowned,
+    is_searched,
 )
 from opdisc.privacy import GridPublic, count_in_words, reason
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
@@ -160,7 +161,7 @@ def build_mechanism(
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
-            return _permute_and_flip(grid, settings), ""
+            return _permute_and_flip(grid, settings, public), ""
         case "exponential":
             return _exponential(grid, settings, measure), ""
         case "staged":
@@ -224,7 +225,8 @@ def choose_mechanism(
             "exponential",
             "only the exponential mechanism has a base measure" + _predicted(exponential, public),
         )
-    if grid.n_assignments <= ENUMERATION_LIMIT:
+    searched = not minimise and is_searched(grid, public)
+    if grid.n_assignments <= ENUMERATION_LIMIT and not searched:
         return (
             "permute_and_flip",
             reason(
@@ -242,7 +244,7 @@ def choose_mechanism(
                 "mechanism asks no oracle",
             ),
         )
-    if can_flip_by_a_star(grid) and measure.is_uniform:
+    if (searched or can_flip_by_a_star(grid)) and measure.is_uniform:
         return (
             "permute_and_flip",
             reason(
@@ -359,11 +361,14 @@ def _check_uniform(measure: BaseMeasure, other: str) -> None:
 
 
 def _permute_and_flip(
-    grid: WeightGrid, settings: MechanismSettings
+    grid: WeightGrid, settings: MechanismSettings, public: GridPublic | None
 ) -> PermuteAndFlipMechanism | AStarPermuteAndFlipMechanism:
     """Return permute-and-flip; its limits concern grids that cannot be listed only."""
-    if grid.n_assignments <= ENUMERATION_LIMIT or settings.allowance:
+    listed = grid.n_assignments <= ENUMERATION_LIMIT
+    if settings.allowance or (listed and (settings.minimise or not is_searched(grid, public))):
         return PermuteAndFlipMechanism(allowance=settings.allowance)
+    if listed:
+        return AStarPermuteAndFlipMechanism(progress=settings.progress)
     if settings.minimise:
         raise CalibrationError(
             f"permute_and_flip beyond {ENUMERATION_LIMIT:,} weight combinations searches by "

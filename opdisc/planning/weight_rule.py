@@ -181,7 +181,7 @@ def is_short(settled: SettledFit) -> bool:
     """Return False where an exact draw, or A* sampling, may take very long."""
     mechanism = settled.mechanism
     if isinstance(mechanism, AStarPermuteAndFlipMechanism):
-        return False
+        return can_flip_by_a_star(settled.public.grid)
     if not isinstance(mechanism, ExponentialMechanism):
         return True
     return draw_is_short(settled.public, mechanism.structure)

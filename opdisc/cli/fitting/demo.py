@@ -5,7 +5,6 @@ It also compiles what later fits will need, so that the first of them does not w
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from opdisc.cli.console import progress_steps
 from opdisc.data import encode_features, load_dataset, load_schema
 from opdisc.estimators import PrivateScorecardClassifier
+from opdisc.planning import COMPILATIONS, compile_kernels as compile_later_fits
 
 HELD_OUT_SHARE = 0.3
 
 SPLIT_SEED = 0
-
-_TOY_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,48 +113,9 @@ def run_demo(epsilon: float, weight_bound: int) -> Demonstration:
 
 
 def compile_kernels() -> None:
-    """Run every default draw and the exact search once, on toys of public facts.
-
-    Where machine code is kept on disk this takes a minute or two in the first process that does
-    it, and seconds in any other. What fails is compiled when it is needed.
-    """
-    from opdisc.mechanisms import (
-        AStarPermuteAndFlipMechanism,
-        ExponentialMechanism,
-        StagedMechanism,
-        toy_problem,
-    )
-    from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
-    from oracles.interface import solve
-    from oracles.problem import ColumnGroup, WeightGrid
-
-    halves = (
-        ColumnGroup(columns=tuple(range(1, 9)), kind="exclusive"),
-        ColumnGroup(columns=tuple(range(9, 17)), kind="nested"),
-    )
-    # Each grid is one that the mechanism of its line is chosen for, so that the same code runs.
-    draws = (
-        (AStarPermuteAndFlipMechanism(), WeightGrid.box(8, 3)),
-        (ExponentialMechanism(structure=halves), WeightGrid.box(17, 1)),
-        (ExponentialMechanism(), WeightGrid.box(40, 1, norm_budget=2)),
-        (StagedMechanism(patience=0.5), WeightGrid.box(6, 12)),
-    )
-    with progress_steps(len(draws) + 1) as step:
-        for mechanism, grid in draws:
-            step("preparing for later fits")
-            public = GridPublic(
-                params=PrivacyParams(epsilon=1.0, delta=0.0),
-                relation=NeighboringRelation.REPLACE_ONE,
-                grid=grid,
-                n_rows=_TOY_ROWS,
-            )
-            toy, spec = toy_problem(grid), mechanism.calibrate(public)
-            with suppress(Exception):
-                mechanism.prepare(toy, spec)
-                mechanism.draw(toy, spec, SeededEntropy(0))
-        step("preparing for later fits")
-        with suppress(Exception):
-            solve(toy_problem(WeightGrid.box(6, 1)), "branch-and-bound")
+    """Compile what later fits need, and show how far it is."""
+    with progress_steps(COMPILATIONS) as step:
+        compile_later_fits(lambda: step("preparing for later fits"))
 
 
 def _accuracy(

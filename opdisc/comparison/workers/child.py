@@ -36,7 +36,7 @@ def serve() -> None:
         run, setting = content
         assert table is not None
         if kind == "warm up":
-            runs.warm_up(run, setting, table)
+            runs.warm_up(run, setting)
             parent.send("ready")
             continue
         limit = setting.plan.time_limit

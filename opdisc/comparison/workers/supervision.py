@@ -111,13 +111,18 @@ def _child(packed: bytes, digest: str) -> _Child:
 
 
 def _warmed(child: _Child, run: Run, setting: Setting, packed: bytes, digest: str) -> _Child:
-    """Return a child that has loaded the compiled code of this kind of run."""
+    """Return a child that has loaded the compiled code of this kind of run.
+
+    A worker in which that once took too long does without from then on.
+    """
     kind = (run.method.partition("@")[0], run.oracle)
-    if kind in child.warm or not parse_method(run.method)[0].has_grid:
+    done = kind in child.warm or getattr(_children, "are_cold", False)
+    if done or not parse_method(run.method)[0].has_grid:
         return child
     try:
         child.ask(("warm up", run, setting), _WARM_LIMIT)
-    except ChildEnded:
+    except ChildEnded as ended:
+        _children.are_cold = ended.overran
         child = _child(packed, digest)
     child.warm.add(kind)
     return child

@@ -8,10 +8,12 @@ from hypothesis import given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
-from opdisc.mechanisms.permute_and_flip import AStarPermuteAndFlipMechanism
+from opdisc.mechanisms.permute_and_flip import (
+    AStarPermuteAndFlipMechanism,
+    PermuteAndFlipMechanism,
+)
 from opdisc.mechanisms.staged.stages import PATIENCE
-from opdisc.planning.choice import MECHANISMS, build_mechanism
-from opdisc.planning.reach import can_flip_by_a_star
+from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
@@ -55,8 +57,7 @@ def test_planning_always_names_a_mechanism_that_ends(
 ):
     fit = settled(n_columns, n_rows, 10.0**log_epsilon, bound, relation)
     assert fit.mechanism.name in MECHANISMS and fit.reason
-    lazily = isinstance(fit.mechanism, AStarPermuteAndFlipMechanism)
-    assert can_flip_by_a_star(fit.public.grid) if lazily else is_short(fit)
+    assert is_short(fit)
     if fit.mechanism.name == "staged":
         assert seconds_at_most(fit) <= PATIENCE
         assert fit.mechanism.condition is None
@@ -69,6 +70,31 @@ def test_planning_always_names_a_mechanism_that_ends(
 def test_what_was_refused_or_never_ended_is_staged(n_columns, n_rows, epsilon):
     fit = settled(n_columns, n_rows, epsilon)
     assert fit.mechanism.name == "staged" and seconds_at_most(fit) <= PATIENCE
+
+
+@pytest.mark.parametrize(("n_columns", "bound"), [(12, 1), (13, 1), (8, 2), (9, 2), (7, 3)])
+def test_a_long_list_is_searched_instead(n_columns, bound):
+    fit = settled(n_columns, 82, 1.0, bound)
+    assert isinstance(fit.mechanism, AStarPermuteAndFlipMechanism)
+    assert fit.mechanism.condition is None and is_short(fit)
+
+
+def test_a_short_list_and_what_the_search_does_not_take_are_listed():
+    assert isinstance(settled(11, 82, 1.0, 1).mechanism, PermuteAndFlipMechanism)
+    assert isinstance(settled(13, 82, 1e-8, 1).mechanism, PermuteAndFlipMechanism)
+    grid = WeightGrid.box(14, 1)
+    chosen = {
+        name: build_mechanism(name, grid, settings=MechanismSettings(minimise=True))[0]
+        for name in ("auto", "permute_and_flip")
+    }
+    for mechanism in chosen.values():  # an oracle was named, and shall be asked
+        assert isinstance(mechanism, PermuteAndFlipMechanism)
+
+
+def test_limits_on_the_search_make_no_listed_grid_conditional():
+    settings = MechanismSettings(max_rounds=5, time_limit=1.0)
+    chosen = build_mechanism("permute_and_flip", WeightGrid.box(14, 1), settings=settings)[0]
+    assert isinstance(chosen, AStarPermuteAndFlipMechanism) and chosen.condition is None
 
 
 def random_table(seed, n_columns, n_rows):

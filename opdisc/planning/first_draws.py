@@ -1,0 +1,63 @@
+"""Compiling what later fits need, on toys of public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from opdisc.mechanisms import (
+    AStarPermuteAndFlipMechanism,
+    ExponentialMechanism,
+    StagedMechanism,
+    toy_problem,
+)
+from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
+from oracles.interface import solve
+from oracles.problem import ColumnGroup, WeightGrid
+
+_TOY_ROWS = 100_000
+
+_HALVES = (
+    ColumnGroup(columns=tuple(range(1, 9)), kind="exclusive"),
+    ColumnGroup(columns=tuple(range(9, 17)), kind="nested"),
+)
+
+# Each grid is one that the mechanism of its line is chosen for, so that the same code runs.
+_DRAWS = (
+    (AStarPermuteAndFlipMechanism(), WeightGrid.box(8, 3)),
+    (ExponentialMechanism(structure=_HALVES), WeightGrid.box(17, 1)),
+    (ExponentialMechanism(), WeightGrid.box(40, 1, norm_budget=2)),
+    (StagedMechanism(patience=0.5), WeightGrid.box(6, 12)),
+)
+
+COMPILATIONS = len(_DRAWS) + 1
+"""How many steps :func:`compile_kernels` takes."""
+
+
+def compile_kernels(step: Callable[[], object] | None = None) -> None:
+    """Run every default draw and the exact search once, each on a toy of three rows.
+
+    Where machine code is kept on disk this takes a minute or two in the first process that does
+    it, and seconds in any other. What fails is compiled when it is needed.
+
+    Parameters
+    ----------
+    step : callable or None
+        Called before each of the :data:`COMPILATIONS`.
+    """
+    step = step or (lambda: None)
+    for mechanism, grid in _DRAWS:
+        step()
+        public = GridPublic(
+            params=PrivacyParams(epsilon=1.0, delta=0.0),
+            relation=NeighboringRelation.REPLACE_ONE,
+            grid=grid,
+            n_rows=_TOY_ROWS,
+        )
+        toy, spec = toy_problem(grid), mechanism.calibrate(public)
+        with suppress(Exception):
+            mechanism.prepare(toy, spec)
+            mechanism.draw(toy, spec, SeededEntropy(0))
+    step()
+    with suppress(Exception):
+        solve(toy_problem(WeightGrid.box(6, 1)), "branch-and-bound")
