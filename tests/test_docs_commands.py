@@ -19,19 +19,35 @@ NOT_RUN = {
     "assurance.md": "mutation testing takes hours",
     "compare.md": "15 repeats of every method take minutes; how-to/compare.md runs a short one",
     "paper.md": "2,640 fits",
+    "thresholds.md": "its draft has blanks; tests/test_opdisc/cli/schema/ fills them and runs it",
     "peers.md": "needs an environment with other libraries",
 }
 """Pages whose commands need hours or other programs, and why; not-run marks single blocks."""
 
 
-def commands(page):
-    return [
-        line
+def steps(page):
+    """Return (language, text) of what a reader runs: commands, and Python that comes before one.
+
+    Python after the last command, and examples with prompts, are tested with their page alone.
+    """
+    blocks = [
+        (block["language"], block["text"])
         for block in FENCE.finditer(page.read_text(encoding="utf-8"))
-        if block["language"] == "bash" and not block["mark"].strip()
-        for line in block["text"].splitlines()
-        if line.strip() and not line.startswith("#")
+        if block["language"] in {"bash", "python"} and not block["mark"].strip()
     ]
+    while blocks and blocks[-1][0] == "python":
+        blocks.pop()
+    return [
+        (language, step)
+        for language, text in blocks
+        if ">>>" not in text
+        for step in (text.splitlines() if language == "bash" else [text])
+        if step.strip() and (language == "python" or not step.startswith("#"))
+    ]
+
+
+def commands(page):
+    return [text for language, text in steps(page) if language == "bash"]
 
 
 WITH_COMMANDS = [page for page in PAGES if page.name not in NOT_RUN and commands(page)]
@@ -94,14 +110,39 @@ def test_the_commands_of_a_page_run_in_order(page, reader, monkeypatch):
     loans(reader.home)
     for name, text in files_of(page):
         (reader.home / name).write_text(text, encoding="utf-8")
-    if page.stem == "hospital-table":
-        blocks = FENCE.finditer(page.read_text(encoding="utf-8"))
-        block = next(block for block in blocks if block["language"] == "python")
-        monkeypatch.chdir(reader.home)
-        exec(compile(block["text"], page.name, "exec"), {})
-    for line in commands(page):
-        done = reader(line)
-        assert done.returncode == 0, f"{page.name}: {line}\n{done.stderr}"
+    monkeypatch.chdir(reader.home)
+    for language, text in steps(page):
+        if language == "python":
+            exec(compile(text, page.name, "exec"), {})
+        else:
+            done = reader(text)
+            assert done.returncode == 0, f"{page.name}: {text}\n{done.stderr}"
+
+
+def test_python_before_a_command_is_a_step(tmp_path):
+    page = tmp_path / "page.md"
+    blocks = [
+        ("python", "# a comment first\nx = 1"),
+        ("bash", "one\n# not run\ntwo"),
+        ("python", ">>> 1\n1"),
+        ("bash not-run", "three"),
+        ("python", "y = 1"),
+        ("bash", "four"),
+        ("python", "z = 1"),
+    ]
+    page.write_text("\n".join(f"```{kind}\n{text}\n```\n" for kind, text in blocks))
+    assert steps(page) == [
+        ("python", "# a comment first\nx = 1\n"),
+        ("bash", "one"),
+        ("bash", "two"),
+        ("python", "y = 1\n"),
+        ("bash", "four"),
+    ]
+
+
+def test_the_page_about_a_raw_file_takes_ten_commands():
+    page = ROOT / "docs" / "how-to" / "german-credit.md"
+    assert len(commands(page)) == 10
 
 
 def test_pages_that_are_not_run_are_still_there():

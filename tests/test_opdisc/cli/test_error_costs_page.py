@@ -1,4 +1,4 @@
-"""The commands of docs/error-costs.md run as written, on the table that they name."""
+"""The commands of docs/how-to/rare-outcomes.md run as written, on the table that they name."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers.opdisc.command_lines import told
 
-PAGE = Path(__file__).parents[3] / "docs" / "error-costs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "rare-outcomes.md"
 COMMANDS = re.findall(r"^opdisc (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 TABLE = Path(os.environ.get("OPDISC_DATA", "")) / "german.csv"
 

@@ -156,7 +156,7 @@ def test_a_terminal_gets_no_picture_and_no_control_sequence(monkeypatch, capsys)
 
 
 def test_every_command_of_the_page_runs(folder):
-    text = (ROOT / "docs" / "cards.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "cards.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```bash\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     commands = [line.split() for block in blocks for line in block.splitlines()]
     assert len(commands) >= 4 and all(words[0] == "opdisc" for words in commands)

@@ -128,7 +128,7 @@ def test_bad_inputs_end_in_one_sentence(command, schema, options, words):
     assert words in err
 
 
-PAGE = Path(__file__).parents[4] / "docs" / "thresholds.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "thresholds.md"
 
 
 def test_the_commands_of_the_page_run():
