@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opdisc.errors import PublicMistake, quoted
+from opdisc.privacy.formulas import readable
 
 PAGES = (
     "theory",
@@ -50,7 +51,8 @@ class Statement:
     name : str
         The entry's heading; for the page as a whole, the page's name.
     text : str
-        What stands there, as Markdown whose links are reduced to their words.
+        What stands there, as Markdown whose links are reduced to their words and whose formulas
+        are in signs that a terminal has.
     """
 
     page: str
@@ -144,7 +146,7 @@ def _text(page: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _LINK.sub(r"\1", text).strip("\n")
+    return readable(_LINK.sub(r"\1", text)).strip("\n")
 
 
 def _key(name: str) -> str:

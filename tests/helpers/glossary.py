@@ -77,7 +77,8 @@ WORDS: dict[str, str | None] = {
 
 _HIDDEN = re.compile(
     r"^```.*?^```[^\n]*$"  # blocks of code
-    r"|^ {4}[^\n]*$"  # indented code and formulas
+    r"|^ {4}[^\n]*$"  # indented code
+    r"|^\$\$\n.*?^\$\$$|(?<![\\$])\$(?:(?!\n\n)[^$])+\$"  # formulas
     r"|^#[^\n]*$"  # headings
     r"|^\|[^\n]*\|[ ]*\n(?=\|[ ]*:?-{3})"  # header rows of tables
     r"|`(?:(?!\n\n)[^`])+`",
