@@ -19,7 +19,7 @@ from opdisc.mechanisms import (
     SphereNoise,
 )
 from opdisc.planning import MechanismSettings
-from opdisc.privacy import GridPublic, Ledger
+from opdisc.privacy import GridPublic, Ledger, Reason
 from oracles.interface import Oracle
 
 
@@ -155,8 +155,8 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[SeparatorMechanism, str]:
-        return SeparatorMechanism(noise=self.noise, route=self.route), ""
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[SeparatorMechanism, Reason]:
+        return SeparatorMechanism(noise=self.noise, route=self.route), Reason()
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):

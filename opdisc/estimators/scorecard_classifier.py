@@ -75,6 +75,7 @@ from opdisc.privacy import (
     Ledger,
     PrivacyParams,
     PublicInputs,
+    Reason,
 )
 from oracles.arithmetic import FloatArray
 from oracles.interface import Oracle, SolveOptions
@@ -511,7 +512,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             budget = schema.n_columns + 1
         return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
 
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, str]:
+    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
         """Return the mechanism and, if it was chosen automatically, the reason."""
         return build_mechanism(
             self.mechanism, public.grid, public=public, settings=self._settings(schema)

@@ -13,7 +13,14 @@ from opdisc.mechanisms.base import (
     PerturbingMechanism,
     SamplingMechanism,
 )
-from opdisc.privacy import EntropySource, GridPublic, GridReceipt, common_fields, receipt_costs
+from opdisc.privacy import (
+    EntropySource,
+    GridPublic,
+    GridReceipt,
+    Reason,
+    common_fields,
+    receipt_costs,
+)
 from oracles.interface import HandoverOracle, Oracle, SolveOptions, oracle_versions
 from oracles.problem import Hypothesis
 
@@ -57,7 +64,7 @@ class PreparedRelease:
     oracle: Oracle | None
     options: SolveOptions
     entropy: EntropySource
-    choice: str
+    choice: str | Reason
     draw: Callable[[], Hypothesis]
 
     def receipt(self) -> GridReceipt:
@@ -80,7 +87,7 @@ def make_receipt(
     oracle: Oracle | None,
     options: SolveOptions,
     entropy: EntropySource,
-    choice: str,
+    choice: str | Reason,
 ) -> GridReceipt:
     """Return the privacy statement of a release that has not happened yet."""
     searched = oracle.name if oracle is not None else getattr(mechanism, "sampler", "")
@@ -92,7 +99,9 @@ def make_receipt(
         conditions=_conditions(mechanism, oracle, options),
         packages=oracle_versions(oracle.name) if oracle is not None else {},
     )
-    return GridReceipt(**common, **grid_section(spec, public, searched), choice=choice)
+    why = choice if isinstance(choice, Reason) else Reason(choice)
+    section = grid_section(spec, public, searched)
+    return GridReceipt(**common, **section, choice=why.brief, choice_detail=why.detail)
 
 
 def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, Any]:

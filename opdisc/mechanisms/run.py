@@ -22,7 +22,7 @@ from opdisc.mechanisms.base import (
 )
 from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
 from opdisc.mechanisms.rehearsal import check_amount, check_room, rehearse_oracle
-from opdisc.privacy import EntropySource, GridPublic, Ledger, SeededEntropy
+from opdisc.privacy import EntropySource, GridPublic, Ledger, Reason, SeededEntropy
 from oracles.errors import UnsupportedProblem
 from oracles.interface import HandoverOracle, Oracle, Solution, SolveOptions, resolve_oracle, solve
 from oracles.problem import Hypothesis, ZeroOneProblem
@@ -37,7 +37,7 @@ def run_mechanism(
     oracle: str | Oracle = "auto",
     options: SolveOptions | None = None,
     ledger: Ledger | None = None,
-    choice: str = "",
+    choice: str | Reason = "",
     counts_rows: bool = False,
 ) -> Release:
     """Release one hypothesis, or nothing.
@@ -59,7 +59,7 @@ def run_mechanism(
         Limits. Any limit makes the receipt CONDITIONAL.
     ledger : Ledger or None
         Where the budget is recorded, durably, before anything is drawn.
-    choice : str
+    choice : str or Reason
         Why this mechanism; printed on the receipt.
     counts_rows : bool
         Whether the problem's counts were made by counting rows, as :func:`opdisc.data.aggregate`
@@ -106,7 +106,7 @@ def prepare_mechanism(
     entropy: EntropySource,
     oracle: str | Oracle = "auto",
     options: SolveOptions | None = None,
-    choice: str = "",
+    choice: str | Reason = "",
     counts_rows: bool = False,
 ) -> PreparedRelease:
     """Return a release that has not happened: all of :func:`run_mechanism` but spend and draw.
@@ -157,7 +157,7 @@ def run_sampler(
     entropy: EntropySource,
     options: SolveOptions | None = None,
     ledger: Ledger | None = None,
-    choice: str = "",
+    choice: str | Reason = "",
 ) -> Release:
     """Release one hypothesis that a mechanism draws by itself, from any kind of problem.
 
@@ -177,7 +177,7 @@ def _prepare_sampler(
     *,
     entropy: EntropySource,
     options: SolveOptions | None,
-    choice: str,
+    choice: str | Reason,
 ) -> PreparedRelease:
     _check_public(problem, public)
     spec = mechanism.calibrate(public)

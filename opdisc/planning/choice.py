@@ -31,7 +31,7 @@ from opdisc.planning.reach import (
     is_drowned,
     is_searched,
 )
-from opdisc.privacy import GridPublic, count_in_words, reason
+from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
 from oracles.sampling import LARGEST_BLOCK, DrawProgress
 
@@ -123,7 +123,7 @@ def build_mechanism(
     public: GridPublic | None = None,
     settings: MechanismSettings | None = None,
     structure: tuple[ColumnGroup, ...] = (),
-) -> tuple[ScorecardMechanism, str]:
+) -> tuple[ScorecardMechanism, Reason]:
     """Return a mechanism and, if it was chosen automatically, the reason.
 
     Parameters
@@ -161,20 +161,20 @@ def build_mechanism(
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
-            return _permute_and_flip(grid, settings, public), ""
+            return _permute_and_flip(grid, settings, public), Reason()
         case "exponential":
-            return _exponential(grid, settings, measure), ""
+            return _exponential(grid, settings, measure), Reason()
         case "staged":
-            return _staged(settings), ""
+            return _staged(settings), Reason()
         case "block_one_hot":
             blocks = even_blocks(grid) if public is None else searchable_blocks(public)
-            return BlockOneHotMechanism(blocks=blocks, allowance=allowance), ""
+            return BlockOneHotMechanism(blocks=blocks, allowance=allowance), Reason()
         case "one_hot":
-            return one_hot_mechanism(grid.n_features, allowance=allowance), ""
+            return one_hot_mechanism(grid.n_features, allowance=allowance), Reason()
         case "opdisc":
-            return SphereMechanism(noise=settings.noise, allowance=allowance), ""
+            return SphereMechanism(noise=settings.noise, allowance=allowance), Reason()
         case "rspm":
-            return SeparatorMechanism(allowance=allowance), ""
+            return SeparatorMechanism(allowance=allowance), Reason()
         case _:
             raise CalibrationError(
                 f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."
@@ -188,7 +188,7 @@ def choose_mechanism(
     *,
     minimise: bool = False,
     base_measure: BaseMeasure | None = None,
-) -> tuple[str, str]:
+) -> tuple[str, Reason]:
     """Return the name of the most accurate mechanism that ends soon on a grid, and why.
 
     Parameters
@@ -223,13 +223,16 @@ def choose_mechanism(
     if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
         return (
             "exponential",
-            "only the exponential mechanism has a base measure" + _predicted(exponential, public),
+            Reason(
+                detail="only the exponential mechanism has a base measure"
+                + _predicted(exponential, public)
+            ),
         )
     searched = not minimise and is_searched(grid, public)
     if grid.n_assignments <= ENUMERATION_LIMIT and not searched:
         return (
             "permute_and_flip",
-            reason(
+            Reason(
                 f"{cards} cards are few enough to try all",
                 f"the grid's {size} weight combinations can all be listed, and one block errs "
                 "least" + _predicted(PermuteAndFlipMechanism(), public),
@@ -238,7 +241,7 @@ def choose_mechanism(
     if minimise:
         return (
             "block_one_hot",
-            reason(
+            Reason(
                 "you named a solver, so a method that uses one was chosen",
                 f"the grid's {size} weight combinations are too many to list, and the exponential "
                 "mechanism asks no oracle",
@@ -247,7 +250,7 @@ def choose_mechanism(
     if (searched or can_flip_by_a_star(grid)) and measure.is_uniform:
         return (
             "permute_and_flip",
-            reason(
+            Reason(
                 f"{cards} cards are few enough to search through",
                 f"the grid's {size} weight combinations are few enough for a search that draws "
                 "the noise where it goes, and one block errs least"
@@ -257,7 +260,7 @@ def choose_mechanism(
     if can_list(grid):
         return (
             "exponential",
-            reason(
+            Reason(
                 f"the limit on points leaves {cards} cards, few enough to try all",
                 f"the budget leaves {size} weight combinations, which can all be looked at"
                 + _predicted(exponential, public),
@@ -272,7 +275,7 @@ def choose_mechanism(
     ):
         return (
             "exponential",
-            reason(
+            Reason(
                 f"{cards} cards are too many to try all, but few enough for one exact draw",
                 f"the grid's {size} weight combinations are too many to list, and its columns' "
                 "structure lets the exponential mechanism be sampled exactly"
@@ -293,11 +296,11 @@ def choose_mechanism(
             else f"the grid's {size} weight combinations are too many to list or to sample from "
             "at once, and several exact draws always end"
         )
-        return "staged", reason(brief, why + _predicted(stages, public))
+        return "staged", Reason(brief, why + _predicted(stages, public))
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",
-            reason(
+            Reason(
                 f"{cards} cards are too many to try all",
                 f"the grid's {size} weight combinations are too many to list; blocks of at most "
                 f"{BLOCK_ASSIGNMENTS} come closest to one block",

@@ -31,6 +31,7 @@ from opdisc.privacy import (
     NeighboringRelation,
     PrivacyParams,
     PublicInputs,
+    Reason,
     parse_relation,
 )
 from oracles.errors import UnsupportedProblem
@@ -55,7 +56,7 @@ class PlannedFit:
         Points would be in ``-weight_bound .. weight_bound``.
     prediction : ErrorPrediction or None
         Bound on the extra errors; None if the mechanism cannot run here.
-    reason : str
+    reason : Reason
         Why it would be chosen, why it cannot run, or what to expect.
     epsilon : float
         What would be spent.
@@ -69,7 +70,7 @@ class PlannedFit:
     automatic: bool
     weight_bound: int
     prediction: ErrorPrediction | None
-    reason: str
+    reason: Reason
     epsilon: float
     thresholds: str = ""
     verdict: NoiseVerdict | None = None
@@ -194,7 +195,7 @@ def plan_fit(
                 automatic=automatic,
                 weight_bound=bound or 1,
                 prediction=None,
-                reason=str(error),
+                reason=Reason(str(error)),
                 thresholds=told,
                 epsilon=epsilon,
             )
@@ -209,7 +210,7 @@ def plan_fit(
             weight_bound=found.bound,
             prediction=prediction,
             thresholds=told,
-            reason=found.reason or ("" if is_short(found) else _LONG),
+            reason=found.reason or Reason("" if is_short(found) else _LONG),
             epsilon=epsilon,
             verdict=verdict,
         )

@@ -20,7 +20,7 @@ from opdisc.planning.choice import BeyondReach, ScorecardMechanism
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.reach import can_flip_by_a_star, can_list, draw_is_short
 from opdisc.planning.utility import predict_error
-from opdisc.privacy import GridPublic, PrivacyParams, all_reasons, reason
+from opdisc.privacy import GridPublic, PrivacyParams, Reason
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 from oracles.sampling import is_sparse
@@ -32,7 +32,7 @@ AFFORDABLE_GROWTH = 0.02
 
 _DRAWN = (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism, ExponentialMechanism)
 
-Builder = Callable[[GridPublic], tuple[ScorecardMechanism, str]]
+Builder = Callable[[GridPublic], tuple[ScorecardMechanism, Reason]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +47,18 @@ class SettledFit:
         With the grid that belongs to the bound.
     mechanism : ScorecardMechanism
         What draws or perturbs.
-    reason : str
+    reason : Reason
         Why, for what was chosen automatically; empty if nothing was.
     """
 
     bound: int
     public: GridPublic
     mechanism: ScorecardMechanism
-    reason: str
+    reason: Reason
 
-    def explained(self, why: str) -> SettledFit:
+    def explained(self, why: Reason) -> SettledFit:
         """Return the same with one more reason."""
-        return replace(self, reason=all_reasons(self.reason, why))
+        return replace(self, reason=self.reason.and_also(why))
 
     def without_spare_delta(self) -> SettledFit:
         """Return the same with delta 0 where the mechanism is pure, saying so."""
@@ -67,7 +67,7 @@ class SettledFit:
             return self
         pure = replace(self.public, params=PrivacyParams(epsilon=params.epsilon, delta=0.0))
         return replace(self, public=pure).explained(
-            reason(
+            Reason(
                 "this method needs no delta and spends none",
                 f"delta {params.delta:g} is not used and not spent, for this mechanism is pure",
             )
@@ -102,7 +102,7 @@ def settle_fit(
     rows = least.public.typical_loss
     if not rows:
         return least.explained(
-            reason(
+            Reason(
                 "points -1 to 1: larger ones need a public number of rows to be judged by",
                 "weights -1..1, because larger ones need a public number of rows to be judged by",
             )
@@ -111,7 +111,7 @@ def settle_fit(
         return _widened(least, rows, public_for, build)
     if not isinstance(least.mechanism, _DRAWN):
         return least.explained(
-            reason(
+            Reason(
                 "points -1 to 1: larger ones make the exact search harder",
                 "weights -1..1, because larger ones make the exact search harder",
             )
@@ -134,7 +134,7 @@ def settle_fit(
     if chosen.bound < largest:
         brief += f": larger points would cost too much {too_much[chosen.bound + 1]}"
     return chosen.explained(
-        reason(
+        Reason(
             brief,
             f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
             f"that raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} "
@@ -160,7 +160,7 @@ def _widened(
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
     wider = least if bound == 1 else _settled(bound, public_for, build)
     return wider.explained(
-        reason(
+        Reason(
             f"points -{bound} to {bound}: room for every stage",
             f"weights -{bound}..{bound}, which leaves room for every stage at this number of rows "
             "and budget",
@@ -216,7 +216,7 @@ def _within_reach(
     found = _settled(bound, lambda _: replace(public, grid=sparse), build)
     what = "weights other than 0" if bound == 1 else "as the squared norm of the weights"
     return found.explained(
-        reason(
+        Reason(
             "few points other than 0: all cards would be too many",
             f"at most {sparse.norm_budget} {what}, because no accurate mechanism is expected to "
             "end soon on all combinations",

@@ -14,12 +14,7 @@ from .params import (
     parse_relation as parse_relation,
 )
 from .public import GridPublic as GridPublic, PublicInputs as PublicInputs
-from .reasons import (
-    all_reasons as all_reasons,
-    count_in_words as count_in_words,
-    reason as reason,
-    split_reason as split_reason,
-)
+from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipt import (
     CertifiedReceipt as CertifiedReceipt,
     GridReceipt as GridReceipt,

@@ -1,38 +1,37 @@
-"""Why something was chosen: first what a reader wants to know, then what a reviewer checks.
-
-A reason is one text, so that receipts hold it as it is: "brief; brief; in detail: text; text".
-"""
+"""Why something was chosen: first what a reader wants to know, then what a reviewer checks."""
 
 from __future__ import annotations
 
-_DETAIL = "; in detail: "
-
-_SHORT = 90
-"""Characters up to which a reason that has no detail counts as brief."""
+from dataclasses import dataclass
 
 
-def reason(brief: str, detail: str) -> str:
-    """Return a reason in plain words, and what stands behind it."""
-    return f"{brief}{_DETAIL}{detail}"
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason in two parts; false where it has neither.
 
-
-def all_reasons(first: str, second: str) -> str:
-    """Return two reasons as one, the brief parts of both before their details."""
-    parts = [text.partition(_DETAIL) for text in (first, second) if text]
-    briefs = "; ".join(brief for brief, _, _ in parts)
-    details = "; ".join(detail for _, _, detail in parts if detail)
-    return reason(briefs, details) if details else briefs
-
-
-def split_reason(text: str) -> tuple[str, str]:
-    """Return a reason's brief part and its detail; empty where there is none.
-
-    The whole of a long text without a detail, as older versions wrote, is detail.
+    Parameters
+    ----------
+    brief : str
+        In plain words.
+    detail : str
+        What stands behind it, for a reviewer.
     """
-    brief, _, detail = text.partition(_DETAIL)
-    if detail or len(brief) <= _SHORT:
-        return brief, detail
-    return "", brief
+
+    brief: str = ""
+    detail: str = ""
+
+    def __bool__(self) -> bool:
+        """Return whether anything is said."""
+        return bool(self.brief or self.detail)
+
+    def __str__(self) -> str:
+        """Return both parts as one text."""
+        return "; in detail: ".join(filter(None, (self.brief, self.detail)))
+
+    def and_also(self, other: Reason) -> Reason:
+        """Return two reasons as one, the brief parts of both before their details."""
+        briefs, details = (self.brief, other.brief), (self.detail, other.detail)
+        return Reason("; ".join(filter(None, briefs)), "; ".join(filter(None, details)))
 
 
 def count_in_words(number: int) -> str:

@@ -24,7 +24,6 @@ from opdisc.privacy.guarantee import (
 )
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
-from opdisc.privacy.reasons import split_reason
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
 from oracles.problem import LARGEST_COST, ErrorCosts
@@ -157,7 +156,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         The machine-readable receipt and :meth:`lines` have the rest.
         """
         rows = "not public" if self.n_rows is None else f"{self.n_rows:,}"
-        brief, _ = split_reason(getattr(self, "choice", ""))
+        brief = self._why_chosen()
         return [
             ("guarantee", self.guarantee),
             *(("  condition", condition) for condition in self.conditions),
@@ -171,6 +170,10 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             *([("chosen because", brief)] if brief else []),
         ]
 
+    def _why_chosen(self) -> str:
+        """Return why the mechanism was chosen, in plain words; empty where nobody chose."""
+        return ""
+
     def brief(self) -> str:
         """Return the receipt in a few lines."""
         return _printed(self.brief_lines())
@@ -178,6 +181,10 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """Return the receipt as lines that a reviewer can check one by one."""
         return _printed(self.lines())
+
+
+_BRIEF = 90
+"""Characters up to which a reason without a detail is short enough for the short receipt."""
 
 
 def _printed(lines: Lines) -> str:
@@ -282,7 +289,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     norm_budget : int or None
         Largest allowed squared norm.
     choice : str
-        Why this mechanism, when it was chosen automatically.
+        Why this mechanism, when it was chosen automatically: in plain words, or as an older
+        version put it.
+    choice_detail : str
+        What stands behind it, for a reviewer. Not written if empty.
     risks : RiskReceipt or None
         How epsilon is split, where a risk table was released with the card. Not written if None.
     stages : tuple of Stage
@@ -299,6 +309,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     risks: RiskReceipt | None = None
     stages: tuple[Stage, ...] = ()
     error_costs: StatedCosts | None = None
+    choice_detail: str = ""
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -342,10 +353,11 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             ("hypotheses", self._grid_text()),
             ("oracle", self.oracle),
         ]
-        brief, detail = split_reason(self.choice)
-        if not (brief and detail):
-            return [*lines, ("chosen because", self.choice)] if self.choice else lines
-        return [*lines, ("chosen because", brief), ("  in detail", detail)]
+        reasons = [("chosen because", self.choice), ("  in detail", self.choice_detail)]
+        return [*lines, *((name, text) for name, text in reasons if text)]
+
+    def _why_chosen(self) -> str:
+        return self.choice if self.choice_detail or len(self.choice) <= _BRIEF else ""
 
     def terms(self) -> Lines:
         """Return what mistakes cost, where that differs."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opdisc.privacy import split_reason
-
 if TYPE_CHECKING:
     from opdisc.planning import PlannedFit
 
@@ -20,10 +18,10 @@ def detail_text(planned: Sequence[PlannedFit]) -> str:
     lines += list(dict.fromkeys(item.thresholds for item in planned if item.thresholds))
     for item in planned:
         chosen = " (automatic choice)" if item.automatic else ""
-        text = item.reason if item.prediction is None else str(item.prediction)
+        text = item.reason.brief if item.prediction is None else str(item.prediction)
         lines.append(f"{item.mechanism}{chosen}: {text}")
         if item.reason and item.prediction is not None:
-            brief, detail = split_reason(item.reason)
+            brief, detail = item.reason.brief, item.reason.detail
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
@@ -72,7 +70,7 @@ def _summary(planned: Sequence[PlannedFit]) -> str:
 
 def _row(item: PlannedFit) -> str:
     if item.prediction is None or item.verdict is None:
-        return f"{item.epsilon:>8g}  {item.reason}"
+        return f"{item.epsilon:>8g}  {item.reason.brief}"
     verdict = item.verdict
     share = "-" if math.isnan(verdict.share) else f"{verdict.share:.1%}"
     needed = "-" if verdict.rows_needed is None else f"{verdict.rows_needed:,}"

@@ -19,6 +19,7 @@ from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.planning.blocks import even_blocks
 from opdisc.planning.choice import MECHANISMS, build_mechanism, choose_mechanism
+from opdisc.privacy.reasons import Reason
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -387,7 +388,8 @@ def test_every_name_builds_a_mechanism_that_runs(name):
     mechanism, reason = build_mechanism(name, GRID)
     release = run_mechanism(mechanism, table(), public(), entropy=SystemEntropy(), choice=reason)
     assert GRID.contains(release.hypothesis)
-    assert release.receipt.choice == reason and bool(reason) == (name == "auto")
+    said = Reason(release.receipt.choice, release.receipt.choice_detail)
+    assert said == reason and bool(reason) == (name == "auto")
 
 
 def test_the_automatic_choice_depends_on_the_size_of_the_grid():

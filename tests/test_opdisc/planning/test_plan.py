@@ -29,14 +29,14 @@ def test_a_mechanism_that_cannot_run_says_why():
     planned = {i.mechanism: i for i in found}
     assert planned["exponential"].automatic
     assert planned["permute_and_flip"].prediction is None
-    assert "base measure" in planned["permute_and_flip"].reason
+    assert "base measure" in str(planned["permute_and_flip"].reason)
 
 
 def test_a_mechanism_that_may_take_long_says_so():
     planned = {i.mechanism: i for i in plan_fit("adult-wide", epsilon=0.1, n_rows=10_000)}
     assert planned["exponential"].automatic
     assert planned["permute_and_flip"].prediction is not None
-    assert "may take very long" in planned["permute_and_flip"].reason
+    assert "may take very long" in str(planned["permute_and_flip"].reason)
 
 
 def test_the_number_of_rows_is_used_only_where_it_is_public():

@@ -2,24 +2,20 @@
 
 import pytest
 
-from opdisc.privacy.reasons import all_reasons, count_in_words, reason, split_reason
+from opdisc.privacy.reasons import Reason, count_in_words
 
 
 def test_brief_parts_come_before_all_details():
-    both = all_reasons(reason("few cards", "grid"), reason("small points", "weights"))
-    assert both == "few cards; small points; in detail: grid; weights"
-    assert split_reason(both) == ("few cards; small points", "grid; weights")
-    assert (
-        all_reasons("", reason("a", "b")) == all_reasons(reason("a", "b"), "") == "a; in detail: b"
-    )
-    assert all_reasons("plain", reason("a", "b")) == "plain; a; in detail: b"
-    assert all_reasons("plain", "more") == "plain; more"
+    both = Reason("few cards", "grid").and_also(Reason("small points", "weights"))
+    assert both == Reason("few cards; small points", "grid; weights")
+    assert str(both) == "few cards; small points; in detail: grid; weights"
+    alone = Reason("a", "b")
+    assert Reason().and_also(alone) == alone.and_also(Reason()) == alone
+    assert Reason("plain").and_also(Reason("more")) == Reason("plain; more")
 
 
-def test_a_long_reason_of_an_older_version_is_detail():
-    assert split_reason("short") == ("short", "")
-    assert split_reason("long " * 40) == ("", "long " * 40)
-    assert split_reason("") == ("", "")
+def test_a_reason_that_says_nothing_is_false():
+    assert not Reason() and Reason("a") and Reason(detail="b")
 
 
 @pytest.mark.parametrize(
