@@ -288,7 +288,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         With private thresholds it is a share of what they leave.
     threshold_budget : float, default 0.1
         Share of epsilon, in (0, 1), that finds the private thresholds of a schema
-        (docs/how-to/thresholds.md); nothing is spent on them where it declares none.
+        (docs/theory.md, private-thresholds); nothing is spent on them where it declares none.
     classes : (negative, positive) or None
         The two labels where there is no schema; any other label in ``y`` is refused. Labels are
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
