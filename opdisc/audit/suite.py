@@ -19,6 +19,7 @@ from opdisc.audit.event import (
     two_hypotheses,
 )
 from opdisc.audit.risks import RiskAuditCase
+from opdisc.audit.tables import TablesAuditCase
 from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.mechanisms import (
@@ -63,10 +64,12 @@ class AuditCase:
     error_costs: ErrorCosts = ErrorCosts()
 
 
+_Apart = ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase
+
 _LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
 
 
-def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase | ThresholdAuditCase]:
+def audit_cases() -> dict[str, AuditCase | _Apart]:
     """Return what is audited, by mechanism."""
     single, several = two_hypotheses(), two_hypotheses(4)
     return {
@@ -79,6 +82,7 @@ def audit_cases() -> dict[str, AuditCase | ConvexAuditCase | RiskAuditCase | Thr
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
         "risk_table": RiskAuditCase(),
+        "attribute_tables": TablesAuditCase(),
         **threshold_audit_cases(),
         **_cost_cases(),
         **convex_audit_cases(),
@@ -106,14 +110,14 @@ def _cost_cases() -> dict[str, AuditCase]:
 
 
 def run_audit(
-    case: AuditCase | ConvexAuditCase | RiskAuditCase | ThresholdAuditCase | AttackCase,
+    case: AuditCase | _Apart | AttackCase,
     epsilon: float,
     draws: int,
     false_alarm: float,
     entropy: EntropySource | None = None,
 ) -> AuditedCase:
     """Audit one case at a claimed epsilon, ``draws * case.effort`` releases on each table."""
-    if isinstance(case, ConvexAuditCase | RiskAuditCase | ThresholdAuditCase | AttackCase):
+    if isinstance(case, _Apart | AttackCase):
         return case.run(epsilon, draws, false_alarm, entropy)
     grid = case.pair.first.grid
     public = GridPublic(

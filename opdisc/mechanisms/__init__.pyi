@@ -5,6 +5,12 @@ from .base import (
     Release as Release,
     SamplingMechanism as SamplingMechanism,
 )
+from .composition.attribute_tables import (
+    TablesRelease as TablesRelease,
+    calibrate_tables as calibrate_tables,
+    noisy_tables as noisy_tables,
+    release_tables as release_tables,
+)
 from .composition.cards import (
     CardsRelease as CardsRelease,
     card_epsilon as card_epsilon,

@@ -1,3 +1,9 @@
+from .attribute_tables import (
+    TablesRelease as TablesRelease,
+    calibrate_tables as calibrate_tables,
+    noisy_tables as noisy_tables,
+    release_tables as release_tables,
+)
 from .cards import (
     CardsRelease as CardsRelease,
     card_epsilon as card_epsilon,
