@@ -143,6 +143,19 @@ def test_first_uses_are_those_in_prose():
     assert links(page) == ["duality-gap"]
 
 
+def test_formulas_keep_to_what_both_sites_render():
+    """GitHub takes a backslash before a sign, such as a brace or a comma, for an escape."""
+    for page in PAGES:
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert text.count("$") % 2 == 0, page.name
+        for formula in re.findall(r"\$\$.*?\$\$|\$[^$]*\$", text, flags=re.DOTALL):
+            inline = not formula.startswith("$$")
+            assert not re.search(r"\\[^A-Za-z]|[<>][A-Za-z]", formula), f"{page.name}: {formula}"
+            assert not (inline and re.search(r"\n|^\$\s|\s\$$", formula)), (
+                f"{page.name}: {formula}"
+            )
+
+
 # --- code blocks ---------------------------------------------------------------------------------
 
 

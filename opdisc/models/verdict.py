@@ -123,7 +123,14 @@ def _judged(mechanism: ScorecardMechanism, public: GridPublic, whole: float) -> 
     def excess(epsilon: float, rows: int | None) -> float:
         params = PrivacyParams(epsilon=share * epsilon, delta=public.params.delta)
         asked = replace(public, params=params, n_rows=rows)
-        return predict_error(mechanism, asked, _LEVEL).quantile / float(public.error_costs.typical)
+        return predict_error(mechanism, asked, _LEVEL).quantile
 
     beside = predict_error(mechanism, public, _LEVEL).beside
-    return judge_noise(excess, whole, public.n_rows, level=_LEVEL, beside=beside)
+    return judge_noise(
+        excess,
+        whole,
+        public.n_rows,
+        level=_LEVEL,
+        beside=beside,
+        typical=float(public.error_costs.typical),
+    )

@@ -179,8 +179,7 @@ def plan_fit(
     def excess(epsilon: float, rows: int | None) -> float:
         try:
             found = settled("auto", bound, epsilon, rows)
-            worst = predict_error(found.mechanism, found.public, quantile).quantile
-            return worst / float(declared.error_costs.typical)  # in rows
+            return predict_error(found.mechanism, found.public, quantile).quantile
         except (CalibrationError, UnsupportedProblem):
             return math.inf
 
@@ -202,7 +201,12 @@ def plan_fit(
         verdict = None
         if automatic:
             verdict = judge_noise(
-                excess, epsilon, public_n, level=quantile, beside=prediction.beside
+                excess,
+                epsilon,
+                public_n,
+                level=quantile,
+                beside=prediction.beside,
+                typical=float(declared.error_costs.typical),
             )
         return PlannedFit(
             mechanism=found.mechanism.name,

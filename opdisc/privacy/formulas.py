@@ -11,19 +11,15 @@ import re
 WORDS = {
     "Pr": "P",
     "varepsilon": "eps",
-    "ell": "l",
     "le": "<=",
     "ge": ">=",
-    "ll": "<<",
     "ne": "!=",
     "to": "->",
     "sim": "~",
     "in": "in",
     "notin": "not in",
-    "approx": "about",
-    "propto": "proportional to",
     "cdot": "*",
-    "times": "x",
+    "ast": "*",
     "ldots": "..",
     "mid": "|",
     "Vert": "||",
@@ -31,8 +27,6 @@ WORDS = {
     "rangle": ">",
     "lvert": "|",
     "rvert": "|",
-    "lVert": "||",
-    "rVert": "||",
     "lbrace": "\N{LEFT WHITE CURLY BRACKET}",  # a brace at last, when no argument is left
     "rbrace": "\N{RIGHT WHITE CURLY BRACKET}",
     "lfloor": "floor(",
@@ -52,8 +46,8 @@ WORDS = {
 } | {
     name: name
     for name in (
-        "alpha beta gamma delta Delta zeta eta theta kappa lambda Lambda mu nu xi pi Pi rho sigma "
-        "Sigma tau phi Phi chi psi omega sum min max sup inf arg exp ln log cos"
+        "alpha beta gamma delta Delta zeta eta theta kappa lambda Lambda mu nu pi rho sigma tau "
+        "phi Phi chi psi sum min max sup arg exp ln log cos"
     ).split()
 }
 """What stands for each command that has no argument in braces."""
@@ -64,9 +58,10 @@ _MATHS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _ARGUMENT = re.compile(r"(?P<command>\\[A-Za-z]+|[\^_]|)\{(?P<body>[^{}]*)\}")
-_OPENING = re.compile(r"\\(langle|lvert|lVert|lbrace|lfloor|lceil|left)(?![A-Za-z]) *")
-_CLOSING = re.compile(r" *\\(rangle|rvert|rVert|rbrace|rfloor|rceil|right)(?![A-Za-z])")
+_OPENING = re.compile(r"\\(langle|lvert|lbrace|lfloor|lceil|left)(?![A-Za-z]) *")
+_CLOSING = re.compile(r" *\\(rangle|rvert|rbrace|rfloor|rceil|right)(?![A-Za-z])")
 _LAST = str.maketrans(WORDS["lbrace"] + WORDS["rbrace"], "{}")
+_DOT = re.compile(r"(?<=[(<])\\cdot|\\cdot(?=[,)>])")  # the place of an argument
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 
 
@@ -100,6 +95,7 @@ def _formula(tex: str) -> str:
     before = ""
     while before != tex:  # from the innermost braces outwards
         before, tex = tex, _ARGUMENT.sub(_argument, tex)
+    tex = _DOT.sub(".", tex)
     tex = _COMMAND.sub(lambda found: WORDS.get(found[1], found[0]), tex)
     return tex.translate(_LAST).replace("^*", "*")
 
@@ -112,8 +108,8 @@ def _argument(found: re.Match[str]) -> str:
     match command:
         case r"\sqrt":
             return f"sqrt({body})"
-        case r"\hat" | r"\bar":
-            return f"{body}_{command[1:]}"
+        case r"\hat":
+            return f"{body}_hat"
         case r"\tilde":
             return f"{body}~"
         case r"\tag":

@@ -19,11 +19,11 @@ from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.planning.blocks import even_blocks
 from opdisc.planning.choice import MECHANISMS, build_mechanism, choose_mechanism
-from opdisc.privacy.reasons import Reason
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
+from opdisc.privacy.reasons import Reason
 from oracles import (
     Claim,
     Limit,
@@ -455,7 +455,7 @@ def test_the_exponential_mechanism_is_chosen_where_two_blocks_hold_the_columns()
     _, groups = wide_problem()
     large = WeightGrid.box(16, 1)
     name, reason = choose_mechanism(large, groups)
-    assert name == "exponential" and "structure" in reason
+    assert name == "exponential" and "structure" in str(reason)
     # Sixteen columns of no known structure fit as well; forty do not.
     assert choose_mechanism(WeightGrid.box(40, 1))[0] == "block_one_hot"
     with pytest.raises(CalibrationError, match="two blocks"):
