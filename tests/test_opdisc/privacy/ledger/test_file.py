@@ -122,3 +122,31 @@ def test_names_are_short_printable_text(path, text):
         with pytest.raises(LedgerMistake, match=f"a {name} must be printable text"):
             Ledger(path, **{name: text})
         assert getattr(Ledger(path, **{name: "x" * 200}), name) == "x" * 200
+
+
+def test_a_ledger_removed_during_a_charge_is_said_to_be_missing(path, monkeypatch):
+    Ledger.create(path)
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (real(file), path.unlink(missing_ok=True)))
+    with pytest.raises(LedgerError, match="does not exist; restore it"):
+        Ledger(path).spend(receipt())
+
+
+def test_an_older_ledger_is_charged_and_its_unfinished_end_refused(path):
+    older = (
+        '{"format": "opdisc-ledger", "epsilon_limit": 1.0, "delta_limit": null}\n'
+        '{"epsilon": 0.25, "delta": 0.0, "mechanism": "m", "relation": "replace_one",'
+        ' "schema_digest": "d", "guarantee": "HOLDS"}\n'
+    )
+    # What was written before lines were chained may be a charge that was cut: it is not dropped.
+    path.write_text(older + "{")
+    for action in (Ledger(path).total, lambda: Ledger(path).spend(receipt(0.5))):
+        with pytest.raises(LedgerError, match="damaged"):
+            action()
+    path.write_text(older)
+    assert Ledger(path).total() == (0.25, 0) and Ledger(path).limits() == (1.0, None)
+    Ledger(path).spend(receipt(0.5))
+    path.write_text(path.read_text() + "{")
+    assert Ledger(path).total() == (0.75, 0)
+    Ledger(path).spend(receipt(0.25))
+    assert [s.epsilon for s in Ledger(path).spendings()] == [0.25, 0.5, 0.25]

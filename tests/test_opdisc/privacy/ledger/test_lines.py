@@ -1,5 +1,6 @@
 """A ledger's text and amounts: what a line must be, and which line a refusal names."""
 
+import dataclasses
 import hashlib
 import json
 
@@ -70,6 +71,9 @@ def test_a_charge_adds_to_the_totals_and_keeps_what_was_stated_first():
         charges=2, epsilon="0.5", table="loans", relation="replace_one"
     )
     assert Spent(void=1, delta="0.5").total == (float("inf"), 0.5)
+    void = first.plus(dataclasses.replace(SPENDING, guarantee="VOID"))
+    assert (void.charges, void.void, void.amounts) == (2, 1, (0.25, 0.0))
+    assert void.plus(dataclasses.replace(SPENDING, guarantee="VOID")).void == 2
 
 
 def test_a_count_of_confirmed_lines_has_twelve_digits():
