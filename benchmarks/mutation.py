@@ -106,7 +106,10 @@ GROUPS = {
         tuple(
             f"opdisc/privacy/ledger/{name}.py" for name in ("ledger", "lines", "spending", "file")
         ),
-        (f"{_PRIVACY}ledger",),
+        tuple(
+            f"{_PRIVACY}ledger/test_{name}.py"
+            for name in ("lines", "sums", "file", "ledger", "hostile")
+        ),
     ),
 }
 
@@ -251,7 +254,7 @@ def copied_tree() -> Path:
     return folder
 
 
-def run_tests(folder: Path, tests: tuple[str, ...], limit: float) -> str:
+def run_tests(folder: Path, tests: list[str], options: list[str], limit: float) -> str:
     """Return "passed", "failed" or "too long" of the tests in a forked process."""
     child = os.fork()
     if child == 0:
@@ -259,7 +262,7 @@ def run_tests(folder: Path, tests: tuple[str, ...], limit: float) -> str:
         log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        os._exit(_test_in_child(folder, tests))
+        os._exit(_test_in_child(folder, tests, options))
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -271,7 +274,8 @@ def run_tests(folder: Path, tests: tuple[str, ...], limit: float) -> str:
     return "too long"
 
 
-def _test_in_child(folder: Path, tests: tuple[str, ...]) -> int:
+def _test_in_child(folder: Path, tests: list[str], options: list[str]) -> int:
+    import hypothesis
     import pytest
 
     os.chdir(folder)
@@ -280,9 +284,14 @@ def _test_in_child(folder: Path, tests: tuple[str, ...]) -> int:
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["PYTHONPATH"] = str(folder)
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--no-header"]
+    hypothesis.settings.register_profile("few", deadline=None, max_examples=20)
+    quiet = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore", "--no-header"]
     try:
-        return int(pytest.main([*options, "--hypothesis-seed=0", *tests]))
+        for test in tests:  # one file after the other: most mutants need only the first
+            code = int(pytest.main([*quiet, "--hypothesis-seed=0", *options, test]))
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                return code
+        return 0
     except BaseException as error:  # noqa: B902  (a mutant may raise anything, SystemExit too)
         print(repr(error))
         return 3
@@ -305,10 +314,14 @@ def try_group(name: str, group: Group, arguments: argparse.Namespace) -> list[tu
     """Run a group's mutants; return rows of the table, and print every survivor."""
     equivalent, rows = known_equivalent(), []
     folder = copied_tree()
-    tests = tuple(test for test in group.tests if (ROOT / test).exists())
+    tests = [test for test in group.tests if (ROOT / test).exists()]
+    tests = tests[: arguments.first]
+    options = ["-k", arguments.keyword] if arguments.keyword else []
+    if arguments.few:
+        options += ["--hypothesis-profile=few"]
     try:
         began = time.monotonic()
-        if run_tests(folder, tests, 1800) != "passed":
+        if run_tests(folder, tests, options, 1800) != "passed":
             print((folder / "log").read_text()[-3000:])
             raise SystemExit(f"the tests of {name} must pass before anything is changed.")
         usual = time.monotonic() - began
@@ -325,7 +338,7 @@ def try_group(name: str, group: Group, arguments: argparse.Namespace) -> list[tu
                     known += 1
                     continue
                 (folder / module).write_text(mutant.source, encoding="utf-8")
-                if run_tests(folder, tests, 10 + 3 * usual) == "passed":
+                if run_tests(folder, tests, options, 10 + 3 * usual) == "passed":
                     print(
                         f"SURVIVED line {mutant.line} {mutant.operator}\n{mutant.key}", flush=True
                     )
@@ -348,6 +361,9 @@ def main() -> int:
     parser.add_argument("--module", help="only modules whose path contains this")
     parser.add_argument("--sample", type=int, help="at most so many mutants of a module")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--first", type=int, help="run only so many of a group's test files")
+    parser.add_argument("--keyword", help="run only tests that pytest's -k selects by this")
+    parser.add_argument("--few", action="store_true", help="20 examples of a property")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
     arguments = parser.parse_args()
     chosen = {name: GROUPS[name] for name in arguments.group or GROUPS}
