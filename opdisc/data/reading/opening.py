@@ -42,7 +42,7 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             if declared.query is None:
                 raise FileMistake(
                     f"a database needs a query that returns the table, but for {path} there is "
-                    "none; say which, such as SELECT * FROM loans"
+                    "none; say which in SQL"
                 )
             with open_query(path, start, declared.query) as result:
                 yield cast(TableReader, result)
