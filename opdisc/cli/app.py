@@ -83,6 +83,13 @@ _PATIENCE = click.option(
     "--patience", type=float, default=PATIENCE, show_default=True, help="Seconds for staged draws."
 )
 
+_RISK_BUDGET = click.option(
+    "--risk-budget",
+    type=float,
+    metavar="SHARE",
+    help="Share of epsilon, in (0, 1), that buys the rate per total.",
+)
+
 _THRESHOLD_BUDGET = click.option(
     "--threshold-budget",
     type=float,
@@ -155,12 +162,7 @@ Examples
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
-@click.option(
-    "--risk-budget",
-    type=float,
-    metavar="SHARE",
-    help="Share of epsilon, in (0, 1), that buys the rate per total.",
-)
+@_RISK_BUDGET
 @_THRESHOLD_BUDGET
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
@@ -248,6 +250,7 @@ Examples
 @_MAX_NONZERO
 @_BASE_MEASURE
 @_PATIENCE
+@_RISK_BUDGET
 @_THRESHOLD_BUDGET
 @error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)

@@ -32,6 +32,7 @@ from .composition.risks import (
     noisy_counts as noisy_counts,
     receipt_with_risks as receipt_with_risks,
     run_with_risks as run_with_risks,
+    split_epsilon as split_epsilon,
 )
 from .composition.thresholds import (
     THRESHOLD_BUDGET as THRESHOLD_BUDGET,

@@ -15,6 +15,7 @@ from opdisc.mechanisms import (
     BaseMeasure,
     ThresholdPlan,
     plan_thresholds,
+    split_epsilon,
 )
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.grid import scorecard_grid
@@ -90,6 +91,7 @@ def plan_fit(
     patience: float = PATIENCE,
     quantile: float = 0.95,
     threshold_budget: float | None = None,
+    risk_budget: float | None = None,
     compare_others: bool = True,
     error_costs: CostsLike | None = None,
 ) -> tuple[PlannedFit, ...]:
@@ -111,6 +113,8 @@ def plan_fit(
     threshold_budget : float or None
         Share of epsilon that finds private thresholds; None takes the default. The bounds are for
         the card, which is left the rest, against the best card with the thresholds that are found.
+    risk_budget : float or None
+        Share of what is left that buys risks; the bounds are for the card, which is left the rest.
     compare_others : bool
         Whether the mechanisms that would not be chosen are asked too.
     error_costs : ErrorCosts, mapping, "balanced" or None
@@ -158,6 +162,8 @@ def plan_fit(
     def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
         thresholds = thresholds_for(epsilon)
         left = epsilon if thresholds is None else thresholds.card_epsilon
+        if risk_budget is not None:
+            left, _ = split_epsilon(left, risk_budget)
         return GridPublic(
             params=PrivacyParams(epsilon=left, delta=delta),
             relation=chosen_relation,

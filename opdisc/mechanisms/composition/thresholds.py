@@ -72,9 +72,11 @@ class ThresholdPlan:
         for feature, cuts in zip(self.features, self.cuts, strict=True):
             scales = sorted(float(cut.rows_per_nat) for cut in cuts)
             most = rank_errors(cuts, feature.n_candidates, _CHANCE)
+            least, largest = (f"{scale:,.3g}" for scale in (scales[0], scales[-1]))
+            scale = largest if least == largest else f"{least} to {largest}"
             told = (
                 f"{feature.column}, {feature.quantiles} thresholds, scale of their ranks "
-                f"{scales[0]:,.3g} to {scales[-1]:,.3g} rows, on any table at most {most:,.0f} "
+                f"{scale} rows, on any table at most {most:,.0f} "
                 f"rows off with probability {1 - _CHANCE:.0%}, ties aside"
             )
             between = math.inf if n_rows is None else n_rows / (feature.quantiles + 1)

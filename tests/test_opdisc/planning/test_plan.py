@@ -52,6 +52,15 @@ def test_impossible_budgets_are_refused(epsilon):
         plan_fit("adult-small", epsilon=epsilon, n_rows=5)
 
 
+def test_risks_that_are_bought_leave_less_for_the_card():
+    facts = {"n_rows": 15_682, "weight_bound": 1, "compare_others": False}
+    (split,) = plan_fit("adult-small", epsilon=0.125, risk_budget=0.2, **facts)
+    (alone,) = plan_fit("adult-small", epsilon=0.1, **facts)
+    assert split.prediction == alone.prediction and split.epsilon == 0.125
+    with pytest.raises(CalibrationError, match="risk_budget must be a share"):
+        plan_fit("adult-small", epsilon=0.1, risk_budget=1.0, **facts)
+
+
 def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, capsys):
     table = tmp_path / "table.csv"
     table.write_text("x,y\n1,1\n0,0\n", encoding="utf-8")
