@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +269,7 @@ def plan(
     Compares the extra errors that the noise may cost with the number of rows. Nothing else is
     used of the rows, and their number only where the relation makes it public.
     """
-    from opdisc.cli.fitting import detail_text, table_text
+    from opdisc.cli.fitting import detail_text, plan_fields, table_text
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
 
     costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
@@ -284,7 +283,7 @@ def plan(
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             planned += plan_fit(schema, n_rows=n_rows, epsilon=one, **arguments)
     if as_json:
-        print_json([asdict(item) for item in planned])
+        print_json([plan_fields(item) for item in planned])
     else:
         print_text(table_text(planned) if epsilon is None else detail_text(planned))
 

@@ -1,7 +1,11 @@
 from .demo import compile_kernels as compile_kernels, run_demo as run_demo
 from .error_costs import error_cost_options as error_cost_options, stated_costs as stated_costs
 from .fit import learn_model as learn_model, read_to_learn as read_to_learn
-from .planning import detail_text as detail_text, table_text as table_text
+from .planning import (
+    detail_text as detail_text,
+    plan_fields as plan_fields,
+    table_text as table_text,
+)
 from .predict import predict_file as predict_file, predicted_lines as predicted_lines
 from .reading import reading_options as reading_options, taken_reading as taken_reading
 from .releasing import (

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opdisc.planning import PlannedFit
 
 _LEVEL = "95%"
+
+
+def plan_fields(item: PlannedFit) -> dict[str, Any]:
+    """Return a plan as JSON holds it: the reason in plain words, and its detail."""
+    brief, detail = item.reason.brief, item.reason.detail
+    said = {"reason": brief or detail, "reason_detail": detail if brief else ""}
+    return {**asdict(item), **said}
 
 
 def detail_text(planned: Sequence[PlannedFit]) -> str:
