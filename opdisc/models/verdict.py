@@ -111,8 +111,8 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             spec = mechanism.calibrate(public)
             if (spec.law, spec.scales) == (receipt.noise_law, receipt.noise_scales):
                 return _judged(mechanism, public, receipt.epsilon)
-    except (OPDiscError, OracleError):
-        return None  # a law that is no longer offered, or has no bound
+    except (OPDiscError, OracleError, ArithmeticError):
+        return None  # a law that is no longer offered, without a bound, or beyond a double
     return None
 
 

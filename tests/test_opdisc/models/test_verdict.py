@@ -105,3 +105,9 @@ def test_a_law_that_cannot_be_recomputed_is_not_judged(table):
 
 def test_an_unfitted_estimator_has_no_verdict():
     assert not hasattr(PrivateScorecardClassifier(), "verdict_")
+
+
+def test_numbers_beyond_a_double_leave_the_noise_unjudged(table):
+    model = fitted(table, epsilon=1.0).to_model()
+    forged = msgspec.structs.replace(model.receipt, n_rows=10**400)
+    assert judge_card(model.scorecard, model.schema, forged).noise is None
