@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -42,4 +43,4 @@ def count_in_words(number: int) -> str:
         if number < 10**power:
             shown = number / 10 ** (power - 3)
             return f"{shown:.0f} {word}" if shown >= 10 else f"{shown:.1f} {word}"
-    return f"10^{len(str(number)) - 1}"
+    return f"10^{math.floor(math.log10(number))}"

@@ -74,6 +74,9 @@ def with_error_costs(schema: Schema, costs: CostsLike | None) -> Schema:
     return replace(schema, error_costs=parse_error_costs(costs, schema.positive_share))
 
 
+MOST_ROWS_PER_UNIT = 10**9
+"""Most rows of one unit: no noise could cover more."""
+
 _TEXT_KEYS = ("description", "source")
 
 _SCHEMA_KEYS = (
@@ -144,6 +147,11 @@ class Schema:
         if type(self.rows_per_unit) is not int or self.rows_per_unit < 1:
             raise SchemaError(
                 f"rows_per_unit must be an integer of at least 1, got {quoted(self.rows_per_unit)}"
+            )
+        if self.rows_per_unit > MOST_ROWS_PER_UNIT:
+            raise SchemaError(
+                f"rows_per_unit must be at most {MOST_ROWS_PER_UNIT:,}, but it is larger; declare "
+                "how many rows one unit can really have"
             )
         for key in _TEXT_KEYS:
             if not isinstance(getattr(self, key), str):

@@ -429,7 +429,11 @@ def test_the_exponential_mechanism_draws_from_grids_that_cannot_be_listed():
     problem, groups = wide_problem()
     inputs = public(0.5, grid=problem.grid)
     release = run_mechanism(
-        ExponentialMechanism(structure=groups), problem, inputs, entropy=SystemEntropy()
+        ExponentialMechanism(structure=groups),
+        problem,
+        inputs,
+        entropy=SystemEntropy(),
+        counts_rows=True,
     )
     assert problem.grid.contains(release.hypothesis)
     assert release.receipt.guarantee == "HOLDS"
@@ -441,7 +445,7 @@ def test_a_cap_on_rounds_is_conditional_and_fails_closed(tmp_path):
     problem, groups = wide_problem()
     inputs = public(0.5, grid=problem.grid)
     roomy = ExponentialMechanism(structure=groups, max_rounds=10**9)
-    released = run_mechanism(roomy, problem, inputs, entropy=SystemEntropy())
+    released = run_mechanism(roomy, problem, inputs, entropy=SystemEntropy(), counts_rows=True)
     assert released.receipt.guarantee == "CONDITIONAL"
     assert "1000000000 rounds" in released.receipt.conditions[0]
     ledger = Ledger(tmp_path / "ledger")

@@ -29,6 +29,7 @@ def test_a_reason_that_says_nothing_is_false():
         (10**9, "1.0 billion"),
         (3**28, "10^13"),
         (10**400, "10^400"),
+        (3**10_000, "10^4771"),
     ],
 )
 def test_counts_are_said_as_one_says_them(number, words):

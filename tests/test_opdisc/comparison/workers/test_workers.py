@@ -122,7 +122,7 @@ def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path)
 def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(source, tmp_path):
     waiting = "helpers.opdisc.comparison_methods:waiting"
     epsilons = tuple(0.1 * (k + 1) for k in range(8))
-    plan = Plan(methods=(*QUICK, waiting), epsilons=epsilons, repeats=6)
+    plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=epsilons, repeats=6)
     planned = sorted(run.run_id for run in runs_of(plan))
     undisturbed = compare(source, plan, tmp_path / "calm", jobs=2, report=nothing)
     assert undisturbed.finished == len(planned)
@@ -229,8 +229,8 @@ def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(source, tmp_path):
     )
     assert resumed.returncode == 0, resumed.stderr.decode()
     outcome = json.loads(resumed.stdout)
-    assert outcome["finished"] == outcome["runs"] == 120
-    assert len({row["run_id"] for row in read_rows(tmp_path / "out")}) == 120
+    assert outcome["finished"] == outcome["runs"] == 200  # the private majority ran as well
+    assert len({row["run_id"] for row in read_rows(tmp_path / "out")}) == 200
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_a_lost_worker_is_one_sentence_and_its_runs_are_resumed(source, tmp_path
     lines = [line for line in told.decode().splitlines() if line.startswith("error")]
     assert len(lines) == 1 and "continue with --resume" in lines[0], told.decode()
     assert command(plan, tmp_path / "out").wait(300) == 0
-    assert len(read_rows(tmp_path / "out")) == 30
+    assert len(read_rows(tmp_path / "out")) == 75  # both majorities ran as well
 
 
 # --- clusters ---------------------------------------------------------------------------------

@@ -107,6 +107,7 @@ REFUSED = [
     ({"name": "two\nlines"}, "name must be non-empty printable"),
     ({"unit": 3}, "unit must be non-empty"),
     ({"rows_per_unit": 0}, "rows_per_unit must be an integer of at least 1, got 0"),
+    ({"rows_per_unit": 10**30}, "rows_per_unit must be at most 1,000,000,000"),
     ({"rows_per_unit": True}, "rows_per_unit must be an integer"),
     ({"rows_per_unit": 1.0}, "rows_per_unit must be an integer"),
     ({"missing_values": "?"}, "missing_values must be a list"),
