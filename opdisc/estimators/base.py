@@ -27,6 +27,7 @@ from opdisc.data import (
     Schema,
     SchemaLike,
     as_table,
+    canonical_text,
     encode_declared_labels,
     encode_features,
     encode_label_values,
@@ -244,12 +245,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
-        labels, numbered = as_declared(labels)
+        labels, numbers = as_declared(labels, schema.classes)
         signs = encode_label_values(labels, schema)
         require_both_classes(signs)
         rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
         self._describe_columns(schema)
-        self._set_classes(schema.classes, numbered, signs)
+        self._set_classes(schema.classes, numbers)
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
@@ -270,24 +271,17 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         else:
             target = parse_classes(self.classes)
             values, labels = self._numbers_to_fit(X, y)
-            labels, numbered = as_declared(labels)
+            labels, numbers = as_declared(labels, target.classes)
             signs = encode_declared_labels(labels, target)
             require_both_classes(signs)
-            self._set_classes(target.classes, numbered, signs)
+            self._set_classes(target.classes, numbers)
         return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
 
-    def _set_classes(
-        self,
-        declared: tuple[Label, Label],
-        numbered: NDArray[np.int64] | None,
-        signs: NDArray[np.int8],
-    ) -> None:
+    def _set_classes(self, declared: tuple[Label, ...], numbers: NDArray[np.int64] | None) -> None:
         """Set ``classes_``: the labels, or where a meta-estimator numbered them their numbers."""
-        if numbered is None:
-            self.classes_ = np.sort(np.array(declared))
-            return
-        self.numbers_ = np.array([numbered[signs == sign][0] for sign in (-1, 1)])
-        self.classes_ = np.sort(self.numbers_)
+        if numbers is not None:
+            self.numbers_ = numbers
+        self.classes_ = np.sort(np.array(declared) if numbers is None else numbers)
 
     def _rows(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return rows to predict, read as those of the fit were."""
@@ -360,14 +354,25 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
 
 def as_declared(
-    labels: NDArray[Any], n_classes: int = 2
+    labels: NDArray[Any], declared: tuple[Label, ...]
 ) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return labels as the caller of scikit-learn spelled them, and their numbers if any."""
+    """Return labels as the caller of scikit-learn spelled them, and the declared ones' numbers.
+
+    The numbers are those of the caller's encoder, whichever of them these rows hold.
+    """
     spelled = numbered_labels()
-    if spelled is None or len(spelled) != n_classes:
+    if spelled is None or len(spelled) != len(declared):
         return labels, None
     found = in_place_of(spelled, labels)
-    return found, None if found is labels else labels.astype(np.int64)
+    if found is labels:
+        return labels, None
+    texts = [canonical_text(label) for label in spelled.tolist()]
+    known = [texts.index(t) if t in texts else -1 for t in map(canonical_text, declared)]
+    if known.count(-1) > 1:
+        return found, None
+    # A label that is only declared as "any other" has the number that is left.
+    left = sum(range(len(texts))) - sum(number for number in known if number >= 0)
+    return found, np.array([left if number < 0 else number for number in known])
 
 
 _NAMES_NO_CELL = re.compile(

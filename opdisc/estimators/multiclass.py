@@ -225,14 +225,14 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
-        labels, numbered = as_declared(labels, len(schema.labels))
+        labels, numbers = as_declared(labels, schema.labels)
         positions = self._positions(labels, schema)
         _require_two_classes(positions)
         rows = encode_features(table, schema)
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
-        self._set_all_classes(schema.labels, positions, numbered)
+        self._set_classes(schema.labels, numbers)
         return rows, positions, table_assumptions(X, y, schema)
 
     def _read_plain_numbers(
@@ -251,12 +251,12 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             assumptions = (CLASSES_PUBLIC, *assumptions)
         else:
             stored = declared
-            labels, numbered = as_declared(labels, len(declared))
+            labels, numbers = as_declared(labels, declared)
             positions = encode_classes(labels, declared, "y", ("",))
             if (positions < 0).any():
                 raise TableError("y must hold a label in each row; leave out rows without one.")
             _require_two_classes(positions)
-            self._set_all_classes(declared, positions, numbered)
+            self._set_classes(declared, numbers)
         texts = {canonical_text(label) for label in stored}
         if len(texts) < len(stored) or "" in texts:
             raise TableError("the labels in y must be different texts, none of them blank.")
@@ -267,20 +267,6 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             classes=stored,
         )
         return values, positions, assumptions
-
-    def _set_all_classes(
-        self,
-        declared: tuple[Label, ...],
-        positions: IntArray,
-        numbered: NDArray[np.int64] | None,
-    ) -> None:
-        if numbered is not None:
-            found = [numbered[positions == k] for k in range(len(declared))]
-            if all(len(numbers) for numbers in found):
-                self.numbers_ = np.array([numbers[0] for numbers in found])
-                self.classes_ = np.sort(self.numbers_)
-                return
-        self.classes_ = np.sort(np.array(declared))
 
     def _positions(self, labels: NDArray[Any], schema: Schema) -> IntArray:
         if schema.is_multiclass:
