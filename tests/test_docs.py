@@ -13,7 +13,7 @@ from helpers.glossary import WORDS, anchor, entries, first_uses, links
 
 import opdisc
 import oracles
-from opdisc.privacy.receipt import GridReceipt
+from opdisc.privacy.grid_receipt import GridReceipt
 from oracles.interface import registry
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,6 +4,12 @@ from .entropy import (
     SystemEntropy as SystemEntropy,
     parse_entropy as parse_entropy,
 )
+from .grid_receipt import (
+    GridReceipt as GridReceipt,
+    RiskReceipt as RiskReceipt,
+    StatedCosts as StatedCosts,
+    receipt_costs as receipt_costs,
+)
 from .guarantee import CalibrationStatus as CalibrationStatus, Guarantee as Guarantee
 from .ledger.ledger import Expense as Expense, Ledger as Ledger
 from .ledger.lines import Book as Book, Header as Header
@@ -17,14 +23,10 @@ from .public import GridPublic as GridPublic, PublicInputs as PublicInputs
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipt import (
     CertifiedReceipt as CertifiedReceipt,
-    GridReceipt as GridReceipt,
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,
-    RiskReceipt as RiskReceipt,
-    StatedCosts as StatedCosts,
     common_fields as common_fields,
     power_of_two as power_of_two,
-    receipt_costs as receipt_costs,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
 from .stages import Stage as Stage

@@ -13,10 +13,10 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.mechanisms.selection.receipt import SelectionReceipt
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
+from opdisc.privacy.grid_receipt import GridReceipt
 from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
-from opdisc.privacy.receipt import GridReceipt
 from oracles import WeightGrid
 from oracles.convex.constants import RowBounds
 from oracles.convex.domains.balls import L2Ball

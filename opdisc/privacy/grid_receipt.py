@@ -1,0 +1,182 @@
+"""The receipt of a hypothesis on a grid of weights, and how its budget is split."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Annotated
+
+import msgspec
+
+from opdisc.privacy.receipt import BRIEF, CertifiedReceipt, Lines, power_of_two
+from opdisc.privacy.records import Amount, Count, Record
+from opdisc.privacy.stages import Stage
+from oracles.problem import LARGEST_COST, ErrorCosts
+
+Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
+"""A weight of a size that can be added up."""
+
+Cost = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COST)]
+"""A cost of a mistake."""
+
+
+class RiskReceipt(Record, frozen=True, kw_only=True):
+    """The part of a card's receipt that says what its risk table cost.
+
+    Parameters
+    ----------
+    card_epsilon, epsilon : float
+        What the card and the risks cost.
+    sensitivity : int
+        Rows by which all counts together can change between neighbouring tables.
+    noise_scale : float
+        Scale of the discrete Laplace noise on each count, rows.
+    counts : int
+        Most counts.
+    """
+
+    card_epsilon: Amount
+    epsilon: Amount
+    sensitivity: Count
+    noise_scale: Amount
+    counts: Count
+
+    def lines(self) -> Lines:
+        """Return how the budget is split, and the noise of the risks."""
+        return [
+            ("  for the card", f"epsilon {self.card_epsilon:.12g}: all that is said below"),
+            (
+                "  for the risks",
+                f"epsilon {self.epsilon:.12g}: exact discrete Laplace noise, scale "
+                f"{self.noise_scale:.6g} rows, on each of at most {self.counts} counts; "
+                f"sensitivity {self.sensitivity} rows in all",
+            ),
+        ]
+
+
+class StatedCosts(Record, frozen=True, kw_only=True):
+    """What a mistake was taken to cost, as a receipt states it.
+
+    Parameters
+    ----------
+    false_negative, false_positive : int
+        In lowest terms, and not the same.
+
+    Raises
+    ------
+    ValueError
+        If they are equal or not in lowest terms.
+    """
+
+    false_negative: Cost
+    false_positive: Cost
+
+    def __post_init__(self) -> None:
+        """Refuse a second way to write the same costs."""
+        if self.costs.are_equal or msgspec.structs.asdict(self) != asdict(self.costs):
+            raise ValueError("error costs must differ and be in lowest terms.")
+
+    @property
+    def costs(self) -> ErrorCosts:
+        """The costs."""
+        return ErrorCosts(**msgspec.structs.asdict(self))
+
+
+def receipt_costs(costs: ErrorCosts) -> StatedCosts | None:
+    """Return costs as a receipt states them; None where every mistake costs the same."""
+    return None if costs.are_equal else StatedCosts(**asdict(costs))
+
+
+class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=True):
+    """The receipt of a hypothesis on a grid of weights.
+
+    Parameters
+    ----------
+    weights : tuple of tuple of int
+        Allowed weights of each coordinate, the intercept first.
+    norm_budget : int or None
+        Largest allowed squared norm.
+    choice : str
+        Why this mechanism, when it was chosen automatically: in plain words, or as an older
+        version put it.
+    choice_detail : str
+        What stands behind it, for a reviewer. Not written if empty.
+    risks : RiskReceipt or None
+        How epsilon is split, where a risk table was released with the card. Not written if None.
+    stages : tuple of Stage
+        What was released one after the other under this promise, where it was more than one
+        hypothesis. Not written if empty.
+    error_costs : StatedCosts or None
+        What a mistake costs; None, and left out where it is written, if both cost the same. The
+        loss is then in units of cost, and so are sensitivity, allowance and spacing.
+    """
+
+    weights: tuple[tuple[Point, ...], ...]
+    norm_budget: Count | None
+    choice: str
+    risks: RiskReceipt | None = None
+    stages: tuple[Stage, ...] = ()
+    error_costs: StatedCosts | None = None
+    choice_detail: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse sections that cost more than what is promised."""
+        super().__post_init__()
+        risks = self.risks
+        if risks is not None and (
+            Fraction(risks.card_epsilon) + Fraction(risks.epsilon) > Fraction(self.epsilon)
+        ):
+            raise ValueError("the sections of a receipt must not cost more than it promises.")
+        if sum(stage.cost for stage in self.stages) > Fraction(self.epsilon):
+            raise ValueError("the stages of a receipt must not cost more than it promises.")
+
+    @property
+    def card_epsilon(self) -> float:
+        """What the card itself was drawn with: all of epsilon, or what other parts left of it."""
+        if self.risks is not None:
+            return self.risks.card_epsilon
+        return float(self.stages[-1].cost) if self.stages else self.epsilon
+
+    @property
+    def largest_cost(self) -> int:
+        """By how much one changed row moves the sensitivity: one where ballots are counted."""
+        if self.error_costs is None or self.mechanism == "robust_vote":
+            return 1
+        return self.error_costs.costs.largest
+
+    def split(self) -> Lines:
+        """Return what each part cost, where more than one was released."""
+        stages = [stage.line() for stage in self.stages]
+        return stages if self.risks is None else [*stages, *self.risks.lines()]
+
+    def section(self) -> Lines:
+        """Return sensitivity, lattice, hypotheses and oracle."""
+        gap = f"certified gap allowed: {self.allowance:g}"
+        unit = "rows" if self.largest_cost == 1 else "units of cost"
+        step = f"multiples of {power_of_two(self.spacing)} {unit}"
+        lines = [
+            *self.terms(),
+            ("sensitivity", f"{self.sensitivity} {unit}, {gap}"),
+            ("lattice", step if self.spacing > 0 else "none: exact draw"),
+            ("hypotheses", self._grid_text()),
+            ("oracle", self.oracle),
+        ]
+        reasons = [("chosen because", self.choice), ("  in detail", self.choice_detail)]
+        return [*lines, *((name, text) for name, text in reasons if text)]
+
+    def _why_chosen(self) -> str:
+        return self.choice if self.choice_detail or len(self.choice) <= BRIEF else ""
+
+    def terms(self) -> Lines:
+        """Return what mistakes cost, where that differs."""
+        return [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
+
+    def _grid_text(self) -> str:
+        lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}
+        budget = "" if self.norm_budget is None else f", |w|^2 <= {self.norm_budget}"
+        signs = (
+            ("never negative", sum(v[0] >= 0 for v in self.weights)),
+            ("never positive", sum(v[-1] <= 0 for v in self.weights)),
+        )
+        restricted = "".join(f", {count} of them {what}" for what, count in signs if count)
+        return f"{len(self.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
