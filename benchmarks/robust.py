@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
-from opdisc.estimators.robust_vote import RobustVoteClassifier
+from opdisc.estimators.scorecards.robust_vote import RobustVoteClassifier
 from opdisc.mechanisms.robust_vote.learners import ErmLearner
 
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)

@@ -8,23 +8,23 @@ from .estimators.linear import (
     PrivateLinearSVC as PrivateLinearSVC,
     PrivateLogisticRegression as PrivateLogisticRegression,
 )
-from .estimators.multiclass import (
-    PrivateMulticlassClassifier as PrivateMulticlassClassifier,
-)
-from .estimators.named import (
-    OPDiscClassifier as OPDiscClassifier,
-    PermuteAndFlipClassifier as PermuteAndFlipClassifier,
-    RSPMClassifier as RSPMClassifier,
-)
 from .estimators.opsamp import OPSampClassifier as OPSampClassifier
 from .estimators.opsamp_regressor import (
     OPSampRegressor as OPSampRegressor,
     private_median as private_median,
 )
-from .estimators.robust_vote import RobustVoteClassifier as RobustVoteClassifier
-from .estimators.scorecard_classifier import (
+from .estimators.scorecards.multiclass import (
+    PrivateMulticlassClassifier as PrivateMulticlassClassifier,
+)
+from .estimators.scorecards.named import (
+    OPDiscClassifier as OPDiscClassifier,
+    PermuteAndFlipClassifier as PermuteAndFlipClassifier,
+    RSPMClassifier as RSPMClassifier,
+)
+from .estimators.scorecards.private import (
     PrivateScorecardClassifier as PrivateScorecardClassifier,
 )
+from .estimators.scorecards.robust_vote import RobustVoteClassifier as RobustVoteClassifier
 from .estimators.search import PrivateSearchCV as PrivateSearchCV
 from .estimators.simplex import PrivateSimplexRegressor as PrivateSimplexRegressor
 from .mechanisms.base import Release as Release

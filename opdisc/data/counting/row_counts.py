@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from opdisc.data.encoding import EncodedTable, keep_first_of_exclusive
+from opdisc.data.encoding import EncodedTable, aggregate, keep_first_of_exclusive
 from opdisc.data.packing import (
     WORD_BITS,
     CellArray,
@@ -22,6 +22,7 @@ from opdisc.data.reading import all_assumptions
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 from oracles.arithmetic import IntArray
+from oracles.problem import WeightGrid, ZeroOneProblem
 
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 
@@ -57,6 +58,25 @@ class RowCounts:
     negatives: IntArray
     n_rows: int
     assumptions: tuple[str, ...] = ()
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: CellArray,
+        signs: npt.NDArray[np.int8],
+        schema: Schema,
+        assumptions: tuple[str, ...],
+    ) -> RowCounts:
+        """Return the counts of encoded rows with labels +1, -1 and 0, none."""
+        encoded = aggregate(rows, signs)
+        return cls(
+            schema=schema,
+            points=encoded.points,
+            positives=encoded.positives,
+            negatives=encoded.negatives,
+            n_rows=encoded.n_rows,
+            assumptions=assumptions,
+        )
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -95,6 +115,18 @@ class RowCounts:
         for counts in (self, other):
             counter.add_counts(counts)
         return counter.result()
+
+
+def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
+    """Return the problem of counted rows; where there is none, of one point without weight."""
+    points = counts.points.astype(np.int64)
+    if not len(points):
+        points = np.eye(1, grid.n_features, dtype=np.int64)
+        nothing = np.zeros(1, dtype=np.int64)
+        return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
+    return ZeroOneProblem(
+        points=points, positives=counts.positives, negatives=counts.negatives, grid=grid
+    )
 
 
 class PointCounter:

@@ -21,7 +21,7 @@ from opdisc.cli.console import run_command_line
 from opdisc.data import files
 from opdisc.data.datasets.registry import DATASETS
 from opdisc.data.reading import read_table
-from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
+from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.models.loading import load_model, save_model
 from opdisc.planning.choice import MECHANISMS
 from opdisc.privacy.ledger.ledger import Ledger

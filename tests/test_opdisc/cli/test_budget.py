@@ -6,7 +6,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
-from opdisc.estimators.named import PermuteAndFlipClassifier
+from opdisc.estimators.scorecards.named import PermuteAndFlipClassifier
 from opdisc.privacy.ledger.ledger import Ledger
 
 

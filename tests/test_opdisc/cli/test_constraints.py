@@ -9,7 +9,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.cli.fitting import learn_model
 from opdisc.data.reading import read_table
-from opdisc.estimators.progress import WARNING
+from opdisc.estimators.scorecards.progress import WARNING
 
 SCHEMA = """
 name = "t"

@@ -12,7 +12,7 @@ from opdisc import Ledger, PrivateScorecardClassifier, PrivateSearchCV, load_mod
 from opdisc.data import Schema
 from opdisc.data.reading import with_declared_dtypes
 from opdisc.errors import CalibrationError, SchemaError, TableError, UncertifiedRelease
-from opdisc.estimators import scorecard_classifier
+from opdisc.estimators.scorecards import private
 from opdisc.mechanisms.composition import thresholds
 from opdisc.privacy.entropy import SystemEntropy
 
@@ -145,7 +145,7 @@ def test_a_failure_after_the_charge_releases_nothing_and_says_nothing(
         raise ValueError("xq7canary")
 
     table = loans()
-    monkeypatch.setattr(scorecard_classifier, place, fail)
+    monkeypatch.setattr(private, place, fail)
     with pytest.raises(UncertifiedRelease) as caught:
         model.fit(table, table["risk"])
     assert "the budget is spent and nothing is released" in str(caught.value)

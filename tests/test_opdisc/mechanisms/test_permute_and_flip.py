@@ -11,7 +11,7 @@ from opdisc import Ledger, PrivateScorecardClassifier
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.estimators.progress import WARNING, draw_progress
+from opdisc.estimators.scorecards.progress import WARNING, draw_progress
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema import Schema
 from opdisc.errors import ModelFileError, TableError
-from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
+from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.models.document import model_digest, spelled_classes
 from opdisc.models.loading import load_model, save_model
 from opdisc.models.scorecard_file import SavedModel

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
-from opdisc.estimators.robust_vote import RobustVoteClassifier
+from opdisc.estimators.scorecards.robust_vote import RobustVoteClassifier
 from opdisc.mechanisms.robust_vote import isolation
 from opdisc.mechanisms.robust_vote.isolation import IsolatedCalls, IsolationError
 from opdisc.mechanisms.robust_vote.learners import (

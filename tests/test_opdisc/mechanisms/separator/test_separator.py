@@ -16,7 +16,7 @@ from opdisc.calibration.separators import (
 )
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
-from opdisc.estimators.named import RSPMClassifier
+from opdisc.estimators.scorecards.named import RSPMClassifier
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.mechanisms.separator.sets import (

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from opdisc.data import Classes, CostsLike, Schema, SchemaLike
-from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier
+from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
     SeparatorMechanism,

@@ -1,4 +1,4 @@
-"""The scikit-learn classifier that learns a private scorecard, and what its kin share."""
+"""The scikit-learn classifier that learns a private scorecard."""
 
 from __future__ import annotations
 
@@ -11,34 +11,27 @@ import numpy as np
 import pandas as pd
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from opdisc.data import (
-    CellArray,
     Classes,
     CostsLike,
-    EncodedTable,
     RowCounts,
     Schema,
     SchemaLike,
     aggregate,
     as_table,
-    canonical_text,
     column_structure,
     count_below,
+    counted_problem,
     encode_features,
-    encode_label_values,
-    expected_cost,
     parse_schema,
     require_both_classes,
     require_rows,
-    warn_of_cells_between_0_and_1,
     with_error_costs,
 )
 from opdisc.errors import SchemaError, TableError
-from opdisc.estimators.base import PrivateClassifier
-from opdisc.estimators.notebook import ShowsCard
-from opdisc.estimators.progress import draw_progress, search_progress
+from opdisc.estimators.scorecards.base import ScorecardClassifier
+from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
     PATIENCE,
     THRESHOLD_BUDGET,
@@ -55,7 +48,7 @@ from opdisc.mechanisms import (
     run_prepared,
     run_with_risks,
 )
-from opdisc.models import RiskTable, SavedModel, Scorecard, Verdict, fitted_risks
+from opdisc.models import fitted_risks
 from opdisc.planning import (
     MechanismSettings,
     ScorecardMechanism,
@@ -71,163 +64,16 @@ from opdisc.planning import (
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
-    GridReceipt,
     Ledger,
     PrivacyParams,
     PublicInputs,
     Reason,
 )
-from oracles.arithmetic import FloatArray
 from oracles.interface import Oracle, SolveOptions
-from oracles.problem import Hypothesis, WeightGrid, ZeroOneProblem
+from oracles.problem import WeightGrid, ZeroOneProblem
 
-
-class ScorecardClassifier(ShowsCard, PrivateClassifier):
-    """A classifier that learns a scorecard: it reads rows by a schema and publishes points.
-
-    Without a declared schema every column is a number on the public range [0, 1].
-    """
-
-    error_costs: CostsLike | None = None
-    receipt_: GridReceipt
-    scorecard_: Scorecard
-    risk_table_: RiskTable
-    risk_budget: float | None = None
-
-    def _read_encoded(
-        self, X: ArrayLike | pd.DataFrame, y: ArrayLike, *, stand_ins: bool = False
-    ) -> tuple[Schema, CellArray, CellArray, tuple[str, ...]]:
-        """Return the schema, the encoded rows, the signs of the labels, and what is assumed."""
-        read = self._read(X, y, stand_ins=stand_ins)
-        if read.schema is not None:
-            self.schema_ = with_error_costs(read.schema, self.error_costs)
-            return self.schema_, read.rows, read.signs, read.assumptions
-        warn_of_cells_between_0_and_1(read.rows)
-        negative, positive = self._stored_labels()
-        texts = {canonical_text(negative), canonical_text(positive)}
-        if len(texts) < 2 or "" in texts:
-            raise TableError("the two labels in y must be different texts, neither of them blank.")
-        names = getattr(self, "feature_names_in_", None)
-        schema = Schema.equal_width(
-            read.rows.shape[1],
-            names=None if names is None else [str(name) for name in names],
-            classes=(negative, positive),
-        )
-        self.schema_ = with_error_costs(schema, self.error_costs)
-        return self.schema_, self._encoded_numbers(read.rows), read.signs, read.assumptions
-
-    def _encoded_numbers(self, values: NDArray[np.float64]) -> CellArray:
-        table = pd.DataFrame(values, columns=list(self.schema_.columns))
-        return encode_features(table, self.schema_)
-
-    def _publish(self, hypothesis: Hypothesis, receipt: GridReceipt) -> None:
-        schema = self.schema_
-        self.scorecard_ = Scorecard(
-            target=schema.target.column,
-            classes=schema.classes,
-            columns=schema.column_names,
-            points=hypothesis[1:],
-            start=hypothesis[0],
-        )
-        self.coef_ = np.array([hypothesis[1:]], dtype=np.int64)
-        self.intercept_ = np.array([hypothesis[0]], dtype=np.int64)
-        self.receipt_ = receipt
-
-    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
-        rows = self._rows(X)
-        return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
-
-    @property
-    def verdict_(self) -> Verdict:
-        """What to know before the points: whether the card is constant, what the noise may cost.
-
-        Computed from the released card and public facts only.
-        """
-        return self.to_model().verdict_
-
-    def expected_cost(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
-        """Return what predictions cost a row on average, by the error costs of ``schema_``.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Raw rows.
-        y : array-like of shape (n_samples,)
-            Their labels; rows without one are left out.
-
-        Returns
-        -------
-        float
-            Without error costs the share of wrong predictions.
-
-        Notes
-        -----
-        Of private rows it is private: it is for tables that were held out and may be shown.
-        """
-        check_is_fitted(self)
-        labels = self._column(y)
-        if self.schema is None:
-            signs = np.where(labels == self._labels()[1], 1, -1).astype(np.int8)
-        else:
-            signs = encode_label_values(labels, self.schema_)
-        return expected_cost(signs, self._scores(X) > 0, self.schema_.error_costs)
-
-    def to_model(self) -> SavedModel:
-        """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
-        check_is_fitted(self)
-        return SavedModel(
-            scorecard=self.scorecard_,
-            schema=self.schema_,
-            receipt=self.receipt_,
-            risk_table=getattr(self, "risk_table_", None),
-        )
-
-    def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
-        """Return whole scores as float64, above 0 where ``classes_[1]`` is predicted.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Raw rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Totals, or 1 minus the total where the positive label is ``classes_[0]``.
-        """
-        return super().decision_function(X).astype(np.float64)
-
-    @property
-    def predict_proba(self) -> Callable[[ArrayLike | pd.DataFrame], FloatArray]:
-        """Probability of each class, shape (n_samples, 2), in the order of ``classes_``.
-
-        The rate of each row's total in ``risk_table_``. It exists with ``risk_budget`` only.
-        """
-        self._require_risks("predict_proba")
-        return self._risks
-
-    @property
-    def predict_log_proba(self) -> Callable[[ArrayLike | pd.DataFrame], FloatArray]:
-        """Logarithm of :attr:`predict_proba`."""
-        self._require_risks("predict_log_proba")
-        return self._log_risks
-
-    def _require_risks(self, method: str) -> None:
-        if self.risk_budget is None:
-            raise AttributeError(
-                f"{method} needs rates that were paid for, this {type(self).__name__} buys none; "
-                "set risk_budget to a share of epsilon before the fit."
-            )
-
-    def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
-        check_is_fitted(self)
-        rates = self.risk_table_.rates(self._scores(X))
-        columns = [1 - rates, rates]
-        return np.column_stack(columns if self._labels()[1] == self.classes_[1] else columns[::-1])
-
-    def _log_risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
-        with np.errstate(divide="ignore"):  # a rate of 0 is -inf, as everywhere
-            return np.asarray(np.log(self._risks(X)))
+_Labelled: TypeAlias = tuple[pd.DataFrame, NDArray[np.int8]]
+"""A table and the signs of its labels, for a second look after private thresholds are drawn."""
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -429,7 +275,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike
     ) -> tuple[RowCounts, _Labelled | None]:
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
-        counts = _counts_of(rows, signs, schema, assumptions)
+        counts = RowCounts.from_rows(rows, signs, schema, assumptions)
         table = as_table(X, schema) if schema.private_thresholds else None
         return counts, None if table is None else (table, signs)
 
@@ -474,7 +320,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()
-        problem = _problem(counts, settled.public.grid)
+        problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
         receipt = None
@@ -493,7 +339,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 below = count_below(table, schema, signs)
                 concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
                 encoded = encode_features(table, concrete)
-                problem = counted_problem(encoded, signs, settled.public.grid)
+                problem = counted_problem(aggregate(encoded, signs), settled.public.grid)
                 return concrete, problem, self._prepare(problem, settled, entropy)
 
             self.schema_, problem, prepared = after_the_spend(found)
@@ -548,40 +394,3 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=settled.reason,
             counts_rows=True,
         )
-
-
-_Labelled: TypeAlias = tuple["pd.DataFrame", NDArray[np.int8]]
-"""A table and the signs of its labels, for a second look after private thresholds are drawn."""
-
-
-def _counts_of(
-    rows: CellArray, signs: NDArray[np.int8], schema: Schema, assumptions: tuple[str, ...]
-) -> RowCounts:
-    encoded = aggregate(rows, signs)
-    return RowCounts(
-        schema=schema,
-        points=encoded.points,
-        positives=encoded.positives,
-        negatives=encoded.negatives,
-        n_rows=encoded.n_rows,
-        assumptions=assumptions,
-    )
-
-
-def counted_problem(rows: CellArray, signs: NDArray[np.int8], grid: WeightGrid) -> ZeroOneProblem:
-    """Return encoded rows as points with counts; rows of sign 0 are left out.
-
-    Where none is left, one point without weight stands for them.
-    """
-    return _problem(aggregate(rows, signs), grid)
-
-
-def _problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
-    points = counts.points.astype(np.int64)
-    if not len(points):
-        points = np.eye(1, grid.n_features, dtype=np.int64)
-        nothing = np.zeros(1, dtype=np.int64)
-        return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
-    return ZeroOneProblem(
-        points=points, positives=counts.positives, negatives=counts.negatives, grid=grid
-    )

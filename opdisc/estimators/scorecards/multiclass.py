@@ -22,8 +22,10 @@ from opdisc.data import (
     Label,
     Schema,
     SchemaLike,
+    aggregate,
     as_table,
     canonical_text,
+    counted_problem,
     encode_classes,
     encode_features,
     encode_label_values,
@@ -36,7 +38,7 @@ from opdisc.data import (
 )
 from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.base import as_declared, require_same_length
-from opdisc.estimators.scorecard_classifier import PrivateScorecardClassifier, counted_problem
+from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     TREE,
     BaseMeasure,
@@ -187,7 +189,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                 assumptions=public.assumptions,
                 grid=plan.public.grid,
             )
-            problem = counted_problem(rows, question.signs(positions), own.grid)
+            problem = counted_problem(aggregate(rows, question.signs(positions)), own.grid)
             return self._prepare(problem, replace(plan, public=own), entropy)
 
         release = run_cards(

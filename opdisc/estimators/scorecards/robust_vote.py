@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from opdisc.data import Classes, CostsLike, SchemaLike
 from opdisc.errors import CalibrationError
-from opdisc.estimators.scorecard_classifier import ScorecardClassifier
+from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
     EstimatorLearner,
