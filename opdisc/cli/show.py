@@ -14,10 +14,10 @@ import click
 from opdisc.cli.console import json_text, print_bytes, print_json, print_text
 from opdisc.data import atomic_write_bytes, check_output
 from opdisc.errors import FileMistake, ModelFileError
-from opdisc.models import SavedModel, load_model
+from opdisc.models import SavedModel, SavedMulticlassModel, load_model
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedLinearModel, SavedMulticlassModel
+    from opdisc.models import SavedLinearModel
 
 _FORMS = {
     "html": ("card_page", "A page to print."),
@@ -43,7 +43,7 @@ def model_text(
     """Return a model as it is printed: the verdict first, the receipt short unless explained."""
     if as_json:
         return json_text(model.to_dict())
-    verdict = str(model.verdict_) if isinstance(model, SavedModel) else ""
+    verdict = str(model.verdict_) if hasattr(model, "verdict_") else ""
     receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{_THE_REST}"
     parts = [verdict, model.summary, f"Receipt\n{receipt}"]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -83,9 +83,9 @@ def show(model: Path, explain: bool, force: bool, as_json: bool, **places: str |
     if not chosen:
         print_text(model_text(saved, as_json, explain=explain))
         return
-    if not isinstance(saved, SavedModel):
+    if not isinstance(saved, SavedModel | SavedMulticlassModel):
         raise ModelFileError(
-            f"a card shows the points of one scorecard, but '{model}' is another kind of model; "
+            f"a card shows the points of scorecards, but '{model}' is another kind of model; "
             f"leave out --{next(iter(chosen))} to print it."
         )
     cards = {form: _card(saved, form) for form in chosen}  # all of them before any is written
@@ -134,7 +134,7 @@ def _refuse_control_sequences(form: str, card: bytes) -> None:
         )
 
 
-def _card(model: SavedModel, form: str) -> bytes:
+def _card(model: SavedModel | SavedMulticlassModel, form: str) -> bytes:
     """Return one form of a card; what it takes is imported for that form only."""
     import opdisc.models
 

@@ -22,7 +22,9 @@ from .composition.questions import (
     TREE as TREE,
     Question as Question,
     ask as ask,
+    card_that_tells as card_that_tells,
     preferences as preferences,
+    way_to as way_to,
 )
 from .composition.receipt import MulticlassReceipt as MulticlassReceipt
 from .composition.risks import (

@@ -1,4 +1,5 @@
 from .card import (
+    ClassExplanation as ClassExplanation,
     Explanation as Explanation,
     Row as Row,
     card_fragment as card_fragment,
@@ -18,4 +19,9 @@ from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
 from .scorecard import Scorecard as Scorecard
 from .scorecard_file import SavedModel as SavedModel
-from .verdict import Verdict as Verdict, judge_card as judge_card
+from .verdict import (
+    ClassesVerdict as ClassesVerdict,
+    Verdict as Verdict,
+    judge_card as judge_card,
+    judge_cards as judge_cards,
+)

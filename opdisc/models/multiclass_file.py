@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from opdisc.data import Label, Schema, canonical_text, encode_features
 from opdisc.errors import ModelFileError, escaped
 from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
+from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
 from opdisc.models.document import check_receipt, model_digest
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.scorecard_file import check_points
+from opdisc.models.verdict import ClassesVerdict, judge_cards
 from opdisc.privacy import Record
 from oracles.arithmetic import IntArray
 
@@ -81,7 +83,7 @@ class SavedMulticlassModel:
             raise ModelFileError("a model's cards must be those of its receipt and schema.")
         check_receipt(receipt, self.schema)
         for card, question, own in zip(
-            self.scorecards, self._questions, receipt.cards, strict=True
+            self.scorecards, self.questions, receipt.cards, strict=True
         ):
             if card.columns != self.schema.column_names:
                 raise ModelFileError("a model's scorecard must use the columns of its schema.")
@@ -92,7 +94,8 @@ class SavedMulticlassModel:
             check_points(card, own)
 
     @property
-    def _questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[Question, ...]:
+        """What each card tells apart."""
         return ask(self.receipt.strategy, self.receipt.n_classes)
 
     def predict(self, table: pd.DataFrame) -> NDArray[Any]:
@@ -109,7 +112,7 @@ class SavedMulticlassModel:
         """Return the position of each row's class among the declared ones, shape (n,)."""
         encoded = encode_features(table, self.schema)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
-        liked = preferences(self.receipt.strategy, self._questions, totals)
+        liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
 
     def written_predictions(
@@ -129,6 +132,29 @@ class SavedMulticlassModel:
                     found.add(label)
                     spelled[label] = str(text)
         return np.asarray(np.array(list(spelled.values()), dtype=object)[self.positions(table)])
+
+    def explain(self, row: Row) -> ClassExplanation:
+        """Return the way of a row to its class: the cards that it meets, and their sums.
+
+        Parameters
+        ----------
+        row : mapping, Series, sequence or DataFrame of one row
+            Cells by column name; a sequence has one cell for each column of the schema, in order.
+        """
+        return explain_class(
+            self.scorecards, self.questions, self.receipt.strategy, self.schema, row
+        )
+
+    def _repr_html_(self) -> str:
+        return card_fragment(self)
+
+    @property
+    def verdict_(self) -> ClassesVerdict:
+        """What to know before the points: labels that no row gets.
+
+        Computed from the cards and public facts only.
+        """
+        return judge_cards(self.scorecards, self.questions, self.receipt.strategy, self.schema)
 
     @property
     def summary(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opdisc.data import Label, Schema, column_structure
 from opdisc.errors import OPDiscError, escaped
-from opdisc.mechanisms import SPHERE_NOISES, BaseMeasure
+from opdisc.mechanisms import SPHERE_NOISES, TREE, BaseMeasure, Question, way_to
 from opdisc.models.attainable import attainable_totals
 from opdisc.models.scorecard import Scorecard
 from opdisc.planning import (
@@ -62,6 +63,72 @@ class Verdict:
     def __str__(self) -> str:
         """Return the sentences, one a line."""
         return "\n".join(self.sentences())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassesVerdict:
+    """What to know of cards for several classes before their points.
+
+    Parameters
+    ----------
+    never : tuple of str, int, float or bool
+        Labels that no possible row gets, in declared order.
+    answer : str, int, float, bool or None
+        The label that every possible row gets; None if the cards tell rows apart.
+    """
+
+    never: tuple[Label, ...]
+    answer: Label | None
+
+    def __str__(self) -> str:
+        """Return the verdict in a sentence; empty where nothing can be said."""
+        if self.answer is not None:
+            return f"These cards answer '{escaped(str(self.answer))}' to everyone."
+        if not self.never:
+            return ""
+        named = " or ".join(f"'{escaped(str(label))}'" for label in self.never)
+        return f"These cards never answer {named}."
+
+
+def judge_cards(
+    cards: Sequence[Scorecard], questions: Sequence[Question], strategy: str, schema: Schema
+) -> ClassesVerdict:
+    """Return the verdict on released cards for several classes.
+
+    Parameters
+    ----------
+    cards : sequence of Scorecard
+        One for each question.
+    questions : sequence of Question
+        What each card tells apart.
+    strategy : str
+        As in :func:`opdisc.mechanisms.ask`.
+    schema : Schema
+        Public facts.
+
+    Notes
+    -----
+    **Guarantee.** Post-processing. A label is named only if the range of each card's totals by
+    itself rules it out.
+    """
+    labels = schema.labels
+    ranges = [attainable_totals(card, schema) for card in cards]
+    never = []
+    for k, label in enumerate(labels):
+        if strategy == TREE:
+            lost = any(
+                ranges[card][1] < 1 if yes else ranges[card][0] >= 1
+                for card, yes in way_to(questions, k)
+            )
+        else:  # of equal totals the first one wins
+            lost = any(
+                low > ranges[k][1] or (low == ranges[k][1] and j < k)
+                for j, (low, _) in enumerate(ranges)
+            )
+        if lost:
+            never.append(label)
+    left = [label for label in labels if label not in never]
+    return ClassesVerdict(never=tuple(never), answer=left[0] if len(left) == 1 else None)
 
 
 def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict:

@@ -23,7 +23,14 @@ from opdisc.data import (
 from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.scorecards.notebook import ShowsCard
-from opdisc.models import RiskTable, SavedModel, Scorecard, Verdict
+from opdisc.models import (
+    ClassesVerdict,
+    RiskTable,
+    SavedModel,
+    SavedMulticlassModel,
+    Scorecard,
+    Verdict,
+)
 from opdisc.privacy import GridReceipt
 from oracles.arithmetic import FloatArray
 from oracles.problem import Hypothesis
@@ -85,7 +92,7 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
 
     @property
-    def verdict_(self) -> Verdict:
+    def verdict_(self) -> Verdict | ClassesVerdict:
         """What to know before the points: whether the card is constant, what the noise may cost.
 
         Computed from the released card and public facts only.
@@ -119,7 +126,7 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
             signs = encode_label_values(labels, self.schema_)
         return expected_cost(signs, self._scores(X) > 0, self.schema_.error_costs)
 
-    def to_model(self) -> SavedModel:
+    def to_model(self) -> SavedModel | SavedMulticlassModel:
         """Return what :func:`opdisc.save_model` writes: scorecard, schema and receipt."""
         check_is_fitted(self)
         return SavedModel(

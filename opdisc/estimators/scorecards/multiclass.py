@@ -91,6 +91,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         The published cards.
     receipt_ : MulticlassReceipt
         The privacy statement of all of them.
+    verdict_ : ClassesVerdict
+        Which labels the cards never give.
     schema_ : Schema
         The public facts that were used.
     coef_ : ndarray of shape (n_cards, n_encoded_columns), int64
@@ -329,7 +331,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             "PrivateScorecardClassifier with risk_budget for one of the labels."
         )
 
-    def to_model(self) -> SavedMulticlassModel:  # type: ignore[override]
+    def to_model(self) -> SavedMulticlassModel:
         """Return what :func:`opdisc.save_model` writes: scorecards, schema and receipt."""
         check_is_fitted(self)
         return SavedMulticlassModel(

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 
 from opdisc.errors import OPDiscError
-from opdisc.models import Explanation, Row, SavedModel, card_fragment
+from opdisc.models import (
+    ClassExplanation,
+    Explanation,
+    Row,
+    SavedModel,
+    SavedMulticlassModel,
+    card_fragment,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,13 +29,13 @@ class ShowsCard:
 
     if TYPE_CHECKING:
 
-        def to_model(self) -> SavedModel:
-            """Return scorecard, schema and receipt."""
+        def to_model(self) -> SavedModel | SavedMulticlassModel:
+            """Return scorecards, schema and receipt."""
 
         def _labels(self) -> NDArray[Any]:
-            """Return (negative, positive) labels, of the type of ``classes_``."""
+            """Return the labels in declared order, of the type of ``classes_``."""
 
-    def explain(self, row: Row) -> Explanation:
+    def explain(self, row: Row) -> Explanation | ClassExplanation:
         """Return why a row gets its answer: the statements that are true of it, and their points.
 
         Parameters
@@ -39,13 +46,17 @@ class ShowsCard:
         Raises
         ------
         OPDiscError
-            If the estimator released anything but one scorecard.
+            If the estimator released anything but scorecards.
         """
         model = self.to_model()
+        if isinstance(model, SavedMulticlassModel):
+            way = model.explain(row)
+            position = model.schema.labels.index(way.answer)
+            return replace(way, answer=self._labels().tolist()[position])
         if not isinstance(model, SavedModel):
             raise OPDiscError(
-                "explain adds up the points of one scorecard, but this estimator released "
-                "several; look at their points in to_model()."
+                "explain adds up the points of one scorecard or of cards for several classes, but "
+                "this estimator released something else; look at it in to_model()."
             )
         explained = model.explain(row)
         negative, positive = self._labels().tolist()
@@ -64,4 +75,5 @@ class ShowsCard:
         if not hasattr(self, "receipt_"):
             return ""
         model = self.to_model()
-        return card_fragment(model) if isinstance(model, SavedModel) else ""
+        is_card = isinstance(model, SavedModel | SavedMulticlassModel)
+        return card_fragment(model) if is_card else ""

@@ -6,6 +6,7 @@ what a row costs is the sum over the questions that name its class (docs/theory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -84,6 +85,24 @@ def _tree(classes: tuple[int, ...], left: Fraction) -> tuple[Question, ...]:
     no, yes = classes[:middle], classes[middle:]
     question = Question(no=no, yes=yes, share=share)
     return (question, *_tree(no, left - share), *_tree(yes, left - share))
+
+
+def card_that_tells(questions: Sequence[Question], classes: tuple[int, ...]) -> int | None:
+    """Return the position of the question that tells some classes of a tree apart.
+
+    None if no question does, as of a single class.
+    """
+    asked = (k for k, question in enumerate(questions) if question.no + question.yes == classes)
+    return next(asked, None)
+
+
+def way_to(questions: Sequence[Question], position: int) -> tuple[tuple[int, bool], ...]:
+    """Return the answers that lead to a class of a tree: positions of questions, yes or no."""
+    return tuple(
+        (k, position in question.yes)
+        for k, question in enumerate(questions)
+        if position in question.no + question.yes
+    )
 
 
 def preferences(strategy: str, questions: tuple[Question, ...], totals: IntArray) -> IntArray:

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from opdisc.data import Label, Schema, encode_features
+from opdisc.data import CellArray, Label, Schema, encode_features
 from opdisc.errors import TableError, escaped
+from opdisc.mechanisms import TREE, Question, preferences, way_to
 from opdisc.models.scorecard import Scorecard
 
 Row: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.Series[Any] | pd.DataFrame"
@@ -59,16 +60,73 @@ class Explanation:
     positive: Label
     answer: Label
 
+    def lines(self) -> list[str]:
+        """Return the summands, one a line."""
+        summands = [("start with", self.start), *self.statements]
+        width = min(_WIDEST, max(18, *(len(name) for name, _ in summands)))
+        return [f"  {name:<{width}}  {points:+d}" for name, points in summands]
+
     def __str__(self) -> str:
         """Return the sum as it would be done on paper."""
-        lines = [("start with", self.start), *self.statements]
-        width = min(_WIDEST, max(18, *(len(name) for name, _ in lines)))
-        text = [f"Predict {self.target}"]
-        text += [f"  {name:<{width}}  {points:+d}" for name, points in lines]
-        text.append(
+        said = (
             f"Total: {self.total}. From {self.threshold} on it is {self.positive}, so the answer "
             f"is: {self.answer}."
         )
+        return "\n".join(map(escaped, [f"Predict {self.target}", *self.lines(), said]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassExplanation:
+    """The way of one row to its class, of several: the cards that it meets, and their sums.
+
+    Parameters
+    ----------
+    target : str
+        Name of what is predicted.
+    strategy : str
+        How the cards go together, as in :func:`opdisc.mechanisms.ask`.
+    cards : tuple of (int, Explanation)
+        Number of each card that the row meets, from 1, and how its points add up there.
+    answer : str, int, float or bool
+        The predicted label.
+
+    Examples
+    --------
+    >>> one = Explanation(target="ill", start=0, statements=(("fever", 2),), total=2, threshold=1,
+    ...                   positive="a little or very", answer="a little or very")
+    >>> print(ClassExplanation(target="ill", strategy="tree", answer="very",
+    ...                        cards=((1, one), (2, one))))
+    Predict ill
+    Card 1
+      start with          +0
+      fever               +2
+    Total: 2. From 1 on it is a little or very, so go on with card 2.
+    Card 2
+      start with          +0
+      fever               +2
+    Total: 2. From 1 on it is a little or very, so the answer is: very.
+    """
+
+    target: str
+    strategy: str
+    cards: tuple[tuple[int, Explanation], ...]
+    answer: Label
+
+    def __str__(self) -> str:
+        """Return the sums as they would be done on paper."""
+        text = [f"Predict {self.target}"]
+        then = [f"so go on with card {number}" for number, _ in self.cards[1:]]
+        then.append(f"so the answer is: {self.answer}")
+        for (number, one), what in zip(self.cards, then, strict=True):
+            text += [f"Card {number}", *one.lines()]
+            if self.strategy == TREE:
+                above = one.total >= one.threshold
+                range_ = f"From {one.threshold} on" if above else f"Below {one.threshold}"
+                text.append(f"Total: {one.total}. {range_} it is {one.answer}, {what}.")
+            else:
+                text.append(f"Total: {one.total}, for: {one.positive}.")
+        if self.strategy != TREE:
+            text.append(f"The highest total gives the answer: {self.answer}.")
         return "\n".join(map(escaped, text))
 
 
@@ -93,7 +151,43 @@ def explain_row(scorecard: Scorecard, schema: Schema, row: Row) -> Explanation:
     TableError
         If the row lacks a column, or a cell cannot be read.
     """
+    return _explained(scorecard, encode_features(_one_row(row, schema), schema))
+
+
+def explain_class(
+    scorecards: Sequence[Scorecard],
+    questions: tuple[Question, ...],
+    strategy: str,
+    schema: Schema,
+    row: Row,
+) -> ClassExplanation:
+    """Return the way of a row to its class.
+
+    Parameters
+    ----------
+    scorecards : sequence of Scorecard
+        One for each question.
+    questions : tuple of Question
+        What each card tells apart.
+    strategy : str
+        As in :func:`opdisc.mechanisms.ask`.
+    schema, row
+        As in :func:`explain_row`.
+    """
     encoded = encode_features(_one_row(row, schema), schema)
+    found = [_explained(card, encoded) for card in scorecards]
+    totals = np.array([[one.total for one in found]], dtype=np.int64)
+    position = int(preferences(strategy, questions, totals)[0].argmax())
+    way = way_to(questions, position)
+    return ClassExplanation(
+        target=schema.target.column,
+        strategy=strategy,
+        cards=tuple((k + 1, found[k]) for k, _ in way),
+        answer=schema.labels[position],
+    )
+
+
+def _explained(scorecard: Scorecard, encoded: CellArray) -> Explanation:
     (total,) = scorecard.scores(encoded).tolist()
     true = np.flatnonzero(encoded[0, 1:])
     named = [(scorecard.columns[i], scorecard.points[i]) for i in true]

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from opdisc.models.card.content import CardSource, card_content, plain, signed
+from opdisc.models.card.content import Card, card_content
+from opdisc.models.card.parts import CardPart
+from opdisc.models.card.source import CardSource, CardsSource, plain, signed
 
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~!$]")
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 
 
-def card_markdown(model: CardSource) -> str:
+def card_markdown(model: CardSource | CardsSource) -> str:
     """Return a card as Markdown.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard with its schema and receipt.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards with their schema and receipt.
 
     Returns
     -------
@@ -26,34 +28,48 @@ def card_markdown(model: CardSource) -> str:
         GitHub's dialect. No name or label becomes markup, a link or HTML.
     """
     card = card_content(model)
+    several = len(card.parts) > 1
     parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
     parts += [f"**{_safe(sentence)}**" for sentence in card.verdict]
-    rows = [("", "start with", signed(card.start))]
-    rows += [(g.column, word, signed(p)) for g in card.groups for word, p in g.lines]
-    parts += [_table(("Column", "What is true", "Points"), rows), _safe(card.rule)]
-    parts += ["\n".join(f"- {_safe(note)}" for note in card.notes), "## A made-up row"]
-    explained = card.explanation
-    if card.example:
-        parts.append(_table(("Column", "Cell"), card.example))
-    steps = [signed(explained.start), *(f"{signed(p)} ({n})" for n, p in explained.statements)]
-    parts.append(
-        f"{_safe(', '.join(steps))}: total {signed(explained.total)}, "
-        f"so the answer is “{_safe(explained.answer)}”."
-    )
-    if card.risks:
-        parts.append(f"## Share of rows that are “{_safe(card.positive)}”")
-        parts.append(
-            _table(
-                ("Total", "Share", "What the noise leaves open"),
-                [(line.totals, line.rate, line.between) for line in card.risks],
-            )
-        )
+    parts += [_safe(card.rule)] if card.rule else []
+    for part in card.parts:
+        parts += _points(part)
+        parts += _risks(part, "###") if several else []
+    parts.append("\n".join(f"- {_safe(note)}" for note in card.notes))
+    parts += ["## A made-up row", *_example(card)]
+    parts += [] if several else _risks(card.parts[0], "##")
     parts += ["## Receipt", _table(("", ""), card.receipt)]
     receipt = "\n".join(f"    {line}" for line in card.whole_receipt.splitlines())
     parts += ["The whole receipt:", receipt]
-    if card.unused:
-        parts.append(f"Not used (0 points): {_safe(', '.join(card.unused))}")
+    for part in card.parts:
+        if part.unused:
+            of = f"Not used by {part.label.lower()}" if several else "Not used"
+            parts.append(f"{of} (0 points): {_safe(', '.join(part.unused))}")
     return "\n\n".join(parts) + "\n"
+
+
+def _points(part: CardPart) -> list[str]:
+    rows = [("", "start with", signed(part.start))]
+    rows += [(g.column, word, signed(p)) for g in part.groups for word, p in g.lines]
+    title = [f"## {_safe(part.name)}"] if part.name else []
+    return [*title, _table(("Column", "What is true", "Points"), rows), _safe(part.rule)]
+
+
+def _example(card: Card) -> list[str]:
+    parts = [_table(("Column", "Cell"), card.example)] if card.example else []
+    for name, explained in card.sums:
+        steps = [signed(explained.start), *(f"{signed(p)} ({n})" for n, p in explained.statements)]
+        of = f"{name}: " if name else ""
+        parts.append(f"{of}{_safe(', '.join(steps))}: total {signed(explained.total)}.")
+    return [*parts, f"The answer is “{_safe(card.answer)}”."]
+
+
+def _risks(part: CardPart, level: str) -> list[str]:
+    if not part.risks:
+        return []
+    lines = [(line.totals, line.rate, line.between) for line in part.risks]
+    table = _table(("Total", "Share", "What the noise leaves open"), lines)
+    return [f"{level} {_safe(part.risk_title)}", table]
 
 
 def _safe(text: object) -> str:

@@ -11,19 +11,22 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 
-from opdisc.models.card.content import Card, CardSource, PointsGroup, card_content, plain, signed
+from opdisc.models.card.content import Card, card_content
+from opdisc.models.card.explanation import Explanation
+from opdisc.models.card.parts import CardPart, PointsGroup
+from opdisc.models.card.source import CardSource, CardsSource, plain, signed
 
 _MANY = 12
 """Statements without points that are listed at once; more are shown on request."""
 
 
-def card_page(model: CardSource) -> str:
+def card_page(model: CardSource | CardsSource) -> str:
     """Return a card as a self-contained HTML page.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard with its schema and receipt.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards with their schema and receipt.
 
     Returns
     -------
@@ -55,44 +58,57 @@ def card_page(model: CardSource) -> str:
 """
 
 
-def card_fragment(model: CardSource) -> str:
+def card_fragment(model: CardSource | CardsSource) -> str:
     """Return a card as HTML that a notebook shows, with its own style.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard with its schema and receipt.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards with their schema and receipt.
     """
     body = _body(card_content(model))
     return f'<style>{_style()}</style>\n<div class="opdisc-card">\n{body}\n</div>\n'
 
 
 def _body(card: Card) -> str:
+    several = len(card.parts) > 1
     parts = [
         f"<header><h1>{_text(card.title)}</h1>"
         f'<p class="quiet">{_text(card.subtitle)}</p></header>',
         *(f'<p class="verdict" role="note">{_text(said)}</p>' for said in card.verdict),
-        _points(card),
-        f'<p class="rule">{_text(card.rule)}</p>',
+        f"<p>{_text(card.rule)}</p>" if card.rule else "",
+        *(_part(part) for part in card.parts),
         _items(card.notes),
         _example(card),
-        _risks(card),
+        *(() if several else (_risks(card.parts[0], "h2"),)),
         _receipt(card),
-        _unused(card),
+        *(() if several else (_unused(card.parts[0]),)),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _points(card: Card) -> str:
-    groups = "".join(_group(group) for group in card.groups)
+def _part(part: CardPart) -> str:
+    """Return a card's points and rule; of several, with all that belongs to it."""
+    shown = f'{_points(part)}\n<p class="rule">{_text(part.rule)}</p>'
+    if not part.name:
+        return shown
+    return f"""<section class="part"><h2>{_text(part.name)}</h2>
+{shown}
+{_risks(part, "h3")}
+{_unused(part)}
+</section>"""
+
+
+def _points(part: CardPart) -> str:
+    groups = "".join(_group(group) for group in part.groups)
     return f"""<table class="points">
 <thead><tr><th scope="col">What is true</th><th scope="col" class="number">Points</th>\
 <th scope="col" class="number paper">Yours</th></tr></thead>
 <tbody><tr class="start"><th scope="row">Start with</th>\
-<td class="number">{signed(card.start)}</td>\
-<td class="number paper">{signed(card.start)}</td></tr></tbody>
-{groups}<tfoot><tr><th scope="row">Total: {_text(card.explanation.threshold)} or more is \
-“{_text(card.positive)}”</th><td></td><td class="paper box"></td></tr></tfoot>
+<td class="number">{signed(part.start)}</td>\
+<td class="number paper">{signed(part.start)}</td></tr></tbody>
+{groups}<tfoot><tr><th scope="row">{_text(part.footer)}</th><td></td>\
+<td class="paper box"></td></tr></tfoot>
 </table>"""
 
 
@@ -114,33 +130,39 @@ def _line(words: str, points: int) -> str:
 
 
 def _example(card: Card) -> str:
-    explained = card.explanation
     cells = "".join(
         f"<div><dt>{_text(column)}</dt><dd>{_text(cell)}</dd></div>"
         for column, cell in card.example
     )
-    rows = [("start with", explained.start), *explained.statements]
-    total = f"<tr><th scope='row'>Total</th><td class='number'>{signed(explained.total)}</td></tr>"
+    sums = "\n".join(_sum(name, explained) for name, explained in card.sums)
     return f"""<section><h2>A made-up row</h2>
 <div class="columns"><dl>{cells or "<div><dd>every cell is missing</dd></div>"}</dl>
-<table class="sum"><tbody>{_number_rows((n, signed(p)) for n, p in rows)}</tbody>
-<tfoot>{total}</tfoot></table></div>
-<p>The answer is “{_text(explained.answer)}”. This is nobody's row: it was made from the card.</p>
+<div>{sums}</div></div>
+<p>The answer is “{_text(card.answer)}”. This is nobody's row: it was made from the card.</p>
 </section>"""
 
 
-def _risks(card: Card) -> str:
-    if not card.risks:
+def _sum(name: str, explained: Explanation) -> str:
+    title = f"<caption>{_text(name)}</caption>" if name else ""
+    rows = [("start with", explained.start), *explained.statements]
+    total = f"<tr><th scope='row'>Total</th><td class='number'>{signed(explained.total)}</td></tr>"
+    return f"""<table class="sum">{title}\
+<tbody>{_number_rows((n, signed(p)) for n, p in rows)}</tbody>
+<tfoot>{total}</tfoot></table>"""
+
+
+def _risks(part: CardPart, heading: str) -> str:
+    if not part.risks:
         return ""
-    between = any(line.between for line in card.risks)
+    between = any(line.between for line in part.risks)
     more = '<th scope="col" class="number">What the noise leaves open</th>' if between else ""
     rows = "".join(
         f'<tr><th scope="row">{_text(line.totals)}</th><td class="number">{_text(line.rate)}</td>'
         + (f'<td class="number">{_text(line.between)}</td>' if between else "")
         + "</tr>"
-        for line in card.risks
+        for line in part.risks
     )
-    return f"""<section><h2>Share of rows that are “{_text(card.positive)}”</h2>
+    return f"""<section><{heading}>{_text(part.risk_title)}</{heading}>
 <table class="risks"><thead><tr><th scope="col">Total</th>\
 <th scope="col" class="number">Share</th>{more}</tr></thead><tbody>{rows}</tbody></table>
 </section>"""
@@ -156,14 +178,14 @@ def _receipt(card: Card) -> str:
 </section>"""
 
 
-def _unused(card: Card) -> str:
-    if not card.unused:
+def _unused(part: CardPart) -> str:
+    if not part.unused:
         return ""
-    listed = _text(", ".join(card.unused))
-    if len(card.unused) <= _MANY:
+    listed = _text(", ".join(part.unused))
+    if len(part.unused) <= _MANY:
         return f'<p class="quiet">Not used (0 points): {listed}</p>'
     return (
-        f"<details><summary>Not used (0 points): {len(card.unused)} statements</summary>"
+        f"<details><summary>Not used (0 points): {len(part.unused)} statements</summary>"
         f"<p>{listed}</p></details>"
     )
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from opdisc.errors import OPDiscError, shortened
-from opdisc.models.card.content import Card, CardSource, card_content, plain, signed
+from opdisc.models.card.content import Card, card_content
+from opdisc.models.card.parts import CardPart
+from opdisc.models.card.source import CardSource, CardsSource, plain, signed
 
 _LINE = 0.27
 """Inches from one line to the next."""
 
 _WIDTH = 6.4
 
-_LONGEST = {14: 42, 10: 58, 8: 90}
+_LONGEST = {14: 42, 12: 50, 10: 58, 8: 90}
 """Characters of a line by size of the font; a longer text loses its middle."""
 
 _MOST_LINES = 400
@@ -24,13 +27,13 @@ _INK, _MUTED = "#1b2026", "#56606c"
 _FOR, _AGAINST = "#0b5cad", "#a3341f"
 
 
-def card_picture(model: CardSource) -> bytes:
+def card_picture(model: CardSource | CardsSource) -> bytes:
     """Return a card as a PNG file.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard with its schema and receipt.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards with their schema and receipt.
 
     Returns
     -------
@@ -65,30 +68,42 @@ def card_picture(model: CardSource) -> bytes:
     return out.getvalue()
 
 
+_USUAL: dict[str, Any] = {"fontsize": 10, "color": _INK}
+
+_STRONG: dict[str, Any] = {**_USUAL, "fontweight": "bold"}
+
+_QUIET: dict[str, Any] = {"fontsize": 8, "color": _MUTED}
+
+
 def _lines(card: Card) -> list[tuple[str, str, dict[str, Any]]]:
-    usual: dict[str, Any] = {"fontsize": 10, "color": _INK}
-    strong: dict[str, Any] = {**usual, "fontweight": "bold"}
-    quiet: dict[str, Any] = {"fontsize": 8, "color": _MUTED}
-    lines = [(card.title, "", {**strong, "fontsize": 14}), (card.subtitle, "", quiet)]
-    lines += [(sentence, "", {**strong, "color": _AGAINST}) for sentence in card.verdict]
-    lines.append(("Start with", signed(card.start), strong))
-    for group in card.groups:
-        if group.is_yes_or_no:
-            ((_, points),) = group.lines
-            lines.append((group.column, signed(points), {**strong, "color": _color(points)}))
-            continue
-        lines.append((group.column, "", strong))
-        for word, points in group.lines:
-            look = {**usual, "color": _color(points)}
-            lines.append((f"    {word}", signed(points), look))
-    threshold = card.explanation.threshold
-    lines.append((f"Total of {threshold} or more: {card.positive}", "", strong))
-    lines.append((f"Otherwise: {card.negative}", "", strong))
-    lines += [(f"{name}: {text}", "", quiet) for name, text in card.receipt]
+    lines = [(card.title, "", {**_STRONG, "fontsize": 14}), (card.subtitle, "", _QUIET)]
+    lines += [(sentence, "", {**_STRONG, "color": _AGAINST}) for sentence in card.verdict]
+    for part in card.parts:
+        lines += _part_lines(part)
+    if not card.parts[0].outcomes:
+        lines.append(("The highest total gives the answer.", "", _STRONG))
+    lines += [(f"{name}: {text}", "", _QUIET) for name, text in card.receipt]
     return [
         (shortened(plain(left), _LONGEST[look["fontsize"]]), right, look)
         for left, right, look in lines
     ]
+
+
+def _part_lines(part: CardPart) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    if part.name:
+        yield "", "", _QUIET
+        yield part.name, "", {**_STRONG, "fontsize": 12}
+    yield "Start with", signed(part.start), _STRONG
+    for group in part.groups:
+        if group.is_yes_or_no:
+            ((_, points),) = group.lines
+            yield group.column, signed(points), {**_STRONG, "color": _color(points)}
+            continue
+        yield group.column, "", _STRONG
+        for word, points in group.lines:
+            yield f"    {word}", signed(points), {**_USUAL, "color": _color(points)}
+    for totals, answer in part.outcomes:
+        yield f"{totals}: {answer}", "", _STRONG
 
 
 def _color(points: int) -> str:

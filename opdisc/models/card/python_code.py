@@ -16,11 +16,12 @@ from opdisc.data import (
     parse_number,
 )
 from opdisc.errors import escaped
-from opdisc.models.card.content import CardSource, used_features
+from opdisc.mechanisms import TREE, way_to
+from opdisc.models.card.source import CardSource, CardsSource, used_features
 from opdisc.models.scorecard import Scorecard
 
 _FILE = '''\
-"""A scorecard that was released under differential privacy, as code that needs no package."""
+"""{kind} released under differential privacy, as code that needs no package."""
 
 # Written by opdisc.
 # {title}
@@ -31,19 +32,8 @@ import re
 from decimal import Decimal
 
 THRESHOLD = {threshold!r}
-NEGATIVE, POSITIVE = {negative!r}, {positive!r}
-
-
-def predict(row):
-    """Return the label of a row: a mapping of column names to cells."""
-    return POSITIVE if score(row) >= THRESHOLD else NEGATIVE
-
-
-def score(row):
-    """Return the total points of a row: a mapping of column names to cells."""
-    total = {start!r}
-{body}    return total
-
+{answers}
+{scores}
 
 MISSING_TEXTS = {missing_texts!r}
 MISSING_NUMBERS = {missing_numbers!r}
@@ -96,14 +86,65 @@ def _canonical(cell):
     return "0" if digits == "-0" else digits
 '''
 
+_ONE = """\
+NEGATIVE, POSITIVE = {negative!r}, {positive!r}
 
-def card_python(model: CardSource) -> str:
+
+def predict(row):
+    \"\"\"Return the label of a row: a mapping of column names to cells.\"\"\"
+    return POSITIVE if score(row) >= THRESHOLD else NEGATIVE
+
+"""
+
+_TREE = """\
+# To each label, the answers that lead there: position of a card, and whether it says yes.
+WAYS = (
+{ways})
+
+
+def predict(row):
+    \"\"\"Return the label of a row: a mapping of column names to cells.\"\"\"
+    yes = [total >= THRESHOLD for total in scores(row)]
+    return next(label for label, way in WAYS if all(yes[card] == said for card, said in way))
+
+"""
+
+_RIVALS = """\
+LABELS = {labels!r}
+
+
+def predict(row):
+    \"\"\"Return the label of a row: a mapping of column names to cells.\"\"\"
+    totals = scores(row)
+    return LABELS[totals.index(max(totals))]
+
+"""
+
+_SCORES = """
+def scores(row):
+    \"\"\"Return the total points of a row on each card: a mapping of column names to cells.\"\"\"
+    return [{calls}]
+
+"""
+
+_SCORE = """
+def {name}(row):
+    \"\"\"Return the total points of a row: a mapping of column names to cells.\"\"\"
+    total = {start!r}
+{body}    return total
+
+"""
+
+
+def card_python(model: CardSource | CardsSource) -> str:
     """Return a Python file with ``score(row)`` and ``predict(row)``.
+
+    Of several cards it has ``scores(row)``, the total on each.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard and its schema.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards and their schema.
 
     Returns
     -------
@@ -111,22 +152,47 @@ def card_python(model: CardSource) -> str:
         Python 3.9 or later, its standard library only. Names and values are quoted. Columns
         without points are not read; a cell that cannot be read raises ValueError.
     """
-    card, schema = model.scorecard, model.schema
-    negative, positive = card.classes
+    schema = model.schema
     numbers = map(parse_number, schema.missing_values)
+    if isinstance(model, CardsSource):
+        kind, words = "Scorecards that were", "the scorecards"
+        names = [f"_score_{k}" for k in range(1, len(model.scorecards) + 1)]
+        scores = _SCORES.format(calls=", ".join(f"{name}(row)" for name in names))
+        for name, card in zip(names, model.scorecards, strict=True):
+            scores += _score(name, card, schema)
+        answers, threshold = _answers(model), model.scorecards[0].threshold
+    else:
+        kind, words, card = "A scorecard that was", "the scorecard", model.scorecard
+        answers = _ONE.format(negative=card.classes[0], positive=card.classes[1])
+        scores, threshold = _score("score", card, schema), card.threshold
     return _FILE.format(
-        title=escaped(f"Predict {card.target} by the scorecard {schema.name}."),
-        threshold=card.threshold,
-        negative=negative,
-        positive=positive,
-        start=card.start,
-        body="".join(f"    {line}\n" for line in _lines(card, schema)),
+        kind=kind,
+        title=escaped(f"Predict {schema.target.column} by {words} {schema.name}."),
+        threshold=threshold,
+        answers=answers,
+        scores=scores,
         missing_texts=schema.missing_values,
         missing_numbers=tuple(number for number in numbers if number is not None),
         booleans=BOOLEAN_TEXTS,
         plain=PLAIN_NUMBER.pattern,
         any_number=ANY_NUMBER.pattern,
     )
+
+
+def _answers(model: CardsSource) -> str:
+    """Return how totals of several cards lead to a label."""
+    labels = model.schema.labels
+    if model.receipt.strategy != TREE:
+        return _RIVALS.format(labels=labels)
+    lines = (
+        f"    ({label!r}, {way_to(model.questions, k)!r}),\n" for k, label in enumerate(labels)
+    )
+    return _TREE.format(ways="".join(lines))
+
+
+def _score(name: str, card: Scorecard, schema: Schema) -> str:
+    body = "".join(f"    {line}\n" for line in _lines(card, schema))
+    return _SCORE.format(name=name, start=card.start, body=body)
 
 
 def _lines(card: Scorecard, schema: Schema) -> Iterator[str]:

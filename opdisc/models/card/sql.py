@@ -22,7 +22,8 @@ from opdisc.data import (
     parse_number,
 )
 from opdisc.errors import ModelFileError, escaped
-from opdisc.models.card.content import CardSource, used_features
+from opdisc.mechanisms import TREE, way_to
+from opdisc.models.card.source import CardSource, CardsSource, used_features
 from opdisc.models.scorecard import Scorecard
 
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
@@ -40,8 +41,8 @@ _TERMS = 50
 _HEADER = """\
 -- {title}
 -- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
--- Result: the table's columns, card_total, and card_prediction ({negative} or {positive}).
--- Both are NULL where a used column holds what is not a number but ought to be.
+-- Result: the table's columns, {totals}, and card_prediction ({labels}).
+-- {all} NULL where a used column holds what is not a number but ought to be.
 -- Codes with leading zeros must be kept as text.
 """
 
@@ -74,13 +75,13 @@ class _Cell:
         return self.feature.thresholds if isinstance(self.feature, ThresholdFeature) else (1.0,)
 
 
-def card_sql(model: CardSource) -> str:
-    """Return a SELECT that adds total and prediction to a table of raw columns.
+def card_sql(model: CardSource | CardsSource) -> str:
+    """Return a SELECT that adds totals and prediction to a table of raw columns.
 
     Parameters
     ----------
-    model : SavedModel
-        A scorecard and its schema.
+    model : SavedModel or SavedMulticlassModel
+        Scorecards and their schema.
 
     Returns
     -------
@@ -99,25 +100,40 @@ def card_sql(model: CardSource) -> str:
     are declared as numbers and typed with an exponent, give NULL; "nan" in a column of numbers is
     missing.
     """
-    card, schema = model.scorecard, model.schema
-    cells = _cells(card, schema)
-    negative, positive = (_literal(str(label)) for label in card.classes)
+    schema = model.schema
+    if isinstance(model, CardsSource):
+        names = [f"card_{k}_total" for k in range(1, len(model.scorecards) + 1)]
+        cards, words, labels = model.scorecards, "the scorecards", schema.labels
+        lines = _several_answers(model, names)
+        said = f"{names[0]} to {names[-1]}", "The prediction is NULL, and a total that needs it,"
+    else:
+        card, names = model.scorecard, ["card_total"]
+        cards, words, labels = (card,), "the scorecard", card.classes
+        lines = [
+            f"WHEN scored.card_total >= {card.threshold} THEN {_literal(str(labels[1]))}",
+            f"WHEN scored.card_total < {card.threshold} THEN {_literal(str(labels[0]))}",
+        ]
+        said = "card_total", "Both are"
     header = _HEADER.format(
-        title=escaped(f"Predict {card.target} by the scorecard {schema.name}"),
-        negative=escaped(negative),
-        positive=escaped(positive),
+        title=escaped(f"Predict {schema.target.column} by {words} {schema.name}"),
+        totals=said[0],
+        labels=" or ".join(escaped(_literal(str(label))) for label in labels),
+        all=said[1],
     )
-    total = "scored.card_total"
+    totals = ",\n    ".join(
+        f"{_total(card, schema, _cells(card, schema))} AS {name}"
+        for card, name in zip(cards, names, strict=True)
+    )
+    answers = "\n    ".join(lines)
     text = f"""{header}SELECT
   scored.*,
   CASE
-    WHEN {total} >= {card.threshold} THEN {positive}
-    WHEN {total} < {card.threshold} THEN {negative}
+    {answers}
   END AS card_prediction
 FROM (
   SELECT
     t.*,
-    {_total(card, schema, cells)} AS card_total
+    {totals}
   FROM your_table AS t
 ) AS scored
 """  # nosec B608 # a text for the reader to run; names and literals are quoted
@@ -127,6 +143,22 @@ FROM (
             "value of this model does; correct the schema and fit again."
         )
     return text
+
+
+def _several_answers(model: CardsSource, names: list[str]) -> list[str]:
+    """Return how totals of several cards lead to a label; NULL if one of them is."""
+    totals = [f"scored.{name}" for name in names]
+    lines = [f"WHEN {' OR '.join(f'{total} IS NULL' for total in totals)} THEN NULL"]
+    for k, label in enumerate(model.schema.labels):
+        if model.receipt.strategy == TREE:
+            reasons = [
+                f"{totals[card]} {'>=' if yes else '<'} {model.scorecards[card].threshold}"
+                for card, yes in way_to(model.questions, k)
+            ]
+        else:  # the first one of which this is true wins
+            reasons = [f"{totals[k]} >= {total}" for total in totals if total != totals[k]]
+        lines.append(f"WHEN {' AND '.join(reasons)} THEN {_literal(str(label))}")
+    return lines
 
 
 def _cells(card: Scorecard, schema: Schema) -> list[_Cell]:

@@ -5,7 +5,9 @@ import pandas as pd
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.data.schema import Schema
-from opdisc.models import SavedModel, Scorecard
+from opdisc.mechanisms import MulticlassReceipt, ask
+from opdisc.models import SavedModel, SavedMulticlassModel, Scorecard, card_classes
+from opdisc.privacy import PrivacyReceipt
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -64,27 +66,79 @@ def released(schema, points, start=0):
     return SavedModel(scorecard=card, schema=schema, receipt=receipt)
 
 
+def released_cards(schema, weights, strategy="tree"):
+    """Return a model of several classes with the weights of each card, as if it was learned."""
+    schema = schema if isinstance(schema, Schema) else Schema.from_dict(schema)
+    one = released(_SCHEMA, (0,)).receipt
+    shown = msgspec.structs.replace(
+        one, schema_digest=schema.digest(), privacy_unit=schema.privacy_unit
+    )
+    common = {name: getattr(shown, name) for name in PrivacyReceipt.__struct_fields__}
+    questions = ask(strategy, len(schema.labels))
+    receipts = tuple(
+        msgspec.structs.replace(
+            shown,
+            epsilon=0.9 * float(shown.epsilon * question.share / 2),
+            relation="add_or_remove_one",
+            n_rows=None,
+            weights=tuple((w,) for w in own),
+        )
+        for question, own in zip(questions, weights, strict=True)
+    )
+    cards = tuple(
+        Scorecard(
+            target=schema.target.column,
+            classes=card_classes(strategy, question, schema.labels),
+            columns=schema.column_names,
+            points=tuple(own[1:]),
+            start=own[0],
+        )
+        for question, own in zip(questions, weights, strict=True)
+    )
+    receipt = MulticlassReceipt(
+        **common | {"mechanism": "cards for several classes"},
+        strategy=strategy,
+        n_classes=len(schema.labels),
+        rows_per_unit=schema.rows_per_unit,
+        cards=receipts,
+    )
+    return SavedMulticlassModel(scorecards=cards, schema=schema, receipt=receipt)
+
+
+def any_cards(rng, strategy):
+    """Return a random model of three to five classes, as :func:`any_model` makes one of two."""
+    record = any_schema(rng)
+    classes = rng.sample([*HOSTILE, 1, 0.5, "no"], rng.randint(3, 5))
+    schema = Schema.from_dict(record | {"target": record["target"] | {"classes": classes}})
+    weights = [
+        [rng.randint(-3, 3) for _ in range(1 + schema.n_columns)]
+        for _ in ask(strategy, len(classes))
+    ]
+    return released_cards(schema, weights, strategy)
+
+
 def any_model(rng):
     """Return a random model: every kind of feature, hostile names, points of both signs."""
+    record = any_schema(rng)
+    record["target"] |= {"positive": rng.choice([*HOSTILE, 1, True, 0.5]), "negative": "no"}
+    schema = Schema.from_dict(record)
+    points = [rng.randint(-3, 3) for _ in range(schema.n_columns)]
+    return released(schema, points, rng.randint(-3, 3))
+
+
+def any_schema(rng):
+    """Return a random schema, as a file says it, but for the labels."""
     names = [f"{name} {i}" for i, name in enumerate(rng.sample(HOSTILE, 6))]
     features = [_any_feature(rng, name) for name in names[:4]]
     features += [{"column": name, "binary": True} for name in names[4:]]
     rng.shuffle(features)
-    schema = Schema.from_dict(
-        {
-            "name": rng.choice(HOSTILE),
-            "target": {
-                "column": rng.choice(HOSTILE),
-                "positive": rng.choice([*HOSTILE, 1, True, 0.5]),
-                "negative": "no",
-            },
-            "missing_values": rng.sample(MISSING, rng.randrange(3)),
-            "exclusive": [names[4:]] if rng.random() < 0.5 else [],
-            "feature": features,
-        }
-    )
-    points = [rng.randint(-3, 3) for _ in range(schema.n_columns)]
-    return released(schema, points, rng.randint(-3, 3))
+    return {
+        "name": rng.choice(HOSTILE),
+        "target": {"column": rng.choice(HOSTILE)},
+        "missing_values": rng.sample(MISSING, rng.randrange(3)),
+        "exclusive": [names[4:]] if rng.random() < 0.5 else [],
+        "feature": features,
+    }
 
 
 def _any_feature(rng, name):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.opdisc.cards import HIDDEN, released
+from helpers.opdisc.cards import HIDDEN, released, released_cards
 from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 
 from opdisc import PrivateLogisticRegression
@@ -116,6 +116,20 @@ def test_a_form_that_cannot_be_made_leaves_no_file(folder):
     assert_one_plain_sentence(status, out, err)
     assert "null character" in err
     assert sorted(os.listdir(folder)) == ["card.json", "null.json"]
+
+
+def test_cards_for_several_classes_have_every_form_too(folder):
+    schema = {**SCHEMA, "target": {"column": "ill", "classes": ["no", "a little", "very"]}}
+    model = released_cards(schema, [(0, 1), (0, -1)])
+    save_model(model, "cards.json")
+    places = [word for form in FORMS for word in (f"--{form}", f"new.{form}")]
+    status, _, err = told("show", "cards.json", *places)
+    assert (status, err) == (0, "")
+    for form, make in FORMS.items():
+        made = make(model)
+        found = Path(f"new.{form}").read_bytes()
+        assert found == (made if isinstance(made, bytes) else made.encode("utf-8"))
+    assert "never answer 'very'" in told("show", "cards.json")[1].splitlines()[0]
 
 
 def test_a_linear_model_has_no_card():

@@ -83,13 +83,14 @@ class Page(HTMLParser):
 
 def test_the_card_groups_points_by_column_and_says_how_to_use_them():
     card = card_content(MODEL)
-    assert [(group.column, group.lines) for group in card.groups] == [
+    (part,) = card.parts
+    assert [(group.column, group.lines) for group in part.groups] == [
         ("months", (("12 or more", 1), ("24 or more", 2))),
         ("history", (("critical", 1), ("paid", -1))),
         ("owner", (("yes", -2),)),
         ("tenant", (("yes", 1),)),
     ]
-    assert card.rule == (
+    assert part.rule == (
         "Start with −1, add the points of every line that is true, and answer “bad” if the total "
         "is 1 or more, otherwise “good”."
     )
@@ -98,16 +99,17 @@ def test_the_card_groups_points_by_column_and_says_how_to_use_them():
         "A missing value of history counts as critical.",
         "Of owner, tenant only the first that is true counts.",
     )
-    assert card.unused == ("phone",)
+    assert part.unused == ("phone",)
 
 
 def test_the_example_is_made_from_the_card_and_adds_up():
     card = card_content(MODEL)
     assert card.example == (("months", "24"), ("history", "critical"), ("owner", "1"))
-    assert card.explanation == MODEL.explain(
+    ((_, explained),) = card.sums
+    assert explained == MODEL.explain(
         {"months": 24, "history": "critical", "owner": 1, "tenant": 0, "phone": 0}
     )
-    assert card.explanation.total == -1 + 1 + 2 + 1 - 2
+    assert explained.total == -1 + 1 + 2 + 1 - 2
 
 
 def test_the_receipt_has_five_lines_and_all_of_it_on_request():

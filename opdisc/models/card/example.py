@@ -1,0 +1,48 @@
+"""A made-up row that shows how a card is used; nobody's row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdisc.data import CategoryFeature, Schema, ThresholdFeature, format_number
+from opdisc.models.card.explanation import ClassExplanation
+from opdisc.models.card.source import CardsSource, used_features
+from opdisc.models.scorecard import Scorecard
+
+_LONGEST_EXAMPLE = 6
+"""Used columns that the made-up row fills; the others are left blank."""
+
+
+def longest_way(model: CardsSource) -> tuple[dict[str, str], ClassExplanation]:
+    """Return a made-up row that meets as many cards as any that was tried, and its way.
+
+    Tried are, for each card, the row of its statements with most points, with fewest, and with
+    most either way.
+    """
+    signs: tuple[Callable[[int], int], ...] = (abs, lambda p: max(p, 0), lambda p: max(-p, 0))
+    rows = [made_up_row(card, model.schema, worth) for card in model.scorecards for worth in signs]
+    ways = [(row, model.explain(row)) for row in rows]
+    return max(ways, key=lambda found: len(found[1].cards))
+
+
+def made_up_row(
+    card: Scorecard, schema: Schema, worth: Callable[[int], int] = abs
+) -> dict[str, str]:
+    """Return cells by column, of the statements whose points are worth most."""
+    row = dict.fromkeys(schema.columns, "")
+    filled = 0
+    excluded: set[str] = set()
+    for feature, named in used_features(card, schema):
+        points = [worth(p) for _, p in named]
+        taken = row[feature.column] or feature.column in excluded
+        if not any(points) or taken or filled == _LONGEST_EXAMPLE:
+            continue
+        best, filled = points.index(max(points)), filled + 1
+        if isinstance(feature, ThresholdFeature):
+            row[feature.column] = format_number(feature.thresholds[best])
+        elif isinstance(feature, CategoryFeature):
+            row[feature.column] = feature.categories[best].values[0]
+        else:
+            row[feature.column] = "1"
+            excluded.update(*(group for group in schema.exclusive if feature.column in group))
+    return row
