@@ -76,12 +76,12 @@ def draw_roc(panels: Sequence[RocPanel], *, size: str) -> Figure:
     width, wide = WIDTHS[size], size == WIDE
     columns = min(len(panels), 3 if wide else 2)
     rows = math.ceil(len(panels) / columns)
-    left, right, gap = (0.75, 0.15, 0.5) if wide else (0.7, 0.12, 0.32)
+    left, right, gap = (0.75, 0.35, 0.5) if wide else (0.78, 0.3, 0.46)
     side = min((width - left - right - gap * (columns - 1)) / columns, 4.2)
     above, below = 0.32, 0.62
     names = list({c.cell.series.index: (c, s) for p in panels for c, s in p.curves}.values())
     lines = math.ceil(len(names) / _LEGEND_COLUMNS) if wide else 0
-    legend = _LEGEND_LINE * lines + (0.1 if lines else 0.0)
+    legend = _LEGEND_LINE * lines + (0.2 if lines else 0.0)
     height = rows * (side + above) + (rows - 1) * 0.3 + below + legend
     figure = Figure(figsize=(width, height))
     figure.patch.set_alpha(0)
@@ -141,7 +141,7 @@ def _draw_names(
 ) -> None:
     """Write the names below the panels, each after a piece of its line."""
     lines = math.ceil(len(names) / _LEGEND_COLUMNS)
-    axes = figure.add_axes((0, 0, 1, _LEGEND_LINE * lines / height))
+    axes = figure.add_axes((0, 0.1 / height, 1, _LEGEND_LINE * lines / height))
     axes.set_axis_off()
     axes.set_xlim(0, width)
     axes.set_ylim(-lines, 0)
