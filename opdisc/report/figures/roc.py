@@ -49,7 +49,8 @@ def roc_panels(drawn: Sequence[MeanCurve], looks: dict[int, Style]) -> tuple[Roc
     looks : dict of int to Style
         By index of the series.
     """
-    epsilons = sorted({c.cell.epsilon for c in drawn if c.cell.epsilon is not None})
+    found = sorted({c.cell.epsilon for c in drawn if c.cell.epsilon is not None})
+    epsilons: list[float | None] = [*found] if found else [None]
     return tuple(
         RocPanel(
             title="no privacy" if epsilon is None else f"ε = {epsilon:g}",
@@ -59,7 +60,7 @@ def roc_panels(drawn: Sequence[MeanCurve], looks: dict[int, Style]) -> tuple[Roc
                 if curve.cell.epsilon in (None, epsilon)
             ),
         )
-        for epsilon in epsilons or [None]
+        for epsilon in epsilons
     )
 
 
