@@ -267,21 +267,23 @@ def plan(
     """Say whether a fit to the table in the file DATA can be any good; spends nothing.
 
     Compares the extra errors that the noise may cost with the number of rows. Nothing else is
-    used of the rows, and their number only where the relation makes it public.
+    used of the rows, and their number only where the relation makes it public. Of more than two
+    classes each card's share of the budget is told, and what all cards may cost together.
     """
-    from opdisc.cli.fitting import detail_text, plan_fields, table_text
-    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, plan_fit
+    from opdisc.cli.fitting import detail_text, plan_fields, planner_for, table_text
+    from opdisc.planning import PLANNED_EPSILONS, PlannedFit
 
-    costs = stated_costs(load_schema(schema), false_negative_cost, false_positive_cost)
+    declared = load_schema(schema)
+    costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
-    arguments |= {"error_costs": costs, "compare_others": epsilon is not None}
+    plan_one = planner_for(declared, arguments, costs, in_detail=epsilon is not None)
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
         n_rows = count_lines(data, **reading)
         step("predicting errors")
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
-            planned += plan_fit(schema, n_rows=n_rows, epsilon=one, **arguments)
+            planned += plan_one(n_rows=n_rows, epsilon=one)
     if as_json:
         print_json([plan_fields(item) for item in planned])
     else:

@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from opdisc.comparison.measures import measured
 from opdisc.comparison.methods import Family, FitTask, Fitted
 from opdisc.comparison.plan import Plan, Run, parse_method
 from opdisc.comparison.source import Source, split_rows, training_rows
-from opdisc.data import Schema, encode_labels, with_error_costs
+from opdisc.data import Schema, with_error_costs
 from opdisc.errors import OPDiscError
 from opdisc.planning import compile_kernels
 from opdisc.privacy import NeighboringRelation
-from oracles.arithmetic import BoolArray, FloatArray, IntArray
+from oracles.arithmetic import IntArray
 from oracles.errors import OracleError
 from oracles.problem import ErrorCosts
 
@@ -117,6 +118,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
             for measure in ("accuracy", "balanced_accuracy", "auc")
         ),
         **({} if setting.error_costs.are_equal else {"train_cost": None, "test_cost": None}),
+        "roc": None,
         "train_errors": None,
         "optimum_errors": None,
         "seconds": None,
@@ -229,9 +231,9 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     if fitted.scorecard is not None:
         row |= {"scorecard": str(fitted.scorecard), "scorecard_data": fitted.scorecard.to_dict()}
     row |= _privacy(fitted, row)
-    row |= _measures(fitted, task.table, source, "train")
+    row |= measured(fitted, task.table, source.schema, "train")
     if len(task.test):
-        row |= _measures(fitted, task.test, source, "test")
+        row |= {"roc": None, **measured(fitted, task.test, source.schema, "test")}
     plain: Row = json.loads(json.dumps(row, default=_plain, allow_nan=False))
     return plain
 
@@ -290,35 +292,6 @@ def receipt_digest(receipt: Mapping[str, Any]) -> str:
     """Return the SHA-256 (hex) of a receipt's canonical JSON."""
     text = json.dumps(receipt, sort_keys=True, separators=(",", ":"), default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _measures(fitted: Fitted, table: pd.DataFrame, source: Source, part: str) -> Row:
-    truth = np.asarray(encode_labels(table, source.schema) == 1)
-    predicted = np.asarray(fitted.predict(table), dtype=bool)
-    right = predicted == truth
-    recalls = [
-        float(right[truth == side].mean()) for side in (True, False) if (truth == side).any()
-    ]
-    measures: Row = {
-        f"{part}_accuracy": float(right.mean()),
-        f"{part}_balanced_accuracy": float(np.mean(recalls)),
-        f"{part}_auc": None,
-    }
-    costs = source.schema.error_costs
-    cost = costs.total(int((truth & ~predicted).sum()), int((~truth & predicted).sum()))
-    if not costs.are_equal:
-        measures[f"{part}_cost"] = cost / len(truth)
-    if part == "train":
-        measures["train_errors"] = cost
-    if fitted.scores is not None and len(recalls) == 2:
-        measures[f"{part}_auc"] = _auc(truth, np.asarray(fitted.scores(table), dtype=np.float64))
-    return measures
-
-
-def _auc(truth: BoolArray, scores: FloatArray) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(truth, scores))
 
 
 def _plain(value: object) -> Any:

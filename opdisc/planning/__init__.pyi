@@ -5,12 +5,14 @@ from .choice import (
     build_mechanism as build_mechanism,
     check_option as check_option,
 )
+from .classes import plan_cards as plan_cards
 from .first_draws import (
     COMPILATIONS as COMPILATIONS,
     compile_kernels as compile_kernels,
 )
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
+    check_costs_of_classes as check_costs_of_classes,
     check_threshold_budget as check_threshold_budget,
     parse_automatic_bound as parse_automatic_bound,
     parse_base_measure as parse_base_measure,

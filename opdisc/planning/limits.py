@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from opdisc.data import Schema
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, SchemaError
 from opdisc.mechanisms import BaseMeasure
 
 LARGEST_WEIGHT_BOUND = 1000
@@ -53,6 +53,21 @@ def parse_time_limit(seconds: float | None) -> float | None:
 def parse_base_measure(measure: BaseMeasure | str) -> BaseMeasure | None:
     """Return a base measure, or None for "auto": each mechanism its own."""
     return None if measure == "auto" else BaseMeasure.parse(measure)
+
+
+def check_costs_of_classes(schema: Schema) -> None:
+    """Refuse error costs of a target of more than two classes, whose cards count every mistake.
+
+    Raises
+    ------
+    SchemaError
+        If the schema states any.
+    """
+    if schema.is_multiclass and not schema.error_costs.are_equal:
+        raise SchemaError(
+            f"error costs weigh the mistakes between two classes, but the schema declares "
+            f"{len(schema.labels)}; leave them out"
+        )
 
 
 def check_threshold_budget(schema: Schema) -> None:

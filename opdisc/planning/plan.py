@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from os import PathLike
 from typing import Literal
 
-from opdisc.data import CostsLike, column_structure, load_schema, with_error_costs
+from opdisc.data import (
+    CostsLike,
+    SchemaLike,
+    column_structure,
+    parse_schema,
+    with_error_costs,
+)
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     PATIENCE,
@@ -65,6 +70,8 @@ class PlannedFit:
         What private thresholds cost before it; empty where the schema declares none.
     verdict : NoiseVerdict or None
         Of the automatic choice: whether the noise leaves the rows a say.
+    card : str
+        Which of several cards it is, and what that tells apart; empty for a whole fit.
     """
 
     mechanism: str
@@ -75,10 +82,11 @@ class PlannedFit:
     epsilon: float
     thresholds: str = ""
     verdict: NoiseVerdict | None = None
+    card: str = ""
 
 
 def plan_fit(
-    schema: str | PathLike[str],
+    schema: SchemaLike,
     *,
     epsilon: float,
     n_rows: int | None,
@@ -99,8 +107,8 @@ def plan_fit(
 
     Parameters
     ----------
-    schema : str or path
-        Schema file or the name of a shipped one.
+    schema : Schema, mapping, path or name of a shipped schema
+        Public facts.
     epsilon, delta : float
         What would be spent; nothing is.
     n_rows : int or None
@@ -136,8 +144,8 @@ def plan_fit(
     **Guarantee.** A function of public inputs only. The bounds hold for every table; the best
     possible number of errors on the table's own columns is not part of them.
     """
-    declared = with_error_costs(load_schema(schema), error_costs)
-    _ = declared.binary_target  # what several cards cost together is not predicted
+    declared = with_error_costs(parse_schema(schema), error_costs)
+    _ = declared.binary_target  # several cards are planned by plan_cards
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
     bound = parse_automatic_bound(weight_bound)

@@ -40,6 +40,8 @@ class NoiseVerdict:
     typical : float
         Twice the most that the better constant answer can cost a row; 1 where all errors cost the
         same. Extra errors are then counted at their cost.
+    n_classes : int
+        How many answers there are: the most frequent one is right on one row in so many at least.
     """
 
     epsilon: float
@@ -50,15 +52,18 @@ class NoiseVerdict:
     rows_needed: int | None = None
     epsilon_needed: float | None = None
     typical: float = 1.0
+    n_classes: int = 2
 
     @property
     def dominates(self) -> bool:
         """Whether the bound exceeds half of the rows, or of their typical cost.
 
         Always giving the more frequent answer errs on at most half of them: with such a bound no
-        table is promised better.
+        table is promised better. Of K answers that is all but one row in K.
         """
-        return self.rows is not None and _drowns(self.extra, self.rows, self.typical)
+        if self.rows is None:
+            return False
+        return _drowns(self.extra, self.rows, self.typical, self.n_classes)
 
     @property
     def share(self) -> float:
@@ -87,6 +92,8 @@ class NoiseVerdict:
             )
         if self.dominates:
             most = f"half of the {self.rows:,} rows"
+            if self.n_classes > 2:
+                most = f"{self.n_classes - 1}/{self.n_classes} of the {self.rows:,} rows"
             if self.typical != 1:
                 most = f"{self.rows * self.typical / 2:,.0f} on {self.rows:,} rows"
             return (
@@ -100,15 +107,18 @@ class NoiseVerdict:
             f"on {self.rows:,} rows ({self.share:.1%}){beside}"
         )
         if self.share > LARGE_SHARE:
+            cards = "card" if self.n_classes == 2 else "cards"
             return (
-                f"Noise is large: {cost}. The card may do worse than always giving "
+                f"Noise is large: {cost}. The {cards} may do worse than always giving "
                 f"{self._constant}."
             )
         return f"Noise is small: {cost}."
 
     @property
     def _constant(self) -> str:
-        return "the more frequent answer" if self.typical == 1 else "the cheaper answer"
+        if self.typical != 1:
+            return "the cheaper answer"
+        return f"the {'more' if self.n_classes == 2 else 'most'} frequent answer"
 
     def _needed(self) -> str:
         ways = []
@@ -127,6 +137,7 @@ def judge_noise(
     level: float,
     beside: str = "",
     typical: float = 1.0,
+    n_classes: int = 2,
 ) -> NoiseVerdict:
     """Compare a bound on the extra errors with the rows, and invert it where it is too large.
 
@@ -144,6 +155,8 @@ def judge_noise(
         What the extra errors are counted from.
     typical : float
         Twice the most that the better constant answer can cost a row.
+    n_classes : int
+        How many answers there are.
 
     Notes
     -----
@@ -155,10 +168,10 @@ def judge_noise(
     rows_needed = epsilon_needed = None
 
     def suffices(epsilon: float, rows: int) -> bool:
-        return not _drowns(excess(epsilon, rows), rows, typical)
+        return not _drowns(excess(epsilon, rows), rows, typical, n_classes)
 
     if rows is None:
-        rows_needed = least_rows(lambda n: not _drowns(extra, n, typical), 1)
+        rows_needed = least_rows(lambda n: not _drowns(extra, n, typical, n_classes), 1)
     elif not suffices(epsilon, rows):
         rows_needed = least_rows(lambda n: suffices(epsilon, n), rows)
         epsilon_needed = least_epsilon(lambda e: suffices(e, rows), epsilon)
@@ -171,6 +184,7 @@ def judge_noise(
         rows_needed=rows_needed,
         epsilon_needed=epsilon_needed,
         typical=typical,
+        n_classes=n_classes,
     )
 
 
@@ -209,8 +223,9 @@ def least_epsilon(suffices: Callable[[float], bool], below: float) -> float | No
     return rounded
 
 
-def _drowns(extra: float, rows: int, typical: float) -> bool:
-    return extra > rows * typical / 2
+def _drowns(extra: float, rows: int, typical: float, n_classes: int) -> bool:
+    # Whole numbers first, so that two classes are divided as before.
+    return n_classes * extra > (n_classes - 1) * rows * typical
 
 
 def _three_digits(number: float, rounding: Callable[[float], int]) -> float:

@@ -48,6 +48,15 @@ def percent_interval(interval: Interval, digits: int = 1) -> str:
     return f"{percent(interval.mean, digits)} [{low:.{digits}f},{_NO_BREAK}{high:.{digits}f}]"
 
 
+def area_interval(interval: Interval | None) -> str:
+    """Return "0.912 [0.901, 0.923]", the mean alone without an interval, or a dash."""
+    if interval is None or not interval.n:
+        return UNKNOWN
+    if not interval.known:
+        return f"{interval.mean:.3f}"
+    return f"{interval.mean:.3f} [{interval.low:.3f},{_NO_BREAK}{interval.high:.3f}]"
+
+
 def points_interval(interval: Interval, digits: int = 1) -> str:
     """Return "+1.2 [+0.3, +2.1]" in percentage points."""
     if not interval.known:

@@ -8,6 +8,7 @@ from pathlib import Path
 from opdisc.report.analysis import (
     Evaluation,
     Ranking,
+    area_metric,
     evaluations,
     find_cells,
     find_series,
@@ -88,10 +89,14 @@ def _first(known: Sequence[Ranking], majority: str) -> str:
 
 
 def _line(evaluation: Evaluation, ranking: Ranking) -> str:
-    balanced = ranking.leader.metrics.get(evaluation.metric.replace("_acc", "_balanced_acc"))
+    metrics = ranking.leader.metrics
+    balanced = metrics.get(evaluation.metric.replace("_acc", "_balanced_acc"))
+    area = metrics.get(area_metric(evaluation))
     known = ""
     if balanced is not None:
-        known = f", balanced accuracy {percent(balanced.mean)} (any constant answer: 50%)"
+        known += f", balanced accuracy {percent(balanced.mean)} (any constant answer: 50%)"
+    if area is not None:
+        known += f", area under the ROC curve {area.mean:.3f} (any constant answer: 0.5)"
     return (
         f"ε = {ranking.epsilon:g}: best “{ranking.leader.series.title}”, right on "
         f"{percent(ranking.accuracy.mean)}{known}."

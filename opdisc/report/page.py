@@ -52,6 +52,7 @@ from opdisc.report.figures import (
 )
 from opdisc.report.sweep import sweep_lines, swept_methods
 from opdisc.report.tables import (
+    area_sentence,
     best_lines,
     metric_heads,
     number_lines,
@@ -82,6 +83,20 @@ _CAPTIONS = (
         "accuracy-training",
         "Share of training rows classified correctly: what the mechanisms optimise, and what the "
         "paper of Neel, Roth, Vietri and Wu (2019) plots.",
+    ),
+    (
+        "roc-held-out",
+        "Whom a method finds (true positive rate) against whom it alarms in vain (false positive "
+        "rate), for every threshold on its scores, on the held-out rows: at each false positive "
+        "rate the mean over the splits. A curve further up and left is better; the dotted "
+        "diagonal is any constant answer.",
+    ),
+    (
+        "roc-training",
+        "Whom a method finds (true positive rate) against whom it alarms in vain (false positive "
+        "rate), for every threshold on its scores, on the training rows: at each false positive "
+        "rate the mean over the repeats. A curve further up and left is better; the dotted "
+        "diagonal is any constant answer.",
     ),
     (
         "regret",
@@ -159,9 +174,10 @@ def _content(
         "views": views,
         "answers": narrative.answers(results, evaluation, cells, rankings, swept=bool(swept)),
         "rankings": rankings,
-        "best": best_lines(rankings),
+        "best": best_lines(evaluation, rankings),
         "numbers": [
-            (view, metric_heads(view), number_lines(view, found)) for view, found in views
+            (view, metric_heads(view), number_lines(view, found), area_sentence(view, found))
+            for view, found in views
         ],
         "seconds": seconds_lines(results.runs, series),
         "outcomes": outcome_lines(results.failures, series),

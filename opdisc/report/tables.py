@@ -17,10 +17,12 @@ from opdisc.report.analysis import (
     Ranking,
     ResultCell,
     Series,
+    area_metric,
 )
 from opdisc.report.error_costs import cost_column
 from opdisc.report.formats import (
     UNKNOWN,
+    area_interval,
     joined,
     loss_interval,
     per_thousand,
@@ -45,6 +47,8 @@ class BestLine:
         The leading method, and the worst guarantee among its runs.
     accuracy : str
         Its mean accuracy and interval, percent.
+    area : str
+        Its mean area under the ROC curve and interval; a dash where none is known.
     loss : str
         What it lacks to the non-private optimum, percentage points with an interval.
     rival : str
@@ -66,6 +70,7 @@ class BestLine:
     title: str
     guarantee: str
     accuracy: str
+    area: str
     loss: str
     rival: str
     lead: str
@@ -125,12 +130,12 @@ class NumberLine:
     seconds_key: float
 
 
-def best_lines(rankings: Sequence[Ranking]) -> list[BestLine]:
+def best_lines(evaluation: Evaluation, rankings: Sequence[Ranking]) -> list[BestLine]:
     """Return the table of the best private method at each epsilon."""
-    return [_best_line(ranking) for ranking in rankings]
+    return [_best_line(ranking, area_metric(evaluation)) for ranking in rankings]
 
 
-def _best_line(ranking: Ranking) -> BestLine:
+def _best_line(ranking: Ranking, area: str) -> BestLine:
     rival = ranking.rival or (ranking.leads[0] if ranking.leads else None)
     verdict, mark = _verdict(rival)
     tied = [lead.other.series.title for lead in ranking.tied]
@@ -142,6 +147,7 @@ def _best_line(ranking: Ranking) -> BestLine:
         title=ranking.leader.series.title,
         guarantee=ranking.leader.guarantee,
         accuracy=percent_interval(ranking.accuracy),
+        area=area_interval(ranking.leader.metrics.get(area)),
         loss=loss_interval(ranking.loss) if ranking.loss.n else UNKNOWN,
         rival=rival.other.series.title if rival else "no other method",
         lead=points_interval(rival.difference) if rival else UNKNOWN,
@@ -185,8 +191,24 @@ def shown_metrics(evaluation: Evaluation) -> tuple[str, ...]:
 
 def metric_heads(evaluation: Evaluation) -> tuple[str, ...]:
     """Return what the table of all numbers calls the metrics of a view."""
-    heads = ("accuracy", "balanced accuracy", "AUC", "cost")
+    heads = ("accuracy", "balanced accuracy", "area under ROC", "cost")
     return heads[: len(shown_metrics(evaluation))]
+
+
+def area_sentence(evaluation: Evaluation, cells: Sequence[ResultCell]) -> str:
+    """Return which methods have no area under the ROC curve, and why; empty if all have one."""
+    done = [cell for cell in cells if cell.ok]
+    titles = {cell.series.title: None for cell in done}
+    known = {cell.series.title for cell in done if area_metric(evaluation) in cell.metrics}
+    without = [f"“{title}”" for title in titles if title not in known]
+    if not without:
+        return ""
+    who = joined(without) if known else "any method"
+    return (
+        f"There is no area under the ROC curve, and a dash in its column, for {who}: it gives "
+        "answers without scores, or its rows are all of one class, or its runs are of an older "
+        "version."
+    )
 
 
 def _number_line(cell: ResultCell, names: Sequence[str]) -> NumberLine:

@@ -22,6 +22,7 @@ WORDS: dict[str, str | None] = {
     "Parameters": None,
     "0/1 loss": r"0/1 loss(?:es)?",
     "Error costs": r"error costs?",
+    "ROC curve": r"roc curves?",
     "Lipschitz constant": r"lipschitz(?: constants?)?",
     "Ridge": r"ridge",
     "Epsilon and delta": None,

@@ -1,9 +1,14 @@
 from .demo import compile_kernels as compile_kernels, run_demo as run_demo
 from .error_costs import error_cost_options as error_cost_options, stated_costs as stated_costs
-from .fit import learn_model as learn_model, read_to_learn as read_to_learn
+from .fit import (
+    learn_model as learn_model,
+    read_to_learn as read_to_learn,
+    take_out_two_class_options as take_out_two_class_options,
+)
 from .planning import (
     detail_text as detail_text,
     plan_fields as plan_fields,
+    planner_for as planner_for,
     table_text as table_text,
 )
 from .predict import predict_file as predict_file, predicted_lines as predicted_lines

@@ -48,6 +48,9 @@ _UNSET = {
 }
 """Options that only some mechanisms take, and what leaves each out."""
 
+_TWO_CLASSES_ONLY = {"delta": 0.0, "risk_budget": None, "threshold_budget": None}
+"""Options that several cards do not take, and what leaves each out."""
+
 
 def read_to_learn(
     path: Path, schema: str | PathLike[str], reading: dict[str, Any]
@@ -142,13 +145,7 @@ def _learn_cards(
     table: pd.DataFrame, schema: Schema, mechanism: str, noise: str, settings: dict[str, Any]
 ) -> SavedMulticlassModel:
     """Learn a card for each question that tells the schema's classes apart."""
-    spent = {"delta": 0.0, "risk_budget": None}
-    for option, unset in spent.items():
-        if settings.pop(option, unset) not in (unset, None):
-            raise CalibrationError(
-                f"{option} needs a target of two classes, the schema declares "
-                f"{len(schema.labels)}; leave it out."
-            )
+    take_out_two_class_options(settings, schema)
     if noise != "l2-laplace":
         raise CalibrationError(
             "noise must be 'l2-laplace' for more than two classes, whose cards are pure; leave it "
@@ -156,6 +153,22 @@ def _learn_cards(
         )
     classifier = PrivateMulticlassClassifier(schema=schema, mechanism=mechanism, **settings)
     return classifier.fit(table, table[schema.target.column]).to_model()
+
+
+def take_out_two_class_options(settings: dict[str, Any], schema: Schema) -> None:
+    """Take out the options that several cards have no use for.
+
+    Raises
+    ------
+    CalibrationError
+        If one of them was given.
+    """
+    for option, unset in _TWO_CLASSES_ONLY.items():
+        if settings.pop(option, unset) not in (unset, None):
+            raise CalibrationError(
+                f"{option} needs a target of two classes, the schema declares "
+                f"{len(schema.labels)}; leave it out."
+            )
 
 
 def _say_what_is_at_stake(chosen: dict[str, Any], say: Callable[[str], object]) -> None:

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from opdisc.cli.fitting.fit import take_out_two_class_options
+from opdisc.data import Schema, with_error_costs
+
 if TYPE_CHECKING:
-    from opdisc.planning import PlannedFit
+    from opdisc.planning import NoiseVerdict, PlannedFit
 
 _LEVEL = "95%"
+
+
+def planner_for(
+    schema: Schema, arguments: dict[str, Any], costs: dict[str, int] | None, *, in_detail: bool
+) -> Callable[..., tuple[PlannedFit, ...]]:
+    """Return what plans a fit for a number of rows and an epsilon.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of two classes, or of more.
+    arguments : dict
+        Options of the command.
+    costs : dict or None
+        Error costs that options state.
+    in_detail : bool
+        Whether the mechanisms that would not run, or the single cards, are told too.
+
+    Raises
+    ------
+    CalibrationError, SchemaError
+        If an option needs a target of two classes.
+    """
+    from opdisc.planning import plan_cards, plan_fit
+
+    if not schema.is_multiclass:
+        return partial(plan_fit, schema, error_costs=costs, compare_others=in_detail, **arguments)
+    settings = dict(arguments)
+    take_out_two_class_options(settings, schema)
+    return partial(plan_cards, with_error_costs(schema, costs), each_card=in_detail, **settings)
 
 
 def plan_fields(item: PlannedFit) -> dict[str, Any]:
@@ -22,18 +56,32 @@ def plan_fields(item: PlannedFit) -> dict[str, Any]:
 
 def detail_text(planned: Sequence[PlannedFit]) -> str:
     """Return the verdict on the automatic choice, and every mechanism's prediction."""
-    lines = [str(item.verdict) for item in planned if item.verdict is not None]
+    judged = [item for item in planned if item.verdict is not None and not item.card]
+    lines = [str(item.verdict) for item in judged]
     lines += list(dict.fromkeys(item.thresholds for item in planned if item.thresholds))
     for item in planned:
-        chosen = " (automatic choice)" if item.automatic else ""
         text = item.reason.brief if item.prediction is None else str(item.prediction)
-        lines.append(f"{item.mechanism}{chosen}: {text}")
+        lines.append(f"{_name(item)}: {text}")
         if item.reason and item.prediction is not None:
             brief, detail = item.reason.brief, item.reason.detail
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
     return "\n".join(lines) + "\n"
+
+
+def _name(item: PlannedFit) -> str:
+    """Return what a line is about: a mechanism, all cards of a fit, or one of several cards."""
+    if not item.card:
+        return f"{item.mechanism}{' (automatic choice)' if item.automatic else ''}"
+    need = "" if item.verdict is None else _rows_of_its_classes(item.verdict)
+    return f"{item.card} (epsilon {item.epsilon:.4g} for a row, {item.mechanism}{need})"
+
+
+def _rows_of_its_classes(verdict: NoiseVerdict) -> str:
+    if verdict.rows_needed is None:
+        return ", noise dominates whatever its rows"
+    return f", noise dominates below {verdict.rows_needed:,} rows of its classes"
 
 
 def table_text(planned: Sequence[PlannedFit]) -> str:
@@ -44,11 +92,13 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
         f"{'verdict':<16}  mechanism"
     )
     lines += [_row(item) for item in planned]
+    each = "mechanism" if planned[0].automatic else "card"
+    told = {item.prediction.beside for item in planned if item.prediction is not None}
+    beside = "those of the best scorecard" if each == "mechanism" else "".join(told)
     lines += [
         "",
-        f"Extra errors: beyond those of the best scorecard, at most so many with probability "
-        f"{_LEVEL}, on any table.",
-        "One epsilon in detail, with every mechanism: --epsilon. Nothing was spent.",
+        f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",
+        f"One epsilon in detail, with every {each}: --epsilon. Nothing was spent.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import FitTask, Fitted, Method
+from opdisc.comparison.methods.method import FitTask, Fitted, Method, same_for_all
 from oracles.arithmetic import BoolArray
 
 NAME = "private-majority"
@@ -63,7 +63,7 @@ def fit_private_majority(task: FitTask) -> Fitted:
     def predict(table: pd.DataFrame) -> BoolArray:
         return np.full(len(table), positive)
 
-    return Fitted(predict=predict, receipt=released.receipt)
+    return Fitted(predict=predict, scores=same_for_all, receipt=released.receipt)
 
 
 METHODS = (

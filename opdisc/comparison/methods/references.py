@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import FitTask, Fitted, Method
+from opdisc.comparison.methods.method import FitTask, Fitted, Method, same_for_all
 from oracles.arithmetic import BoolArray, FloatArray
 
 
@@ -101,7 +101,7 @@ def _fit_majority(task: FitTask) -> Fitted:
     def predict(table: pd.DataFrame) -> BoolArray:
         return np.full(len(table), cheaper)
 
-    return Fitted(predict=predict)
+    return Fitted(predict=predict, scores=same_for_all)
 
 
 def _reference(name: str, title: str, fit: Any, summary: str, *, grid: bool = False) -> Method:

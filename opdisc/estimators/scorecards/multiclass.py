@@ -51,7 +51,12 @@ from opdisc.mechanisms import (
     run_cards,
 )
 from opdisc.models import SavedMulticlassModel, Scorecard, card_classes
-from opdisc.planning import SettledFit, parse_automatic_bound, settle_fit
+from opdisc.planning import (
+    SettledFit,
+    check_costs_of_classes,
+    parse_automatic_bound,
+    settle_fit,
+)
 from opdisc.privacy import (
     GridPublic,
     Ledger,
@@ -227,6 +232,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if self.classes is not None:
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
+        check_costs_of_classes(schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.labels)

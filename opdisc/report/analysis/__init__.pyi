@@ -13,6 +13,11 @@ from .results import (
     Results as Results,
     read_results as read_results,
 )
+from .roc import (
+    MeanCurve as MeanCurve,
+    area_metric as area_metric,
+    mean_curves as mean_curves,
+)
 from .series import (
     FAMILY_KINDS as FAMILY_KINDS,
     FAMILY_SHORT as FAMILY_SHORT,

@@ -29,7 +29,7 @@ _NUMBERS = (
 )  # fmt: skip
 
 _OBJECTS = (
-    "private", "parameters", "conditions", "receipt", "scorecard_data", "versions",
+    "private", "parameters", "conditions", "receipt", "scorecard_data", "versions", "roc",
 )  # fmt: skip
 
 _REQUIRED = ("run_id", "method", "family", "private", "repeat", "status")

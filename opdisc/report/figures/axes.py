@@ -20,9 +20,9 @@ INK, MUTED, GRID, PAPER = "#1a1d22", "#5b6470", "#dfe3e8", "#fefefe"
 
 WIDE, NARROW = "wide", "narrow"
 
-_WIDTHS = {WIDE: 10.4, NARROW: 4.5}
+WIDTHS = {WIDE: 10.4, NARROW: 4.5}
 
-_FONT = {WIDE: 11.0, NARROW: 10.5}
+FONT = {WIDE: 11.0, NARROW: 10.5}
 
 _LABEL_SHARE = 0.33
 
@@ -79,11 +79,11 @@ def draw_seconds(drawn: Sequence[tuple[Series, Style, pd.Series, str]], *, size:
     """
     rows = max(1, len(drawn))
     height = 0.5 + (0.5 if size == WIDE else 0.62) * rows
-    figure = Figure(figsize=(_WIDTHS[size], height))
+    figure = Figure(figsize=(WIDTHS[size], height))
     figure.patch.set_alpha(0)
     left, right = (0.34, 0.88) if size == WIDE else (0.03, 0.95)
     axes = figure.add_axes((left, 0.4 / height, right - left, 1 - 0.45 / height))
-    _plain_axes(axes, _FONT[size])
+    plain_axes(axes, FONT[size])
     bins = _log_bins(np.concatenate([np.empty(0), *(s.to_numpy() for _, _, s, _ in drawn)]))
     for row, (series, style, seconds, remark) in enumerate(drawn):
         base = float(rows - 1 - row)
@@ -140,18 +140,19 @@ def _limits(drawn: Sequence[Curve]) -> tuple[float, float]:
 
 
 def _canvas(size: str, *, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(_WIDTHS[size], height))
+    figure = Figure(figsize=(WIDTHS[size], height))
     figure.patch.set_alpha(0)
     left, right = (0.085, 1 - _LABEL_SHARE) if size == WIDE else (0.17, 0.98)
     axes = figure.add_axes((left, 0.12, right - left, 0.85))
-    _plain_axes(axes, _FONT[size])
+    plain_axes(axes, FONT[size])
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_xscale("log")
     return figure, axes
 
 
-def _plain_axes(axes: Axes, font: float) -> None:
+def plain_axes(axes: Axes, font: float) -> None:
+    """Give axes the look of the page: two sides, quiet ticks, text of a size in points."""
     axes.patch.set_alpha(0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

@@ -10,9 +10,17 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from opdisc.report.analysis import Evaluation, ResultCell, Series
+from opdisc.report.analysis import (
+    Evaluation,
+    MeanCurve,
+    ResultCell,
+    Series,
+    area_metric,
+    mean_curves,
+)
 from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
 from opdisc.report.figures.curves import Curve, curves
+from opdisc.report.figures.roc import draw_roc, roc_panels
 from opdisc.report.figures.style import Style
 from opdisc.report.figures.svg import image_bytes, inline_svg
 from opdisc.report.formats import percent
@@ -55,6 +63,7 @@ def plates(
             title = f"Accuracy against ε, {evaluation.name}"
             name = f"accuracy-{evaluation.name}"
             found.append(_spread_plate(name, title, drawn, draw_accuracy, _accuracy_text(drawn)))
+    found += _roc_plates(*views[0], looks)
     drawn = curves(views[-1][1], looks, "regret", references=False)
     if drawn:
         title = "Regret: training errors beyond the best scorecard without privacy, against ε"
@@ -77,6 +86,30 @@ def _spread_plate(
         for kind in ("png", "svg"):
             files.append((f"{name}{suffix}.{kind}", image_bytes(figure, kind)))
     return _plate(name, title, partial(draw, drawn, spreads=("sd", "ci")), description, files)
+
+
+def _roc_plates(
+    evaluation: Evaluation, cells: Sequence[ResultCell], looks: dict[int, Style]
+) -> list[Plate]:
+    """Return the figure of mean ROC curves; none where no run stored one."""
+    drawn = mean_curves(evaluation, cells)
+    if not drawn:
+        return []
+    draw = partial(draw_roc, roc_panels(drawn, looks))
+    name, figure = f"roc-{evaluation.name}", draw(size=WIDE)
+    files = [(f"{name}.{kind}", image_bytes(figure, kind)) for kind in ("png", "svg")]
+    text = _areas_text(drawn, area_metric(evaluation))
+    return [_plate(name, f"Mean ROC curves, {evaluation.name}", draw, text, files)]
+
+
+def _areas_text(drawn: Sequence[MeanCurve], area: str) -> str:
+    parts = []
+    for curve in drawn:
+        cell, known = curve.cell, curve.cell.metrics.get(area)
+        at = "" if cell.epsilon is None else f" at ε = {cell.epsilon:g}"
+        if known is not None:
+            parts.append(f"{cell.series.title}{at}: area {known.mean:.3f}.")
+    return " ".join(parts)
 
 
 def _seconds_plate(runs: pd.DataFrame, series: Sequence[Series], looks: dict[int, Style]) -> Plate:

@@ -110,6 +110,7 @@ def test_three_classes_from_the_table_to_predictions(run):
         ("--delta 1e-6", "delta needs a target of two classes"),
         ("--risk-budget 0.2", "risk_budget needs a target of two classes"),
         ("--mechanism opdisc --noise gaussian", "noise must be 'l2-laplace'"),
+        ("--false-negative-cost 5", "error costs weigh the mistakes between two classes"),
     ],
 )
 def test_what_several_classes_do_not_take(run, options, words):
@@ -118,9 +119,47 @@ def test_what_several_classes_do_not_take(run, options, words):
     assert not Ledger("budget").spendings()
 
 
+def test_a_plan_of_three_classes_tells_the_cards_and_their_sum(run):
+    status, out, _ = run("plan table.csv --schema ./three.toml --epsilon 30")
+    assert status == 0
+    first, second, *_ = out.splitlines()
+    assert first.startswith("Noise is small: with probability 95% at most ")
+    assert second.startswith("2 cards, tree: ")
+    cards = [line for line in out.splitlines() if line.startswith("card ")]
+    assert [line.partition(" (")[0] for line in cards] == [
+        "card 1, tells mid or high from low",
+        "card 2, tells high from mid",
+    ]
+    assert all("epsilon 7.5 for a row" in line and "rows of its classes" in line for line in cards)
+    (total, *each) = json.loads(run("plan table.csv --schema ./three.toml --epsilon 30 --json")[1])
+    assert total["card"] == "" and [item["epsilon"] for item in each] == [7.5, 7.5]
+
+
+def test_a_plan_of_three_classes_without_an_epsilon_is_a_table(run):
+    status, out, _ = run("plan table.csv --schema ./three.toml")
+    assert status == 0 and len(re.findall(r"2 cards, tree$", out, re.M)) == 6
+    assert "beyond the fewest errors of each card, added up" in out
+    assert "with every card: --epsilon" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--delta 1e-6", "delta needs a target of two classes"),
+        ("--risk-budget 0.2", "risk_budget needs a target of two classes"),
+        ("--threshold-budget 0.2", "threshold_budget needs a target of two classes"),
+        ("--false-negative-cost 5", "error costs weigh the mistakes between two classes"),
+        ("--epsilon 0", "epsilon must be finite and > 0"),
+        ("--weight-bound 0", "weight_bound must be"),
+    ],
+)
+def test_what_a_plan_of_several_classes_does_not_take(run, options, words):
+    status, out, err = run(f"plan table.csv --schema ./three.toml --epsilon 1 {options}")
+    assert status == 2 and out == "" and words in err and err.count("\n") == 1
+
+
 def test_commands_for_two_classes_say_so(run):
     for command in (
-        "plan table.csv --schema ./three.toml --epsilon 1",
         "compare table.csv --schema ./three.toml --epsilons 1 --repeats 1 --out results",
     ):
         status, out, err = run(command)

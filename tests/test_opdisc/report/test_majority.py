@@ -82,7 +82,7 @@ def test_a_lead_below_the_majority_is_never_clear(tmp_path):
     results, evaluation, cells, below = views(tmp_path, rows(GOOD, POOR, 0.9))
     assert all(ranking.leads for ranking in below)
     assert not any(lead.clear or lead.clear_elsewhere for r in below for lead in r.leads)
-    assert {line.mark for line in best_lines(below)} == {"none"}
+    assert {line.mark for line in best_lines(evaluation, below)} == {"none"}
     said = answers(results, evaluation, cells, below, swept=False)
     (sure,) = (answer for answer in said if answer.question == "How sure is that?")
     assert any("not above the majority class" in sentence for sentence in sure.sentences)
@@ -101,6 +101,7 @@ def test_balanced_accuracy_stands_beside_accuracy(tmp_path):
     _, evaluation, _, rankings = views(tmp_path, rows(GOOD, POOR))
     lines = majority_sentences(evaluation, rankings)[1:]
     assert len(lines) == 2 and all("balanced accuracy" in line for line in lines)
+    assert all("area under the ROC curve 0.838 (any constant answer: 0.5)" in x for x in lines)
 
 
 def test_the_report_begins_with_it(tmp_path):

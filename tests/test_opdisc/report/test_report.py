@@ -426,7 +426,7 @@ def test_figures_are_there_in_both_formats(written):
     stems = ("accuracy-held-out", "accuracy-training", "regret")
     assert names == {
         *(f"{stem}{end}.{kind}" for stem in stems for end in ("", "-ci95") for kind in KINDS),
-        *(f"seconds.{kind}" for kind in KINDS),
+        *(f"{stem}.{kind}" for stem in ("seconds", "roc-held-out") for kind in KINDS),
     }
     for path in (written / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")

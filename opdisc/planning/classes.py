@@ -1,0 +1,309 @@
+"""What a fit of more than two classes would cost in accuracy: each card's share, and their sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
+from opdisc.errors import CalibrationError, SchemaError
+from opdisc.mechanisms import PATIENCE, TREE, BaseMeasure, Question, ask, card_epsilon
+from opdisc.planning.choice import MechanismSettings, build_mechanism
+from opdisc.planning.grid import scorecard_grid
+from opdisc.planning.limits import (
+    check_costs_of_classes,
+    parse_automatic_bound,
+    parse_base_measure,
+)
+from opdisc.planning.plan import PlannedFit
+from opdisc.planning.utility import ErrorPrediction, predict_error
+from opdisc.planning.verdict import judge_noise
+from opdisc.planning.weight_rule import SettledFit, settle_fit
+from opdisc.privacy import (
+    GridPublic,
+    NeighboringRelation,
+    PrivacyParams,
+    PublicInputs,
+    Reason,
+    parse_relation,
+)
+from oracles.errors import UnsupportedProblem
+
+_CONFIDENCE = 0.999
+
+_BESIDE = "the fewest errors of each card, added up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CardsPlanner:
+    """What the cards of a plan have in common; all of it public.
+
+    Parameters
+    ----------
+    schema : Schema
+        Its target has more than two classes.
+    strategy : str
+        Which questions the cards answer.
+    relation : NeighboringRelation
+        Which tables are neighbours.
+    bound : int or None
+        Largest points; None: automatic.
+    norm_budget, max_nonzero : int or None
+        As for :func:`opdisc.planning.scorecard_grid`.
+    settings : MechanismSettings
+        Of the automatic choice.
+    level : float
+        Probability with which all bounds hold together.
+    """
+
+    schema: Schema
+    strategy: str
+    relation: NeighboringRelation
+    bound: int | None
+    norm_budget: int | None
+    max_nonzero: int | None
+    settings: MechanismSettings
+    level: float
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return ask(self.strategy, len(self.schema.labels))
+
+    def settled(self, share: Fraction, epsilon: float, rows: int | None) -> SettledFit:
+        """Return what draws a card of some share, as the estimator decides it."""
+        params = PrivacyParams(epsilon=float(epsilon * share), delta=0.0)
+
+        def public_for(weight_bound: int) -> GridPublic:
+            grid = scorecard_grid(
+                self.schema,
+                weight_bound,
+                norm_budget=self.norm_budget,
+                max_nonzero=self.max_nonzero,
+            )
+            return GridPublic(
+                params=params,
+                relation=self.relation,
+                grid=grid,
+                rows_per_unit=self.schema.rows_per_unit,
+                n_rows=rows,
+            )
+
+        return settle_fit(
+            self.bound,
+            public_for,
+            lambda public: build_mechanism(
+                "auto", public.grid, public=public, settings=self.settings
+            ),
+        )
+
+    def promised(self, question: Question, epsilon: float) -> float:
+        """Return the epsilon of a question's card for one row that enters it."""
+        whole = PublicInputs(
+            params=PrivacyParams(epsilon=epsilon, delta=0.0),
+            relation=self.relation,
+            rows_per_unit=self.schema.rows_per_unit,
+        )
+        return card_epsilon(question, whole)
+
+    def predicted(
+        self, question: Question, settled: SettledFit, epsilon: float
+    ) -> ErrorPrediction:
+        """Return the bound on one card's extra errors; all cards' hold together at the level.
+
+        How many rows have one of the question's classes is not public, so nothing caps it.
+        """
+        cards = len(self.questions)
+        own = replace(
+            settled.public,
+            params=PrivacyParams(epsilon=self.promised(question, epsilon), delta=0.0),
+            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+            rows_per_unit=1,
+            n_rows=None,
+        )
+        return predict_error(
+            settled.mechanism,
+            own,
+            1 - (1 - self.level) / cards,
+            confidence=1 - (1 - _CONFIDENCE) / cards,
+        )
+
+    def all_cards(
+        self, epsilon: float, rows: int | None
+    ) -> list[tuple[Question, SettledFit, ErrorPrediction]]:
+        """Return what each question's card would be; questions of one share have the same one."""
+        known: dict[Fraction, tuple[SettledFit, ErrorPrediction]] = {}
+        for question in self.questions:
+            if question.share not in known:
+                settled = self.settled(question.share, epsilon, rows)
+                known[question.share] = settled, self.predicted(question, settled, epsilon)
+        return [(question, *known[question.share]) for question in self.questions]
+
+    def excess(self, epsilon: float, rows: int | None) -> float:
+        """Return the bound on the extra errors of all cards; infinite where one cannot run."""
+        try:
+            return sum(found.quantile for *_, found in self.all_cards(epsilon, rows))
+        except (CalibrationError, UnsupportedProblem):
+            return math.inf
+
+
+def plan_cards(
+    schema: SchemaLike,
+    *,
+    epsilon: float,
+    n_rows: int | None,
+    strategy: str = TREE,
+    weight_bound: int | Literal["auto"] = "auto",
+    relation: str = "replace_one",
+    norm_budget: int | None = None,
+    max_nonzero: int | None = None,
+    base_measure: str | BaseMeasure = "auto",
+    patience: float = PATIENCE,
+    quantile: float = 0.95,
+    each_card: bool = True,
+) -> tuple[PlannedFit, ...]:
+    """Predict the extra errors of the cards that tell several classes apart, from public facts.
+
+    Parameters
+    ----------
+    schema : Schema, mapping, path or name of a shipped schema
+        Its target has more than two classes.
+    epsilon : float
+        What all cards together would spend; nothing is spent.
+    n_rows : int or None
+        Number of rows; used only where the relation makes it public.
+    strategy, weight_bound, relation, norm_budget, max_nonzero, base_measure, patience
+        As in :class:`~opdisc.PrivateMulticlassClassifier`.
+    quantile : float
+        Probability with which the bounds of all cards hold together.
+    each_card : bool
+        Whether the cards are listed too.
+
+    Returns
+    -------
+    tuple of PlannedFit
+        All cards together, with a verdict, then each card by itself.
+
+    Raises
+    ------
+    CalibrationError, SchemaError
+        If an argument is impossible. That a mechanism cannot run is part of the answer.
+
+    Notes
+    -----
+    **Guarantee.** A function of public inputs only, for every table. A row gets a wrong class only
+    if a card that names its class is wrong about it, so the cards' extra errors add up: beside the
+    sum of the fewest errors that each card can make on its rows.
+    """
+    declared = parse_schema(schema)
+    check_costs_of_classes(declared)
+    if not declared.is_multiclass:
+        raise SchemaError("several cards need a target of more than two classes; use plan_fit")
+    chosen = parse_relation(relation)
+    rows = n_rows if chosen is NeighboringRelation.REPLACE_ONE else None
+    planner = _CardsPlanner(
+        schema=declared,
+        strategy=strategy,
+        relation=chosen,
+        bound=parse_automatic_bound(weight_bound),
+        norm_budget=norm_budget,
+        max_nonzero=max_nonzero,
+        settings=MechanismSettings(
+            structure=column_structure(declared),
+            base_measure=parse_base_measure(base_measure),
+            patience=patience,
+        ),
+        level=quantile,
+    )
+    scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
+    PrivacyParams(epsilon=epsilon, delta=0.0)  # an impossible argument is refused, not planned
+    name = f"{len(planner.questions)} cards, {strategy.replace('_', ' ')}"
+    try:
+        found = planner.all_cards(epsilon, rows)
+    except (CalibrationError, UnsupportedProblem) as error:
+        return (
+            PlannedFit(
+                mechanism=name,
+                automatic=False,
+                weight_bound=planner.bound or 1,
+                prediction=None,
+                reason=Reason(str(error)),
+                epsilon=epsilon,
+            ),
+        )
+    together = _together(planner, name, epsilon, rows, found)
+    if not each_card:
+        return (together,)
+    cards = enumerate(found, 1)
+    return (together, *(_card(planner, number, epsilon, *one) for number, one in cards))
+
+
+def _together(
+    planner: _CardsPlanner,
+    name: str,
+    epsilon: float,
+    rows: int | None,
+    found: list[tuple[Question, SettledFit, ErrorPrediction]],
+) -> PlannedFit:
+    most = math.inf if rows is None else float(rows)
+    predictions = [prediction for *_, prediction in found]
+    shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
+    changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
+    return PlannedFit(
+        mechanism=name,
+        automatic=False,
+        weight_bound=max(settled.bound for _, settled, _ in found),
+        prediction=ErrorPrediction(
+            mean=min(sum(one.mean for one in predictions), most),
+            quantile=min(sum(one.quantile for one in predictions), most),
+            level=planner.level,
+            confidence=min(_CONFIDENCE, *(one.confidence for one in predictions)),
+            rows=rows,
+            beside=_BESIDE,
+        ),
+        reason=Reason(
+            f"epsilon {epsilon:g} is split over the cards",
+            f"cards of epsilon {shares} for a row; a row pays for those that name its class, and "
+            f"a unit that changes counts {changed} times",
+        ),
+        epsilon=epsilon,
+        verdict=judge_noise(
+            planner.excess,
+            epsilon,
+            rows,
+            level=planner.level,
+            beside=_BESIDE,
+            n_classes=len(planner.schema.labels),
+        ),
+    )
+
+
+def _card(
+    planner: _CardsPlanner,
+    number: int,
+    epsilon: float,
+    question: Question,
+    settled: SettledFit,
+    prediction: ErrorPrediction,
+) -> PlannedFit:
+    """Return one card's plan; its verdict says how many rows of its classes it needs."""
+    own = planner.promised(question, epsilon)
+    labels, tree = planner.schema.labels, planner.strategy == TREE
+    yes, no = (" or ".join(str(labels[k]) for k in part) for part in (question.yes, question.no))
+    return PlannedFit(
+        mechanism=settled.mechanism.name,
+        automatic=True,
+        weight_bound=settled.bound,
+        prediction=prediction,
+        reason=settled.reason,
+        epsilon=own,
+        card=f"card {number}, tells {yes} from {no if tree else 'all others'}",
+        verdict=judge_noise(
+            lambda *_: prediction.quantile,
+            own,
+            None,
+            level=prediction.level,
+            beside=prediction.beside,
+        ),
+    )
