@@ -5,6 +5,11 @@ from .choice import (
     build_mechanism as build_mechanism,
     check_option as check_option,
 )
+from .effort.work import (
+    PATIENCE as PATIENCE,
+    Work as Work,
+    predict_work as predict_work,
+)
 from .first_draws import (
     COMPILATIONS as COMPILATIONS,
     compile_kernels as compile_kernels,

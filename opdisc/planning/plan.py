@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from os import PathLike
@@ -10,7 +11,6 @@ from typing import Literal
 from opdisc.data import CostsLike, column_structure, load_schema, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
-    PATIENCE,
     THRESHOLD_BUDGET,
     BaseMeasure,
     ThresholdPlan,
@@ -18,6 +18,7 @@ from opdisc.mechanisms import (
     split_epsilon,
 )
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
+from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_threshold_budget,
@@ -36,6 +37,7 @@ from opdisc.privacy import (
     parse_relation,
 )
 from oracles.errors import UnsupportedProblem
+from oracles.problem import WeightGrid
 
 _LONG = "an exact draw may take very long"
 
@@ -65,6 +67,11 @@ class PlannedFit:
         What private thresholds cost before it; empty where the schema declares none.
     verdict : NoiseVerdict or None
         Of the automatic choice: whether the noise leaves the rows a say.
+    seconds : float or None
+        Processor time that a fit is expected to take, seconds, an order of magnitude; None where
+        it cannot run or nobody knows.
+    memory : float or None
+        What it is expected to need at its peak, bytes, an order of magnitude; None likewise.
     """
 
     mechanism: str
@@ -75,6 +82,8 @@ class PlannedFit:
     epsilon: float
     thresholds: str = ""
     verdict: NoiseVerdict | None = None
+    seconds: float | None = None
+    memory: float | None = None
 
 
 def plan_fit(
@@ -159,6 +168,12 @@ def plan_fit(
         )
         return plan_thresholds(declared, facts, share)
 
+    @functools.cache
+    def grid_for(weight_bound: int) -> WeightGrid:
+        return scorecard_grid(
+            declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
+        )
+
     def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
         thresholds = thresholds_for(epsilon)
         left = epsilon if thresholds is None else thresholds.card_epsilon
@@ -167,9 +182,7 @@ def plan_fit(
         return GridPublic(
             params=PrivacyParams(epsilon=left, delta=delta),
             relation=chosen_relation,
-            grid=scorecard_grid(
-                declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
-            ),
+            grid=grid_for(weight_bound),
             rows_per_unit=declared.rows_per_unit,
             error_costs=declared.error_costs,
             n_rows=rows,
@@ -214,6 +227,7 @@ def plan_fit(
                 beside=prediction.beside,
                 typical=float(declared.error_costs.typical),
             )
+        work = predict_work(found.mechanism, found.public, settings.structure)
         return PlannedFit(
             mechanism=found.mechanism.name,
             automatic=automatic,
@@ -223,6 +237,8 @@ def plan_fit(
             reason=found.reason or Reason("" if is_short(found) else _LONG),
             epsilon=epsilon,
             verdict=verdict,
+            seconds=None if work is None else work.seconds,
+            memory=None if work is None else work.memory,
         )
 
     thresholds = thresholds_for(epsilon)

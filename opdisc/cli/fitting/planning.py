@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _LEVEL = "95%"
 
+_LARGE_MEMORY = 1e9
+
 
 def plan_fields(item: PlannedFit) -> dict[str, Any]:
     """Return a plan as JSON holds it: the reason in plain words, and its detail."""
@@ -33,7 +35,18 @@ def detail_text(planned: Sequence[PlannedFit]) -> str:
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
+        if item.seconds is not None:
+            lines.append(f"  {work_text(item.seconds, item.memory)}")
     return "\n".join(lines) + "\n"
+
+
+def work_text(seconds: float, memory: float | None) -> str:
+    """Return what a fit is expected to take, as orders of magnitude; memory where it is large."""
+    rounded = float(f"{seconds:.1g}")
+    took = "about a second or less" if seconds < 1.5 else f"about {rounded:,.0f} seconds"
+    if memory is None or memory < _LARGE_MEMORY:
+        return f"takes {took}"
+    return f"takes {took} and up to {memory / 1e9:.1f} GB of memory"
 
 
 def table_text(planned: Sequence[PlannedFit]) -> str:
