@@ -48,9 +48,9 @@ from opdisc.data import (
     load_schema,
 )
 from opdisc.errors import TableError
-from opdisc.mechanisms import PATIENCE, SPHERE_NOISES, THRESHOLD_BUDGET
+from opdisc.mechanisms import SPHERE_NOISES, THRESHOLD_BUDGET
 from opdisc.models import load_model, save_model
-from opdisc.planning import MECHANISMS
+from opdisc.planning import MECHANISMS, PATIENCE
 from opdisc.privacy import NeighboringRelation
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -79,7 +79,11 @@ _BASE_MEASURE = click.option(
 )
 
 _PATIENCE = click.option(
-    "--patience", type=float, default=PATIENCE, show_default=True, help="Seconds for staged draws."
+    "--patience",
+    type=float,
+    default=PATIENCE,
+    show_default=True,
+    help="Seconds that a fit may be expected to take; decides the mechanism, no clock is read.",
 )
 
 _RISK_BUDGET = click.option(

@@ -109,4 +109,7 @@ from .separator.sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
-from .staged.stages import PATIENCE as PATIENCE, automatic_bound as automatic_bound
+from .staged.stages import (
+    LARGEST_START as LARGEST_START,
+    automatic_bound as automatic_bound,
+)

@@ -292,24 +292,11 @@ class ExponentialMechanism:
             theorem="McSherry, Talwar 2007, Theorem 6 (docs/theory.md, exponential-mechanism)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            total_variation=self._total_variation(public.grid, beta),
+            total_variation=_distance(public.grid, self.structure, measure),
             spacing=0.0,
             beta=beta,
             log_inverse=measure.log_inverse(public.grid),
         )
-
-    def _total_variation(self, grid: WeightGrid, beta: Fraction) -> float:
-        """Return the sampler's distance from its law, which depends on public facts only."""
-        if _is_listed(grid):
-            return 0.0
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = ZeroOneProblem(
-            points=np.zeros((0, grid.n_features), dtype=np.int64),
-            positives=nothing,
-            negatives=nothing,
-            grid=grid,
-        )
-        return self._sampler(empty, beta).total_variation_bound
 
     def _sampler(self, problem: ZeroOneProblem, beta: Fraction) -> PartitionSampler:
         watched = self.progress is not None or self.time_limit is not None
@@ -375,6 +362,28 @@ class ExponentialMechanism:
 
 def _is_listed(grid: WeightGrid) -> bool:
     return grid.n_assignments <= ENUMERATION_LIMIT or is_sparse(grid)
+
+
+@functools.lru_cache(maxsize=64)
+def _distance(grid: WeightGrid, structure: tuple[ColumnGroup, ...], measure: BaseMeasure) -> float:
+    """Return the sampler's distance from its law; the inverse temperature is no part of it.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If the sampler does not take the grid.
+    """
+    if _is_listed(grid):
+        return 0.0
+    nothing = np.zeros(0, dtype=np.int64)
+    empty = ZeroOneProblem(
+        points=np.zeros((0, grid.n_features), dtype=np.int64),
+        positives=nothing,
+        negatives=nothing,
+        grid=grid,
+    )
+    mechanism = ExponentialMechanism(structure=structure, base_measure=measure)
+    return mechanism._sampler(empty, Fraction(1)).total_variation_bound
 
 
 @functools.cache

@@ -6,10 +6,8 @@ from .choice import (
     check_option as check_option,
 )
 from .classes import plan_cards as plan_cards
-from .first_draws import (
-    COMPILATIONS as COMPILATIONS,
-    compile_kernels as compile_kernels,
-)
+from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
+from .first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_classes as check_costs_of_classes,

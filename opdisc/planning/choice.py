@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
-    PATIENCE,
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
     BlockOneHotMechanism,
@@ -21,8 +20,8 @@ from opdisc.mechanisms import (
     one_hot_mechanism,
 )
 from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
-from opdisc.planning.expected_errors import expected_excess
-from opdisc.planning.reach import (
+from opdisc.planning.effort import (
+    PATIENCE,
     SAMPLING_LIMITS,
     can_flip_by_a_star,
     can_list,
@@ -30,10 +29,12 @@ from opdisc.planning.reach import (
     draw_is_short,
     is_drowned,
     is_searched,
+    predict_draw,
 )
+from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, DrawProgress
+from oracles.sampling import LARGEST_BLOCK, DrawProgress, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -100,7 +101,8 @@ class MechanismSettings:
         As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: uniform, and by
         levels for the first draw of ``"staged"``.
     patience : float
-        As in :class:`~opdisc.mechanisms.StagedMechanism`.
+        Seconds that a fit is expected to take at most, > 0: what is expected to draw longer is
+        not chosen, and staged draws are planned for half of it.
     max_rounds, time_limit, progress
         As in :class:`~opdisc.mechanisms.ExponentialMechanism`.
     """
@@ -158,6 +160,7 @@ def build_mechanism(
                 public,
                 minimise=settings.minimise,
                 base_measure=settings.base_measure,
+                patience=settings.patience,
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
@@ -188,6 +191,7 @@ def choose_mechanism(
     *,
     minimise: bool = False,
     base_measure: BaseMeasure | None = None,
+    patience: float = PATIENCE,
 ) -> tuple[str, Reason]:
     """Return the name of the most accurate mechanism that ends soon on a grid, and why.
 
@@ -203,6 +207,9 @@ def choose_mechanism(
         Whether an oracle was named, which leaves the exponential mechanism out.
     base_measure : BaseMeasure or None
         A product that is not uniform leaves the exponential mechanism only.
+    patience : float
+        Seconds. With public inputs, draws that :func:`~opdisc.planning.predict_work` expects to
+        take longer, or more than 2 GB, are passed over; staged draws always remain.
 
     Raises
     ------
@@ -220,6 +227,18 @@ def choose_mechanism(
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
         _check_uniform(measure, "a named oracle")
+    staged = public is not None and not minimise and _takes_stages(grid, measure)
+
+    def ends(mechanism: Mechanism) -> bool:
+        if public is None or not staged:
+            return True  # nothing else would end sooner
+        work = predict_draw(mechanism, public, structure)
+        return work is not None and work.fits(patience)
+
+    def because(brief: str, detail: str, mechanism: Mechanism) -> Reason:
+        planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
+        return Reason(brief, detail + planned + _predicted(mechanism, public))
+
     if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
         return (
             "exponential",
@@ -229,14 +248,15 @@ def choose_mechanism(
             ),
         )
     searched = not minimise and is_searched(grid, public)
-    if grid.n_assignments <= ENUMERATION_LIMIT and not searched:
-        return (
-            "permute_and_flip",
-            Reason(
-                f"{cards} cards are few enough to try all",
-                f"the grid's {size} weight combinations can all be listed, and one block errs "
-                "least" + _predicted(PermuteAndFlipMechanism(), public),
-            ),
+    if (
+        grid.n_assignments <= ENUMERATION_LIMIT
+        and not searched
+        and ends(listed := PermuteAndFlipMechanism())
+    ):
+        return "permute_and_flip", because(
+            f"{cards} cards are few enough to try all",
+            f"the grid's {size} weight combinations can all be listed, and one block errs least",
+            listed,
         )
     if minimise:
         return (
@@ -247,43 +267,39 @@ def choose_mechanism(
                 "mechanism asks no oracle",
             ),
         )
-    if (searched or can_flip_by_a_star(grid)) and measure.is_uniform:
-        return (
-            "permute_and_flip",
-            Reason(
-                f"{cards} cards are few enough to search through",
-                f"the grid's {size} weight combinations are few enough for a search that draws "
-                "the noise where it goes, and one block errs least"
-                + _predicted(AStarPermuteAndFlipMechanism(), public),
-            ),
+    if (
+        (searched or can_flip_by_a_star(grid))
+        and measure.is_uniform
+        and ends(search := AStarPermuteAndFlipMechanism())
+    ):
+        return "permute_and_flip", because(
+            f"{cards} cards are few enough to search through",
+            f"the grid's {size} weight combinations are few enough for a search that draws the "
+            "noise where it goes, and one block errs least",
+            search,
         )
-    if can_list(grid):
-        return (
-            "exponential",
-            Reason(
-                f"the limit on points leaves {cards} cards, few enough to try all",
-                f"the budget leaves {size} weight combinations, which can all be looked at"
-                + _predicted(exponential, public),
-            ),
+    if is_sparse(grid) and ends(exponential):
+        return "exponential", because(
+            f"the limit on points leaves {cards} cards, few enough to try all",
+            f"the budget leaves {size} weight combinations, which can all be looked at",
+            exponential,
         )
-    staged = public is not None and _takes_stages(grid, measure)
     drowned = public is not None and staged and is_drowned(public)
     if (
         not (drowned or measure.by_levels)
         and can_sample(grid, structure)
+        and not can_list(grid)
         and (public is None or draw_is_short(public, structure))
+        and ends(exponential)
     ):
-        return (
-            "exponential",
-            Reason(
-                f"{cards} cards are too many to try all, but few enough for one exact draw",
-                f"the grid's {size} weight combinations are too many to list, and its columns' "
-                "structure lets the exponential mechanism be sampled exactly"
-                + _predicted(exponential, public),
-            ),
+        return "exponential", because(
+            f"{cards} cards are too many to try all, but few enough for one exact draw",
+            f"the grid's {size} weight combinations are too many to list, and its columns' "
+            "structure lets the exponential mechanism be sampled exactly",
+            exponential,
         )
     if staged:
-        stages = StagedMechanism(by_levels=base_measure is None or measure.by_levels)
+        stages = _staged(MechanismSettings(base_measure=base_measure, patience=patience))
         brief = (
             f"at this budget most of {cards} cards are noise, so a card of few points comes first"
             if drowned
@@ -296,7 +312,7 @@ def choose_mechanism(
             else f"the grid's {size} weight combinations are too many to list or to sample from "
             "at once, and several exact draws always end"
         )
-        return "staged", Reason(brief, why + _predicted(stages, public))
+        return "staged", because(brief, why, stages)
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",
@@ -351,7 +367,7 @@ def _staged(settings: MechanismSettings) -> StagedMechanism:
             "mechanism='exponential'."
         )
     return StagedMechanism(
-        by_levels=measure is None or measure.by_levels, patience=settings.patience
+        by_levels=measure is None or measure.by_levels, patience=settings.patience / 2
     )
 
 

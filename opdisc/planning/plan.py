@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Literal
-
-from opdisc.data import (
-    CostsLike,
-    SchemaLike,
-    column_structure,
-    parse_schema,
-    with_error_costs,
-)
+import functools
+import math
+from opdisc.data import CostsLike
+from opdisc.data import SchemaLike
+from opdisc.data import column_structure
+from opdisc.data import load_schema
+from opdisc.data import parse_schema
+from opdisc.data import with_error_costs
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import (
-    PATIENCE,
-    THRESHOLD_BUDGET,
-    BaseMeasure,
-    ThresholdPlan,
-    plan_thresholds,
-    split_epsilon,
-)
-from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
+from opdisc.mechanisms import BaseMeasure
+from opdisc.mechanisms import THRESHOLD_BUDGET
+from opdisc.mechanisms import ThresholdPlan
+from opdisc.mechanisms import plan_thresholds
+from opdisc.mechanisms import split_epsilon
+from opdisc.planning.choice import MECHANISMS
+from opdisc.planning.choice import MechanismSettings
+from opdisc.planning.choice import build_mechanism
+from opdisc.planning.effort import PATIENCE
+from opdisc.planning.effort import predict_work
 from opdisc.planning.grid import scorecard_grid
-from opdisc.planning.limits import (
-    check_threshold_budget,
-    parse_automatic_bound,
-    parse_base_measure,
-)
-from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseVerdict, judge_noise
-from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
-from opdisc.privacy import (
-    GridPublic,
-    NeighboringRelation,
-    PrivacyParams,
-    PublicInputs,
-    Reason,
-    parse_relation,
-)
+from opdisc.planning.limits import check_threshold_budget
+from opdisc.planning.limits import parse_automatic_bound
+from opdisc.planning.limits import parse_base_measure
+from opdisc.planning.utility import ErrorPrediction
+from opdisc.planning.utility import predict_error
+from opdisc.planning.verdict import NoiseVerdict
+from opdisc.planning.verdict import judge_noise
+from opdisc.planning.weight_rule import SettledFit
+from opdisc.planning.weight_rule import is_short
+from opdisc.planning.weight_rule import settle_fit
+from opdisc.privacy import GridPublic
+from opdisc.privacy import NeighboringRelation
+from opdisc.privacy import PrivacyParams
+from opdisc.privacy import PublicInputs
+from opdisc.privacy import Reason
+from opdisc.privacy import parse_relation
 from oracles.errors import UnsupportedProblem
+from oracles.problem import WeightGrid
+from os import PathLike
+from typing import Literal
 
 _LONG = "an exact draw may take very long"
 
@@ -72,6 +74,11 @@ class PlannedFit:
         Of the automatic choice: whether the noise leaves the rows a say.
     card : str
         Which of several cards it is, and what that tells apart; empty for a whole fit.
+    seconds : float or None
+        Processor time that a fit is expected to take, seconds, an order of magnitude; None where
+        it cannot run or nobody knows.
+    memory : float or None
+        What it is expected to need at its peak, bytes, an order of magnitude; None likewise.
     """
 
     mechanism: str
@@ -83,6 +90,8 @@ class PlannedFit:
     thresholds: str = ""
     verdict: NoiseVerdict | None = None
     card: str = ""
+    seconds: float | None = None
+    memory: float | None = None
 
 
 def plan_fit(
@@ -167,6 +176,12 @@ def plan_fit(
         )
         return plan_thresholds(declared, facts, share)
 
+    @functools.cache
+    def grid_for(weight_bound: int) -> WeightGrid:
+        return scorecard_grid(
+            declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
+        )
+
     def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
         thresholds = thresholds_for(epsilon)
         left = epsilon if thresholds is None else thresholds.card_epsilon
@@ -175,9 +190,7 @@ def plan_fit(
         return GridPublic(
             params=PrivacyParams(epsilon=left, delta=delta),
             relation=chosen_relation,
-            grid=scorecard_grid(
-                declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
-            ),
+            grid=grid_for(weight_bound),
             rows_per_unit=declared.rows_per_unit,
             error_costs=declared.error_costs,
             n_rows=rows,
@@ -222,6 +235,7 @@ def plan_fit(
                 beside=prediction.beside,
                 typical=float(declared.error_costs.typical),
             )
+        work = predict_work(found.mechanism, found.public, settings.structure)
         return PlannedFit(
             mechanism=found.mechanism.name,
             automatic=automatic,
@@ -231,6 +245,8 @@ def plan_fit(
             reason=found.reason or Reason("" if is_short(found) else _LONG),
             epsilon=epsilon,
             verdict=verdict,
+            seconds=None if work is None else work.seconds,
+            memory=None if work is None else work.memory,
         )
 
     thresholds = thresholds_for(epsilon)

@@ -17,8 +17,8 @@ from opdisc.mechanisms import (
     automatic_bound,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
+from opdisc.planning.effort import can_flip_by_a_star, can_list, draw_is_short
 from opdisc.planning.expected_errors import expected_excess
-from opdisc.planning.reach import can_flip_by_a_star, can_list, draw_is_short
 from opdisc.planning.utility import predict_error
 from opdisc.privacy import GridPublic, PrivacyParams, Reason
 from oracles.errors import UnsupportedProblem

@@ -9,6 +9,7 @@ from .effort import (
     FAST_NATS as FAST_NATS,
     FAST_WORK as FAST_WORK,
     FLAT_NATS as FLAT_NATS,
+    LARGEST_GRID_BITS as LARGEST_GRID_BITS,
     sampling_reach as sampling_reach,
 )
 from .elimination.blocks import LARGEST_BLOCK as LARGEST_BLOCK, choose_blocks as choose_blocks
@@ -38,5 +39,6 @@ from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as
 from .staged.work import (
     LARGEST_TABLES as LARGEST_TABLES,
     joint_work as joint_work,
+    sparse_memory as sparse_memory,
     sparse_work as sparse_work,
 )

@@ -54,6 +54,10 @@ Not measured: about ``e**12`` draws are then enough, at a few microseconds each.
 """
 
 
+LARGEST_GRID_BITS = 300
+"""Log2 of the combinations of the largest grid that is sampled: sums stay within doubles."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingReach:
     """An expectation, not a promise.

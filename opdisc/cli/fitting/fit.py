@@ -26,10 +26,10 @@ from opdisc.estimators import (
     PrivateMulticlassClassifier,
     PrivateScorecardClassifier,
 )
-from opdisc.mechanisms import PATIENCE
 from opdisc.models import SavedModel, SavedMulticlassModel
 from opdisc.planning import (
     MECHANISMS,
+    PATIENCE,
     check_option,
     check_threshold_budget,
     parse_max_rounds,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
+import math
 from opdisc.cli.fitting.fit import take_out_two_class_options
-from opdisc.data import Schema, with_error_costs
+from opdisc.data import Schema
+from opdisc.data import with_error_costs
+from typing import Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opdisc.planning import NoiseVerdict, PlannedFit
 
 _LEVEL = "95%"
+
+_LARGE_MEMORY = 1e9
 
 
 def planner_for(
@@ -67,6 +71,8 @@ def detail_text(planned: Sequence[PlannedFit]) -> str:
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
+        if item.seconds is not None:
+            lines.append(f"  {work_text(item.seconds, item.memory)}")
     return "\n".join(lines) + "\n"
 
 
@@ -82,6 +88,15 @@ def _rows_of_its_classes(verdict: NoiseVerdict) -> str:
     if verdict.rows_needed is None:
         return ", noise dominates whatever its rows"
     return f", noise dominates below {verdict.rows_needed:,} rows of its classes"
+
+
+def work_text(seconds: float, memory: float | None) -> str:
+    """Return what a fit is expected to take, as orders of magnitude; memory where it is large."""
+    rounded = float(f"{seconds:.1g}")
+    took = "about a second or less" if seconds < 1.5 else f"about {rounded:,.0f} seconds"
+    if memory is None or memory < _LARGE_MEMORY:
+        return f"takes {took}"
+    return f"takes {took} and up to {memory / 1e9:.1f} GB of memory"
 
 
 def table_text(planned: Sequence[PlannedFit]) -> str:

@@ -33,7 +33,6 @@ from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
-    PATIENCE,
     THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
@@ -50,6 +49,7 @@ from opdisc.mechanisms import (
 )
 from opdisc.models import fitted_risks
 from opdisc.planning import (
+    PATIENCE,
     MechanismSettings,
     ScorecardMechanism,
     SettledFit,
@@ -124,8 +124,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         exp(-1)), or a :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is uniform, and by levels
         for the first of staged draws.
     patience : float or None
-        Seconds that staged draws are planned for, public; None: 30. No clock is read while
-        drawing.
+        Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
+        what is expected to draw longer, and staged draws look at as many cards as half of it
+        allows. No clock is read while drawing.
     progress : callable or None
         Called with a line of text during a long search or draw. What it says depends on the rows:
         it is not private and must not be published.

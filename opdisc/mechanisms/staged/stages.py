@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from opdisc.errors import CalibrationError
 from oracles.problem import WeightGrid
-from oracles.sampling import LARGEST_TABLES, SparseCards, joint_work, sparse_work
+from oracles.sampling import LARGEST_TABLES, SparseCards, joint_work, sparse_memory, sparse_work
 
 PATIENCE = 30.0
 """Seconds that all stages together are expected to take at most, on any table."""
@@ -169,6 +169,8 @@ def plan_stages(
     if first_share is None:
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
     directions, together = _directions(ranges, later, rows, patience / 2)
+    if later and not directions:  # no time for a single one
+        return plan_stages(grid, weight, n_rows, by_levels=by_levels, patience=patience, later=0)
     return Stages(
         cards=cards,
         first_share=Fraction(1) if not later or first_share is None else first_share,
@@ -202,9 +204,10 @@ def _cards(
         for limits in ranges[1:]
     )
     used = sum(1 for options in signs if options)
-    most = min(1, used)
+    most = 0  # constant cards, the private majority vote, always end
     while most < min(MOST_POINTS, used) and (
         sparse_work(used, most + 1, high - low + 1, rows) <= patience
+        and sparse_memory(used, most + 1) <= 4 * LARGEST_TABLES
     ):
         most += 1
     starts = []
@@ -231,9 +234,9 @@ def _directions(
     if not later or not used:
         return 0, 0
     n_shifts = 2 * LARGEST_START + 1
-    for directions in range(min(MOST_DIRECTIONS, used), 1, -1):
+    for directions in range(min(MOST_DIRECTIONS, used), 0, -1):
         together = min(MOST_TOGETHER, -(-used // directions))
         seconds, entries = joint_work(directions, together, n_shifts, rows)
         if later * seconds <= patience and entries <= LARGEST_TABLES:
             return directions, together
-    return 1, 1
+    return 0, 0

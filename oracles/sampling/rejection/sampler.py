@@ -33,6 +33,7 @@ from oracles.problem import (
     checked_weights,
     complete_structure,
 )
+from oracles.sampling.effort import LARGEST_GRID_BITS
 from oracles.sampling.elimination import choose_blocks
 from oracles.sampling.listed import checked_beta
 from oracles.sampling.options import SamplingDiagnostics, SamplingOptions
@@ -59,8 +60,6 @@ _FIRST_BATCH = 16
 _CHUNK, _LONG_CHUNK = 1024, 8192
 
 _LONG_BATCH = 1e8
-
-_LARGEST_GRID_BITS = 300
 
 _FARTHEST_GAP_BITS = 150
 
@@ -106,9 +105,9 @@ class PartitionSampler:
         self._options = options or SamplingOptions()
         weights = checked_weights(log_weights, problem.grid)
         self._grid_bits = math.log2(problem.grid.n_assignments)
-        if self._grid_bits > _LARGEST_GRID_BITS:
+        if self._grid_bits > LARGEST_GRID_BITS:
             raise UnsupportedProblem(
-                f"sampling takes grids of at most 2**{_LARGEST_GRID_BITS} weight combinations, "
+                f"sampling takes grids of at most 2**{LARGEST_GRID_BITS} weight combinations, "
                 f"got 2**{self._grid_bits:.0f}; use fewer columns or smaller weights."
             )
         if 1000 * problem.grid.n_hypotheses < problem.grid.n_assignments:

@@ -5,5 +5,6 @@ from .sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_s
 from .work import (
     LARGEST_TABLES as LARGEST_TABLES,
     joint_work as joint_work,
+    sparse_memory as sparse_memory,
     sparse_work as sparse_work,
 )

@@ -55,10 +55,11 @@ class SparseCards:
     @property
     def counts(self) -> tuple[int, ...]:
         """Number of cards of each size."""
-        ways = [1] + [0] * self.most
-        for signs in self.signs:
-            for size in range(self.most, 0, -1):
-                ways[size] += ways[size - 1] * len(signs)
+        one, both = (sum(len(signs) == n for signs in self.signs) for n in (1, 2))
+        ways = [
+            sum(math.comb(one, size - k) * math.comb(both, k) * 2**k for k in range(size + 1))
+            for size in range(self.most + 1)
+        ]
         return tuple(
             way * (high - low + 1) for way, (low, high) in zip(ways, self.starts, strict=True)
         )

@@ -40,6 +40,22 @@ def sparse_work(n_columns: int, most: int, n_starts: int, n_points: int) -> floa
     return 2 * (products / SPARSE_PRODUCTS_PER_SECOND + cards / (CARDS_PER_SECOND * n_starts))
 
 
+def sparse_memory(n_columns: int, most: int) -> float:
+    """Return bytes that a draw of sparse cards takes at most for its sums over pairs of columns.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns that may have a weight.
+    most : int
+        Largest number of weights other than 0.
+    """
+    if most < 2:
+        return 0.0
+    kept = sum(math.comb(n_columns, shorter) for shorter in range(most - 2))
+    return 8.0 * n_columns**2 * (kept + 2.0 ** (most - 1))
+
+
 def joint_work(
     n_directions: int, most: int, n_shifts: int, n_points: int, n_steps: int = 3
 ) -> tuple[float, float]:

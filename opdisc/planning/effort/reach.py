@@ -15,6 +15,7 @@ from oracles.sampling import (
     FAST_WORK,
     FLAT_NATS,
     LARGEST_BLOCK,
+    LARGEST_GRID_BITS,
     choose_blocks,
     is_sparse,
     sampling_reach,
@@ -78,7 +79,8 @@ def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
     """
     if can_list(grid):
         return True
-    if _is_hopeless(grid, structure, LARGEST_BLOCK):
+    too_large = math.log2(grid.n_assignments) > LARGEST_GRID_BITS
+    if too_large or _is_hopeless(grid, structure, LARGEST_BLOCK):
         return False
     try:
         choose_blocks(complete_structure(structure, grid.n_features), grid, n_blocks=2)
