@@ -190,6 +190,9 @@ def inherit(
             for j, row in zip(theirs.coords, theirs.table, strict=True):
                 if j in place:
                     block.table[place[j]] += row
+            # What contexts charged to a column that is inside now, the block pays itself.
+            for j in set(theirs.arrays.coord.tolist()) & set(block.coords):
+                block.table[place[j]] += theirs.message[theirs.arrays.coord == j].sum(axis=0)
             _inherit_messages(block, theirs, old_arrays[u], where, context)
 
 

@@ -225,6 +225,19 @@ def test_bounds_hold_below_a_target_down_the_tree(seed):
         node = child_of(reduction, node, kept, target, 81, by_conflict=bool(seed % 3))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_wider_blocks_inherit_the_bound(seed):
+    """What was charged to a column that a block takes in, the block pays itself."""
+    rng, _, reduction, domain = random_case([seed, 5])
+    node = root_blocks(reduction, domain).overlapping(9, 3)
+    if not node.blocks:
+        return
+    raise_bound(node, NO_PRUNING, Course(n_steps=9, every=4, step=0.2, message_step=0.3), never)
+    wider = widened(reduction, node, NO_PRUNING, 81)
+    if wider is not None:
+        assert priced(wider)[0] >= node.priced
+
+
 def test_shares_counted_twice_break_the_bound():
     """The property above can fail: dear shares that the remainder gave only once."""
     caught = 0
