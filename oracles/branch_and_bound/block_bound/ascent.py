@@ -5,7 +5,6 @@ The steps are floats; what is priced are integers, and only a pricing of every s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +14,13 @@ from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.arrays import (
     CHUNK,
     LARGEST_SUM,
-    BlockArrays,
     FloatArray,
     MediumArray,
-    PricingScratch,
-    new_pricing_scratch,
 )
 from oracles.branch_and_bound.block_bound.kernels import (
     add_excess,
     add_gradient,
     least_by_value,
-    price,
     step_shares,
 )
 from oracles.branch_and_bound.block_bound.link_kernels import (
@@ -34,12 +29,8 @@ from oracles.branch_and_bound.block_bound.link_kernels import (
     step_messages,
 )
 from oracles.branch_and_bound.block_bound.links import WIDEST_LINK, BlockLinks, PricedLinks
+from oracles.branch_and_bound.block_bound.pricing import PricingTeam, Stop
 from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation
-
-Stop = Callable[[], bool]
-"""Called now and then; True ends the ascent, which keeps what is proved."""
-
-_SLICE_WORK = 300_000_000
 
 _FASTER, _SLOWER = 1.25, 0.4
 """Steps of a warm start get so much longer when a pricing is the best; any, shorter if not."""
@@ -149,11 +140,13 @@ def new_link_work(node: Relaxation) -> IntArray:
     return np.zeros((node.links.most_links + 1, WIDEST_LINK + 1), dtype=np.int64)
 
 
-def raise_bound(node: Relaxation, target: int, course: Course, stop: Stop) -> bool:
+def raise_bound(
+    node: Relaxation, target: int, course: Course, stop: Stop, n_threads: int = 1
+) -> bool:
     """Raise ``node.bound`` towards the target; return whether it was stopped.
 
     States that a pricing proves to reach the target are dropped, so the bound is one on every
-    hypothesis below the target.
+    hypothesis below the target. Threads price one block each; their number changes no figure.
     """
     for block in node.blocks:
         block.table = np.zeros(0, dtype=np.int32)
@@ -161,16 +154,15 @@ def raise_bound(node: Relaxation, target: int, course: Course, stop: Stop) -> bo
     if any(block.states.size == 0 for block in node.blocks):
         node.bound = max(node.bound, target)
         return False
-    return _Ascent(node, target, course).run(stop)
+    with PricingTeam(node, n_threads) as team:
+        return _Ascent(node, target, course, team).run(stop)
 
 
 class _Ascent:
     """Steps on one node's shares and links, and pricings in between."""
 
-    def __init__(self, node: Relaxation, target: int, course: Course) -> None:
-        self.node, self.target, self.course = node, target, course
-        n_patterns = max((len(b.arrays.pattern_at) for b in node.blocks), default=1)
-        self.scratch = new_pricing_scratch(n_patterns)
+    def __init__(self, node: Relaxation, target: int, course: Course, team: PricingTeam) -> None:
+        self.node, self.target, self.course, self.team = node, target, course, team
         self.work = new_link_work(node)
         costs = np.abs(node.cells.costs)
         self.mean = max(1.0, float(costs.sum()) / max(1, len(costs)) / node.unit)
@@ -209,18 +201,16 @@ class _Ascent:
 
     def _price(self, point: Point, everything: bool, stop: Stop) -> list[MediumArray] | None:
         """Return what the states that are looked at cost; None if stopped."""
-        tables = []
+        jobs, held = [], []
         parts = zip(self.node.blocks, self.slopes, point.shares, point.links, strict=True)
         for block, slope, share, links in parts:
-            if everything or slope.active is None:
-                arrays, positions = block.arrays, block.states.positions
-            else:
-                arrays, positions = slope.arrays, slope.positions
-            table = price_states(arrays, share, links.cost, self.scratch, stop)
-            if table is None:
-                return None
-            add_tables(positions, links.table, table)
-            tables.append(table)
+            whole = everything or slope.active is None
+            jobs.append((block.arrays if whole else slope.arrays, share, links.cost))
+            held.append(block.states.positions if whole else slope.positions)
+        tables = self.team.price(jobs, stop)
+        if tables is not None:
+            for positions, links, table in zip(held, point.links, tables, strict=True):
+                add_tables(positions, links.table, table)
         return tables
 
     def _ends(self, n: int, point: Point, tables: list[MediumArray]) -> bool:
@@ -314,27 +304,6 @@ def round_shares(share: FloatArray) -> MediumArray:
     if total >= LARGEST_SUM:
         share = share * (LARGEST_SUM / 2 / total)
     return np.rint(share).astype(np.int32)
-
-
-def price_states(
-    arrays: BlockArrays,
-    share: MediumArray,
-    cost: MediumArray,
-    scratch: PricingScratch,
-    stop: Stop,
-) -> MediumArray | None:
-    """Return ``F`` of every state but for its columns' own costs; None if stopped."""
-    n = arrays.own.shape[0]
-    table = np.empty(n, dtype=np.int32)
-    levels = int(arrays.n_levels.mean()) + 1 if len(arrays.n_levels) else 1
-    work = CHUNK * (len(share) * levels + len(arrays.pattern_coord) + 10)
-    slice_size = max(1, _SLICE_WORK // work) * CHUNK
-    for first in range(0, n, slice_size):
-        last = min(n, first + slice_size)
-        price(arrays, first, last, share, cost, scratch, table)
-        if last < n and stop():
-            return None
-    return table
 
 
 def priced_bound(node: Relaxation, rest: IntArray, tables: list[MediumArray]) -> int:

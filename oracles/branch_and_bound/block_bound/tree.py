@@ -11,7 +11,7 @@ import numpy as np
 
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
-from oracles.branch_and_bound.block_bound.ascent import Course, Stop, raise_bound
+from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
@@ -19,6 +19,7 @@ from oracles.branch_and_bound.block_bound.nodes import (
     whole_domain,
     widened,
 )
+from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
@@ -90,10 +91,13 @@ class BlockTree:
     part : ExactSearch
         A depth-first search of the same problem at its root, with the best hypothesis known; it
         gets the small parts of the tree, and keeps the incumbent.
+    n_threads : int
+        Threads that price blocks; the course of the search does not depend on them.
     """
 
-    def __init__(self, part: ExactSearch) -> None:
+    def __init__(self, part: ExactSearch, n_threads: int = 1) -> None:
         self._part = part
+        self._n_threads = n_threads
         self._reduction = part.reduction
         self._gap = int(part.state[places.GAP])
         self._heap: list[tuple[int, int, _Open]] = []
@@ -252,7 +256,7 @@ class BlockTree:
         """Raise a bound that is reported meanwhile; return whether that was stopped."""
         relaxation.bound = max(relaxation.bound, known, self._known or -INFINITE)
         self._live = relaxation
-        stopped = raise_bound(relaxation, target, course, stop)
+        stopped = raise_bound(relaxation, target, course, stop, self._n_threads)
         self._known = relaxation.bound
         self._live = None
         return stopped
@@ -348,7 +352,7 @@ class BlockTree:
             )
             part.bound = max(part.bound, child.bound)
             if part.blocks:
-                if raise_bound(part, self._target(), _PROBE, stop):
+                if raise_bound(part, self._target(), _PROBE, stop, self._n_threads):
                     return None
             else:
                 part.bound = max(part.bound, _bound_without_blocks(part))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
-from oracles.branch_and_bound.block_bound import ascent
+from oracles.branch_and_bound.block_bound import ascent, pricing
 from oracles.branch_and_bound.block_bound.arrays import new_pricing_scratch
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.cells import cells_of, narrowed, takes
@@ -104,7 +104,7 @@ def priced(node, change=lambda share: share):
     tables = []
     scratch = new_pricing_scratch(max((len(b.arrays.pattern_at) for b in node.blocks), default=1))
     for block, share, links in zip(node.blocks, point.shares, point.links, strict=True):
-        table = ascent.price_states(block.arrays, change(share), links.cost, scratch, never)
+        table = pricing.price_states(block.arrays, change(share), links.cost, scratch, never)
         add_tables(block.states.positions, links.table, table)
         tables.append(table)
     return ascent.priced_bound(node, point.rest, tables), tables, point
