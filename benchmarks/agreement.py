@@ -5,10 +5,11 @@
     python benchmarks/agreement.py --oracles branch-and-bound --forced --wide 200
 
 With --forced the native search is asked twice: as it is, and with its block bound from the first
-node on. Small problems come in every kind: no tables, separable, block and norm tables, on a lattice and
-off it, norm budgets, counts of either sign. Wide ones are solved under a time limit; whoever
-proves an optimum must prove the same one, and nobody's bound may exceed it. With --out the tallies
-are saved every minute; --first continues a sequence of problems, or shares it among processes.
+node on. Small problems come in every kind: no tables, separable, block and norm tables, on a
+lattice and off it, norm budgets, counts of either sign. Wide ones are solved under a time limit;
+whoever proves an optimum must prove the same one, and nobody's bound may exceed it. With --out the
+tallies are saved every minute; --first continues a sequence of problems, or shares it among
+processes.
 Exit status 1 if anyone disagrees.
 """
 
