@@ -2,11 +2,14 @@
 
     python benchmarks/agreement.py --problems 10000          every problem through every oracle
     python benchmarks/agreement.py --problems 0 --wide 200   20 to 38 columns, hundreds of points
+    python benchmarks/agreement.py --oracles branch-and-bound --forced --wide 200
 
-Small problems come in every kind: no tables, separable, block and norm tables, on a lattice and
-off it, norm budgets, counts of either sign. Wide ones are solved under a time limit; whoever
-proves an optimum must prove the same one, and nobody's bound may exceed it. With --out the tallies
-are saved every minute; --first continues a sequence of problems, or shares it among processes.
+With --forced the native search is asked twice: as it is, and with its block bound from the first
+node on. Small problems come in every kind: no tables, separable, block and norm tables, on a
+lattice and off it, norm budgets, counts of either sign. Wide ones are solved under a time limit;
+whoever proves an optimum must prove the same one, and nobody's bound may exceed it. With --out the
+tallies are saved every minute; --first continues a sequence of problems, or shares it among
+processes.
 Exit status 1 if anyone disagrees.
 """
 
@@ -282,9 +285,12 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=20.0, help="per wide solve, seconds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="position of the first problem")
+    parser.add_argument("--forced", action="store_true", help="the block bound forced on, too")
     parser.add_argument("--out", type=Path, help="write the tallies as JSON")
     chosen = parser.parse_args()
     oracles = {name: get_oracle(name) for name in chosen.oracles}
+    if chosen.forced:
+        oracles["block bound"] = get_oracle("branch-and-bound", block_bound="always")
     log, found = Log(chosen), {}
     if chosen.problems:
         problems = small_problems(chosen.problems, chosen.seed, first=chosen.first)

@@ -16,10 +16,12 @@ Examples
   opdisc oracles --json
   opdisc oracles --benchmark
   opdisc oracles --benchmark --tasks wide --bounds 1,2,3 --epsilons 0.5,5,none --out wide
+  opdisc oracles --benchmark --tasks plain --bounds 1,3 --epsilons .1,1,none --time-limit 300 \
+    --out plain
 """
 )
 @click.option("--benchmark", is_flag=True, help="Time the installed ones side by side.")
-@click.option("--tasks", help="Of --benchmark: small,16,wide,breast-cancer; default: all here.")
+@click.option("--tasks", help="Of --benchmark: names, or 'plain': tables of plain columns.")
 @click.option("--bounds", default="1", show_default=True, help="Largest weights.")
 @click.option("--epsilons", default="1,none", show_default=True, help="Strengths of the noise.")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Draws.")
@@ -34,7 +36,7 @@ Examples
 @click.option("--limit", "limits", multiple=True, help="NAME=SECONDS for one oracle; repeatable.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--skip-hopeless", is_flag=True, help="Spare an oracle what it failed more easily.")
-@click.option("--out", type=click.Path(path_type=Path), help="Save OUT.json and OUT.md.")
+@click.option("--out", type=click.Path(path_type=Path), help="Save OUT.json, .md and .svg.")
 @click.option("--resume", is_flag=True, help="Keep what OUT.json already holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
@@ -102,7 +104,9 @@ def _benchmark(
         TASKS,
         Row,
         Sweep,
+        available_plain_tasks,
         available_tasks,
+        curve_lines,
         ratio_lines,
         report_record,
         run_sweep,
@@ -113,7 +117,10 @@ def _benchmark(
 
     if resume and out is None:
         raise click.UsageError("--resume needs --out.")
-    chosen = _names("--tasks", tasks, available_tasks(), TASKS)
+    if tasks == "plain":
+        chosen = available_plain_tasks()
+    else:
+        chosen = _names("--tasks", tasks, available_tasks(), (*TASKS, *available_plain_tasks()))
     racing = _names("--oracles", names, available_oracles())
     for name in racing:
         get_oracle(name)
@@ -139,12 +146,13 @@ def _benchmark(
         print_json(report_record(sweep, rows))
         return
     print_text("\n".join(["", *ratio_lines(sweep, rows), ""]))
+    print_text("\n".join(["", *curve_lines(sweep, rows), ""]))
     if tasks is None and len(chosen) < len(TASKS):
         print_text(
             "The census tasks were left out: adult.csv was not found ('opdisc datasets').\n"
         )
     if out is not None:
-        print_text(f"Saved to {out}.json and {out}.md\n")
+        print_text(f"Saved to {out}.json, {out}.md and {out}.svg\n")
 
 
 def _names(

@@ -56,7 +56,8 @@ def run_mechanism(
     oracle : str or Oracle
         Who minimises; ignored by sampling mechanisms.
     options : SolveOptions or None
-        Limits. Any limit makes the receipt CONDITIONAL.
+        Limits. Any limit makes the receipt CONDITIONAL. Its ``progress`` is told the objective
+        and the bound of the perturbed problem, which no budget pays for: for debugging only.
     ledger : Ledger or None
         Where the budget is recorded, durably, before anything is drawn.
     choice : str or Reason

@@ -45,6 +45,9 @@ class Measurement:
     error : str or None
         Why there is no answer: the name of the error, ``"crashed"``, ``"overran"`` (killed after
         its limit) or ``"skipped"``.
+    curve : tuple of (float, float or None, float or None)
+        Seconds, objective and bound in rows, whenever the oracle said that one of them had
+        changed; the end last.
     """
 
     seconds: float
@@ -54,6 +57,16 @@ class Measurement:
     bound: float | None = None
     peak_mib: float | None = None
     error: str | None = None
+    curve: tuple[tuple[float, float | None, float | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take the curve from JSON too, which knows lists only."""
+        object.__setattr__(self, "curve", tuple(tuple(place) for place in self.curve))
+
+    def at(self, seconds: float) -> tuple[float | None, float | None]:
+        """Return the objective and the bound that were known after so many seconds, in rows."""
+        known = [place for place in self.curve if place[0] <= seconds]
+        return known[-1][1:] if known else (None, None)
 
     @property
     def out_of_time(self) -> bool:

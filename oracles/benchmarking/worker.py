@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from oracles.interface import SolveOptions, get_oracle, solve
 from oracles.problem import WeightGrid, ZeroOneProblem
 
 SECONDS_BETWEEN_SAMPLES = 0.02
+
+LARGEST_AMOUNT = 1e15
+"""Objectives and bounds beyond are a solver's word for "none yet"."""
 
 
 class PeakMemory:
@@ -77,12 +81,39 @@ def _status_mib(pid: str, field: str) -> float:
     return 0.0
 
 
+class Curve:
+    """What an oracle says of its progress: the changes, and no more of them than a figure needs.
+
+    Attributes
+    ----------
+    places : list of (float, float or None, float or None)
+        Seconds, objective and bound, rows; None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[tuple[float, float | None, float | None]] = []
+
+    def __call__(self, incumbent: float, bound: float, seconds: float) -> None:
+        """Note a report; where reports come quickly it replaces the last one."""
+        place = (seconds, _known(incumbent), _known(bound))
+        if self.places and self.places[-1][1:] == place[1:]:
+            return
+        if len(self.places) > 1 and seconds < self.places[-2][0] + max(0.1, seconds / 100):
+            self.places.pop()
+        self.places.append(place)
+
+
+def _known(amount: float) -> float | None:
+    return float(amount) if abs(amount) < LARGEST_AMOUNT else None
+
+
 def measurement(problem: ZeroOneProblem, oracle: Any, options: SolveOptions) -> dict[str, Any]:
     """Solve once; return what came out and what it took."""
     started = time.perf_counter()
+    curve = Curve()
     try:
         with PeakMemory() as peak:
-            solution = solve(problem, oracle, options)
+            solution = solve(problem, oracle, replace(options, progress=curve))
     except OracleError as error:
         return {"error": type(error).__name__, "seconds": time.perf_counter() - started}
     certificate = solution.certificate
@@ -93,6 +124,7 @@ def measurement(problem: ZeroOneProblem, oracle: Any, options: SolveOptions) -> 
         "objective": float(certificate.primal_bound) * problem.unit,
         "bound": float(certificate.dual_bound) * problem.unit if certificate.gap < 1e300 else None,
         "peak_mib": peak.mib,
+        "curve": curve.places,
     }
 
 

@@ -157,7 +157,7 @@ class _Run:
 
         members = [new_member() for _ in range(n_members)]
         search = SearchTeam(members) if n_members > 1 else members[0]
-        self.race = Race(search, new_member, self.use, self._pause)
+        self.race = Race(search, new_member, self.use, self._pause, n_members)
         return self.race
 
     def _pause(self) -> bool:

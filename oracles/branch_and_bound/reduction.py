@@ -56,6 +56,12 @@ class Reduction:
     base: int
     row: int
 
+    @property
+    def is_perturbed(self) -> bool:
+        """Whether some hypotheses cost more than others apart from their predictions."""
+        model = self.model
+        return bool(np.ptp(self.unary, axis=1).any() or len(model.block_at))
+
 
 def total_cost(problem: ZeroOneProblem) -> int:
     """Return a bound on every sum of costs and regrets, in objective steps."""

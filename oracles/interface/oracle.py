@@ -35,7 +35,9 @@ class SolveOptions:
     seed : int
         Seed of the oracle's own tie-breaking and heuristics; never of anything else.
     progress : callable or None
-        Called now and then as ``progress(incumbent, bound, seconds)``.
+        Called now and then as ``progress(incumbent, bound, seconds)``, in rows, and by
+        :func:`oracles.solve` at the end with what is certified. It sees what the points say: where
+        they are private it is for their owner's eyes only.
     """
 
     time_limit: float | None = None

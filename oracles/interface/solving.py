@@ -70,6 +70,11 @@ def solve(
     seconds = time.perf_counter() - started
     certificate = _certify(problem, claim, chosen, options)
     assert claim.hypothesis is not None
+    if options.progress is not None:
+        unit = problem.unit
+        options.progress(
+            float(certificate.primal_bound) * unit, float(certificate.dual_bound) * unit, seconds
+        )
     return Solution(
         hypothesis=tuple(int(w) for w in claim.hypothesis),
         certificate=certificate,

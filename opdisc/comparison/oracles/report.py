@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from opdisc.comparison.oracles.curves import curve_lines
 from opdisc.comparison.oracles.sweep import Row, Sweep
 from oracles.benchmarking import Measurement, Ratio, compare_times, machine_facts
 from oracles.interface import oracle_versions
@@ -101,6 +102,7 @@ def report_text(sweep: Sweep, rows: Sequence[Row]) -> str:
     parts = [
         [table_header(sweep), *(table_row(sweep, row) for row in rows)],
         ratio_lines(sweep, rows),
+        curve_lines(sweep, rows),
         about,
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from opdisc.comparison.oracles.curves import curves_svg
 from opdisc.comparison.oracles.report import report_text
 from opdisc.comparison.oracles.sweep import Row, Sweep
 from opdisc.comparison.oracles.tasks import load_task, task_problem
@@ -34,7 +35,8 @@ def run_sweep(
     sweep : Sweep
         What to run.
     out : path or None
-        Where to save, the suffix left out: ``.json`` after every instance, ``.md`` with every row.
+        Where to save, the suffix left out: ``.json`` after every instance, ``.md`` and the curves
+        in ``.svg`` with every row.
     resume : bool
         Whether to keep what ``out`` holds of the same oracle versions, limits and threads.
     announce : callable
@@ -64,7 +66,7 @@ def run_sweep(
                     record.save()
                     runs.append(run)
                 rows.append(Row(task=name, bound=bound, epsilon=epsilon, runs=tuple(runs)))
-                record.save_report(report_text(sweep, rows))
+                record.save_report(report_text(sweep, rows), curves_svg(sweep, rows))
                 yield rows[-1]
 
 
@@ -205,9 +207,10 @@ class _Record:
         }
         atomic_write_text(self._path(".json"), json.dumps(document, indent=1) + "\n")
 
-    def save_report(self, text: str) -> None:
+    def save_report(self, text: str, figure: str) -> None:
         if self._out is not None:
             atomic_write_text(self._path(".md"), text)
+            atomic_write_text(self._path(".svg"), figure)
 
 
 _KEY = ("task", "bound", "epsilon", "seed", "oracle", "time_limit", "threads")

@@ -1,4 +1,4 @@
-"""The tasks on which oracles are compared: three encodings of the census table, and breast_cancer.
+"""The tasks on which oracles are compared: census tables, breast_cancer, tables of plain columns.
 
 All tables are public. The perturbation has the law of the one-hot mechanism's noise, rounded to
 multiples of 2**-10 rows, from a seeded generator: these are instances, not releases.
@@ -24,7 +24,32 @@ UNIT = 2.0**-10
 TASKS = ("small", "16", "wide", "breast-cancer")
 """Seven columns, 15 columns, 30 one-hot columns of the census table; 30 of breast_cancer."""
 
+PLAIN_TASKS = (
+    "adult-binary",
+    "german",
+    "mammo",
+    "breastcancer",
+    "breast-cancer",
+    "breast-cancer-2",
+    "breast-cancer-3",
+    "small",
+    "16",
+    "wide",
+)
+"""Real tables of many plain columns, and the census tasks for comparison; breast_cancer at its
+medians, and at two and three thresholds a feature."""
+
 _SCHEMAS = {"small": "adult-small", "wide": "adult-wide31"}
+
+_TABLES = {
+    "adult-binary": "adult_binary",
+    "german": "german",
+    "mammo": "mammo",
+    "breastcancer": "breastcancer",
+}
+"""Each table's schema."""
+
+_THRESHOLDS = {"breast-cancer": 1, "breast-cancer-2": 2, "breast-cancer-3": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,7 +59,7 @@ class OracleTask:
     Parameters
     ----------
     name : str
-        One of :data:`TASKS`.
+        One of :data:`TASKS` or :data:`PLAIN_TASKS`.
     points : ndarray of int64, shape (m, d)
         Distinct encoded rows.
     positives, negatives : ndarray of int64, shape (m,)
@@ -49,11 +74,22 @@ class OracleTask:
 
 def available_tasks() -> tuple[str, ...]:
     """Return the tasks whose tables are here: without adult.csv only "breast-cancer"."""
+    return tuple(name for name in TASKS if _is_here(name))
+
+
+def available_plain_tasks() -> tuple[str, ...]:
+    """Return the plain tasks whose tables are here."""
+    return tuple(name for name in PLAIN_TASKS if _is_here(name))
+
+
+def _is_here(name: str) -> bool:
+    if name in _THRESHOLDS:
+        return True
     try:
-        find_dataset("adult")
+        find_dataset(name if name in _TABLES else "adult")
     except TableError:
-        return TASKS[-1:]
-    return TASKS
+        return False
+    return True
 
 
 def load_task(name: str) -> OracleTask:
@@ -62,28 +98,29 @@ def load_task(name: str) -> OracleTask:
     Parameters
     ----------
     name : str
-        One of :data:`TASKS`.
+        One of :data:`TASKS` or :data:`PLAIN_TASKS`.
 
     Raises
     ------
     TableError
         If its table is missing or the name is unknown.
     """
-    if name not in TASKS:
-        raise TableError(f"task must be one of {', '.join(TASKS)}, got '{name}'.")
-    if name == "breast-cancer":
+    if name not in (*TASKS, *PLAIN_TASKS):
+        known = ", ".join(dict.fromkeys((*TASKS, *PLAIN_TASKS)))
+        raise TableError(f"task must be one of {known}, got '{name}'.")
+    if name in _THRESHOLDS:
         from sklearn.datasets import load_breast_cancer
 
         features, labels = load_breast_cancer(return_X_y=True)
-        above = features > np.median(features, axis=0)
+        n = _THRESHOLDS[name]
+        cuts = np.quantile(features, np.arange(1, n + 1) / (n + 1), axis=0)
+        above = np.concatenate([features > cut for cut in cuts], axis=1)
         return _aggregated(name, above, labels == 0)
+    if name in _TABLES:
+        return _encoded(name, load_dataset(name), _TABLES[name])
     table = load_dataset("adult-balanced")
     if name in _SCHEMAS:
-        data = encode(table, load_schema(_SCHEMAS[name]))
-        points = data.points.astype(np.int64)
-        return OracleTask(
-            name=name, points=points, positives=data.positives, negatives=data.negatives
-        )
+        return _encoded(name, table, _SCHEMAS[name])
     return _aggregated(
         name, _fifteen_columns(table), table["income-per-year"].str.strip().str.startswith(">")
     )
@@ -117,6 +154,12 @@ def task_problem(task: OracleTask, bound: int, epsilon: float | None, seed: int)
         grid=WeightGrid.box(d, bound),
         perturbation=perturbation,
     )
+
+
+def _encoded(name: str, table: pd.DataFrame, schema: str) -> OracleTask:
+    data = encode(table, load_schema(schema))
+    points = data.points.astype(np.int64)
+    return OracleTask(name=name, points=points, positives=data.positives, negatives=data.negatives)
 
 
 def _aggregated(name: str, columns: ArrayLike, positive: Any) -> OracleTask:

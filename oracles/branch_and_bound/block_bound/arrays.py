@@ -22,6 +22,9 @@ PADDING = np.int32(2**30)
 LARGEST_SUM = 2**28
 """Shares and own costs of a block stay below this, so that 32 bits suffice."""
 
+UNREACHED = 2**29
+"""Charge for a threshold that no hypothesis of the node makes."""
+
 MOST_LEVELS = 64
 """Thresholds told apart in a context; points of a context with more get no share."""
 
@@ -34,7 +37,8 @@ class BlockArrays(NamedTuple):
     weights : ndarray of shape (k, n) int16
         Weights of the block's coordinates in every state, padded.
     own : ndarray of shape (n,) int32
-        Cost of every state itself, in share units, rounded down; ``PADDING`` in padding states.
+        Cost of every state apart from columns' own costs, in share units, rounded down;
+        ``PADDING`` in padding states.
     pattern_at, pattern_coord, pattern_coef : ndarray
         Entries of pattern ``p``, a point's part inside the block, from ``pattern_at[p]`` onwards:
         place of the coordinate in the block, and the point's entry.
@@ -56,6 +60,22 @@ class BlockArrays(NamedTuple):
     point: IntArray
     pattern: IntArray
     offset: IntArray
+
+
+class LinkArrays(NamedTuple):
+    """Free columns outside a block that its contexts charge for their values.
+
+    Parameters
+    ----------
+    at : ndarray of shape (contexts + 1,) int64
+        Links of context ``c`` are at ``at[c]`` onwards, columns ascending.
+    coord, coef : ndarray of int64
+        Each link's column, and the entry that the context's points have there.
+    """
+
+    at: IntArray
+    coord: IntArray
+    coef: IntArray
 
 
 class PricingScratch(NamedTuple):

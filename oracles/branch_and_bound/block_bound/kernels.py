@@ -2,7 +2,7 @@
 
 A state ``s`` whose patterns have scores ``y`` costs
 
-    F(s) = own(s) + sum over contexts c  min over thresholds l  sum over cells q of c
+    F(s) = own(s) + sum over contexts c  min over thresholds l  cost[c, l] + sum over cells q of c
                         share[q] [offset[q] + y[pattern[q]] >= l].
 
 Everything priced is an integer. The gradient uses floats: it proposes shares, and proves nothing.
@@ -17,6 +17,7 @@ import numpy as np
 from oracles.arithmetic import IntArray, compiled, compiled_in_place
 from oracles.branch_and_bound.block_bound.arrays import (
     CHUNK,
+    UNREACHED,
     BlockArrays,
     FloatArray,
     MediumArray,
@@ -55,10 +56,15 @@ def add_where(sums: Any, scores: Any, threshold: int, share: Any) -> None:
 
 
 @compiled
-def level_range(block: BlockArrays, share: MediumArray, c: int) -> tuple[int, int]:
+def level_range(
+    block: BlockArrays, share: MediumArray, cost: MediumArray, c: int
+) -> tuple[int, int]:
     """Return the first and last threshold that matter: one alone if all shares agree."""
     first = block.first_level[c]
     last = first + block.n_levels[c] - 1
+    for level in range(block.n_levels[c]):
+        if cost[c, level] != 0:
+            return first, last
     gains, losses = False, False
     for q in range(block.context_at[c], block.context_at[c + 1]):
         gains = gains or share[q] < 0
@@ -77,12 +83,16 @@ def price_context(
     first: int,
     last: int,
     share: MediumArray,
+    cost: MediumArray,
     scratch: PricingScratch,
 ) -> None:
-    """``best[s] = min over l from first to last of  sum over q of share[q] [offset + y >= l]``."""
+    """``best[s] = min over l of  cost[l] + sum over q of share[q] [offset + y >= l]``."""
     sums, best = scratch.sums, scratch.best
+    fresh = True
     for level in range(first, last + 1):
-        constant = np.int32(0)
+        constant = cost[c, level - block.first_level[c]]
+        if constant >= UNREACHED:
+            continue
         for s in range(CHUNK):
             sums[s] = 0
         for q in range(block.context_at[c], block.context_at[c + 1]):
@@ -94,7 +104,8 @@ def price_context(
                 constant = np.int32(constant + share[q])
             else:
                 add_where(sums, scratch.scores[p], threshold, share[q])
-        if level == first:
+        if fresh:
+            fresh = False
             for s in range(CHUNK):
                 best[s] = np.int32(sums[s] + constant)
         else:
@@ -108,6 +119,7 @@ def price(
     first: int,
     last: int,
     share: MediumArray,
+    cost: MediumArray,
     scratch: PricingScratch,
     table: MediumArray,
 ) -> None:
@@ -119,8 +131,8 @@ def price(
         for s in range(CHUNK):
             out[s] = own[s]
         for c in range(len(block.first_level)):
-            low, high = level_range(block, share, c)
-            price_context(block, c, low, high, share, scratch)
+            low, high = level_range(block, share, cost, c)
+            price_context(block, c, low, high, share, cost, scratch)
             for s in range(CHUNK):
                 out[s] = np.int32(out[s] + scratch.best[s])
 
@@ -129,13 +141,18 @@ def price(
 def add_gradient(
     block: BlockArrays,
     share: MediumArray,
+    cost: MediumArray,
     chosen: IntArray,
     portion: FloatArray,
     scores: IntArray,
     buckets: IntArray,
     gradient: FloatArray,
+    mass: FloatArray,
 ) -> None:
-    """``gradient[q] = sum over chosen s of portion[s] [q predicted + at the best threshold]``."""
+    """``gradient[q] += sum over chosen s of portion[s] [q predicted + at the best threshold]``.
+
+    ``mass[c, l]`` gets the portions of the states for which threshold ``l`` is the best.
+    """
     for k in range(len(chosen)):
         s, part = chosen[k], portion[k]
         for p in range(len(block.pattern_at) - 1):
@@ -151,11 +168,13 @@ def add_gradient(
                 v = block.offset[q] + scores[block.pattern[q]] - first
                 if v >= 0:
                     buckets[min(v, n - 1)] += share[q]
-            running, best, least = 0, n - 1, 0
+            running, best, least = 0, -1, 0
             for level in range(n - 1, -1, -1):
                 running += buckets[level]
-                if level == n - 1 or running < least:
-                    least, best = running, level
+                total = running + cost[c, level]
+                if cost[c, level] < UNREACHED and (best < 0 or total < least):
+                    least, best = total, level
+            mass[c, best] += part
             for q in range(block.context_at[c], block.context_at[c + 1]):
                 v = block.offset[q] + scores[block.pattern[q]] - first
                 if v >= best:
@@ -194,3 +213,13 @@ def least_by_value(
             value = np.int64(table[s]) - least
             if value < into[row[s]]:
                 into[row[s]] = value
+
+
+@compiled_in_place
+def add_excess(positions: Any, places: IntArray, rises: IntArray, excess: IntArray) -> None:
+    """``excess[s] += max over r of rises[r, positions[places[r], s]]``, where that is positive."""
+    for s in range(positions.shape[1]):
+        most = np.int64(0)
+        for r in range(len(places)):
+            most = max(most, rises[r, positions[places[r], s]])
+        excess[s] += most

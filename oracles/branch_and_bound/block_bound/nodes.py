@@ -8,6 +8,7 @@ import numpy as np
 
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
+from oracles.branch_and_bound.block_bound.ascent import value_rises
 from oracles.branch_and_bound.block_bound.cells import Cells, cells_of, narrowed, spread
 from oracles.branch_and_bound.block_bound.choice import (
     ClosePairs,
@@ -15,7 +16,7 @@ from oracles.branch_and_bound.block_bound.choice import (
     disjoint_blocks,
     exclusive_groups,
 )
-from oracles.branch_and_bound.block_bound.kernels import least_by_value
+from oracles.branch_and_bound.block_bound.links import inherit
 from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation, relax, share_unit
 from oracles.branch_and_bound.block_bound.states import (
     States,
@@ -25,6 +26,9 @@ from oracles.branch_and_bound.block_bound.states import (
     within,
 )
 from oracles.branch_and_bound.reduction import Reduction
+
+_Made = tuple[States, list[int]]
+"""A block, and the blocks of the parent that it is made of."""
 
 _TYPICAL_SQUARE = 0.03
 
@@ -156,24 +160,14 @@ def child_of(
     set most of opposite labels against each other.
     """
     cells, where = narrowed(parent.cells, reduction.model, domain)
-    states: list[States] = []
-    amounts: list[np.ndarray] = []
     slack = INFINITE
     if parent.priced > -INFINITE:
         slack = max(0, -(-(target - parent.priced) // parent.unit))
-    for block in parent.blocks:
-        part = within(block.rated_states(), domain, slack)
-        at_points = _at_points(block, len(parent.cells.costs))
-        if part.coords and len(cells.costs):
-            states.append(part)
-            amounts.append(np.array([spread(where, a, len(cells.costs)) for a in at_points]))
+    parts = [within(block.rated_states(), domain, slack) for block in parent.blocks]
+    made = [(s, [b]) for b, s in enumerate(parts) if s.coords and len(cells.costs)]
     conflicts = Conflicts(cells, reduction.model) if by_conflict else None
-    states, amounts = _merged(states, amounts, slack, most_states, conflicts)
-    node = relax(reduction, domain, cells, states, parent.unit)
-    for block, amount in zip(node.blocks, amounts, strict=True):
-        block.share, block.square = amount[:, block.arrays.point]
-    node.bound = parent.bound
-    return node
+    made = _merged(made, slack, most_states, conflicts)
+    return _continued(reduction, parent, domain, cells, where, made)
 
 
 def widened(reduction: Reduction, parent: Relaxation, target: int, cap: int) -> Relaxation | None:
@@ -186,9 +180,9 @@ def widened(reduction: Reduction, parent: Relaxation, target: int, cap: int) -> 
     pairs = ClosePairs(points, parent.cells.costs)
     sizes = parent.domain.sum(axis=1)
     columns = [int(j) for j in np.flatnonzero(points.any(axis=0))]
-    states: list[States] = []
+    made: list[_Made] = []
     changed = False
-    for block in parent.blocks:
+    for b, block in enumerate(parent.blocks):
         part = within(block.rated_states(), parent.domain, slack)
         if len(part.coords) > 1:
             grown = pairs.grow(frozenset(part.coords), part.size, columns, sizes, cap)
@@ -196,45 +190,59 @@ def widened(reduction: Reduction, parent: Relaxation, target: int, cap: int) -> 
             if extra:
                 changed = True
                 part = joined(part, all_states(extra, parent.domain), slack)
-        states.append(part)
+        made.append((part, [b]))
     if not changed:
         return None
-    node = relax(reduction, parent.domain, parent.cells, states, parent.unit)
-    for block, old in zip(node.blocks, parent.blocks, strict=True):
-        amount = _at_points(old, len(parent.cells.costs))
+    everywhere = np.arange(len(parent.cells.costs))
+    return _continued(reduction, parent, parent.domain, parent.cells, everywhere, made)
+
+
+def _continued(
+    reduction: Reduction,
+    parent: Relaxation,
+    domain: BoolArray,
+    cells: Cells,
+    where: IntArray,
+    made: list[_Made],
+) -> Relaxation:
+    """Return a relaxation with the shares and links of the parent's blocks that it is made of."""
+    node = relax(reduction, domain, cells, [states for states, _ in made], parent.unit)
+    for block, (_, sources) in zip(node.blocks, made, strict=True):
+        amount = sum(_at_points(parent.blocks[b], where, len(cells.costs)) for b in sources)
         block.share, block.square = amount[:, block.arrays.point]
+    inherit(
+        node.links,
+        parent.links,
+        [sources for _, sources in made],
+        [block.arrays for block in parent.blocks],
+        [block.arrays for block in node.blocks],
+        where,
+    )
     node.bound = parent.bound
     return node
 
 
-def _at_points(block: Block, n: int) -> np.ndarray:
+def _at_points(block: Block, where: IntArray, n: int) -> np.ndarray:
     """Return the block's share of every point, and its mean squared slope."""
-    amounts = np.zeros((2, n))
+    amounts = np.zeros((2, len(where)))
     amounts[1] = _TYPICAL_SQUARE
     amounts[0, block.arrays.point] = block.share
     if len(block.square):
         amounts[1, block.arrays.point] = block.square
-    return amounts
+    return np.array([spread(where, row, n) for row in amounts])
 
 
-def _merged(
-    states: list[States],
-    amounts: list[np.ndarray],
-    slack: int,
-    most: int,
-    conflicts: Conflicts | None,
-) -> tuple[list[States], list[np.ndarray]]:
+def _merged(made: list[_Made], slack: int, most: int, conflicts: Conflicts | None) -> list[_Made]:
     """Join blocks until no two of them fit together, and blocks that lie within others."""
-    states, amounts = list(states), list(amounts)
-    while len(states) > 1:
-        found = _pair_to_join(states, slack, most, conflicts)
+    made = list(made)
+    while len(made) > 1:
+        found = _pair_to_join([states for states, _ in made], slack, most, conflicts)
         if found is None:
             break
-        i, k = found
-        both, amount = joined(states[k], states[i], slack), amounts[k] + amounts[i]
-        states = [s for n, s in enumerate(states) if n not in found] + [both]
-        amounts = [a for n, a in enumerate(amounts) if n not in found] + [amount]
-    return states, amounts
+        (ours, mine), (theirs, yours) = made[found[1]], made[found[0]]
+        made = [part for n, part in enumerate(made) if n not in found]
+        made.append((joined(ours, theirs, slack), mine + yours))
+    return made
 
 
 def _pair_to_join(
@@ -261,19 +269,14 @@ def _pair_to_join(
 def increases(node: Relaxation) -> IntArray:
     """Return how much each value of each coordinate raises the priced bound, internal units.
 
-    ``increase[j, a] = unit * max over blocks with j of  min F over states with w_j = a  - min F``;
-    ``INFINITE`` where no state is left.
+    ``increase[j, a] = unit * sum over blocks with j of (min F over states with w_j = a - min F)``;
+    at least ``INFINITE`` where no state is left.
     """
-    shape = node.model.values.shape
     result = np.where(node.domain, 0, INFINITE)
+    most = INFINITE // node.unit + 1
     for block in node.blocks:
-        size = block.states.size
-        if len(block.table) == 0 or size == 0:
-            continue
-        found = np.full((len(block.coords), shape[1]), INFINITE // node.unit, dtype=np.int64)
-        least_by_value(
-            block.states.positions, block.table, size, found, int(block.table[:size].min())
-        )
-        for i, j in enumerate(block.coords):
-            result[j] = np.maximum(result[j], np.minimum(found[i] * node.unit, INFINITE))
+        if len(block.table):
+            found = value_rises(block, block.table, result.shape[1], most)
+            for j, row in zip(block.coords, found * node.unit, strict=True):
+                result[j] = np.minimum(result[j] + row, 2 * INFINITE)
     return result

@@ -11,8 +11,8 @@ from enum import Enum
 import numpy as np
 
 from oracles.arithmetic import IntArray
-from oracles.branch_and_bound.block_bound.ascent import Stop
 from oracles.branch_and_bound.block_bound.cells import takes
+from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.tree import BlockTree
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.parallel import SearchTeam
@@ -52,6 +52,8 @@ class Race:
         When the tree takes over.
     stop : callable
         Called now and then with the race's bounds up to date; True pauses the race.
+    n_threads : int
+        Threads that the tree may use.
     """
 
     def __init__(
@@ -60,7 +62,9 @@ class Race:
         new_part: Callable[[], ExactSearch],
         use: BlockBoundUse,
         stop: Stop,
+        n_threads: int = 1,
     ) -> None:
+        self._n_threads = n_threads
         self._search = search
         self._new_part = new_part
         self._stop = stop
@@ -137,7 +141,7 @@ class Race:
             return
         part.state[places.UPPER] = self._search.upper
         part.best[:] = self._search.best
-        self._tree = BlockTree(part)
+        self._tree = BlockTree(part, self._n_threads)
 
     def _judge(self) -> None:
         """Decide which search goes on, by the gaps that their bounds leave."""

@@ -3,7 +3,9 @@
 For hypotheses of the node, with ``c`` the cost of predicting a point positive,
 
     cost(w) >= base + sum over points of min(0, c - sum over blocks U of share_U)
-                    + unit * sum over blocks U of  min over states s of F_U(s).
+                    + unit * sum over blocks U of  min over states s of F_U(s),
+
+where ``F_U`` has the block's shares and its links.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from oracles.branch_and_bound.block_bound.arrays import (
     PADDING,
     BlockArrays,
     FloatArray,
+    LinkArrays,
     MediumArray,
     padded_size,
 )
 from oracles.branch_and_bound.block_bound.cells import Cells, alike, score_ranges, value_ranges
+from oracles.branch_and_bound.block_bound.links import WIDEST_LINK, Links, new_links
 from oracles.branch_and_bound.block_bound.states import States
 from oracles.branch_and_bound.reduction import Reduction
 
@@ -42,18 +46,15 @@ class Block:
         What the kernels work on.
     share : ndarray of float64
         Shares that the ascent moves, in share units.
-    rounded : ndarray of int32
-        Shares that were priced best, integers.
     square : ndarray of float64
         Mean squared slope of every share, empty where no ascent went before.
     table : ndarray of int32
-        ``F`` of every state under ``rounded``; empty before the first pricing.
+        ``F`` of every state where priced best; empty before the first pricing.
     """
 
     states: States
     arrays: BlockArrays
     share: FloatArray
-    rounded: MediumArray
     square: FloatArray = field(default_factory=lambda: np.zeros(0))
     table: MediumArray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
@@ -94,7 +95,9 @@ class Relaxation:
     base : int
         Cost of every hypothesis apart from what points and blocks add, internal units.
     blocks : list of Block
-        Every free coordinate's own cost is charged to one of them, or to ``base``.
+        Blocks of free coordinates.
+    links : Links
+        How the blocks share out the free coordinates' own costs.
     unit : int
         Internal units per share unit.
     bound : int
@@ -108,6 +111,7 @@ class Relaxation:
     cells: Cells
     base: int
     blocks: list[Block]
+    links: Links
     unit: int
     bound: int
     priced: int = -INFINITE
@@ -134,6 +138,8 @@ class Relaxation:
         for block in self.blocks:
             n += block.states.positions.nbytes + 20 * len(block.share)
             n += sum(array.nbytes for array in block.arrays)
+        for links in self.links.blocks:
+            n += links.message.nbytes + sum(array.nbytes for array in links.arrays)
         return n
 
 
@@ -148,30 +154,29 @@ def share_unit(reduction: Reduction) -> int:
 def relax(
     reduction: Reduction, domain: BoolArray, cells: Cells, blocks: list[States], unit: int
 ) -> Relaxation:
-    """Return the relaxation of a node with these blocks, all shares 0."""
+    """Return the relaxation of a node with these blocks, all shares and messages 0."""
     model = reduction.model
     base = cells.constant
-    own = [np.zeros(states.size, dtype=np.int64) for states in blocks]
+    costs = np.zeros(model.values.shape, dtype=np.int64)
     for j in range(len(model.n_values)):
-        costs = reduction.unary[j, : model.n_values[j]]
-        least = int(costs[domain[j, : model.n_values[j]]].min())
+        least = int(reduction.unary[j, domain[j]].min())
         base += least
-        for states, total in zip(blocks, own, strict=True):
-            if j in states.coords:
-                total += costs[states.positions[states.coords.index(j)]] - least
-                break
+        costs[j, domain[j]] = (reduction.unary[j, domain[j]] - least) // unit
+    own = [np.zeros(states.size, dtype=np.int64) for states in blocks]
     for b in range(len(model.block_at)):
         base += _charge_perturbation(model, b, domain, blocks, own)
     base += least_norm_cost(model, domain)
-    arrays = [
-        _block_arrays(model, domain, cells, states, total // unit)
-        for states, total in zip(blocks, own, strict=True)
-    ]
-    made = [
-        Block(s, a, np.zeros(len(a.point)), np.zeros(len(a.point), dtype=np.int32))
-        for s, a in zip(blocks, arrays, strict=True)
-    ]
-    return Relaxation(model, domain, cells, base, made, unit, -INFINITE)
+    linked = np.zeros(len(domain), dtype=bool)
+    if reduction.is_perturbed:
+        for states in blocks:
+            linked[list(states.coords)] = True
+    made, links = [], []
+    for states, total in zip(blocks, own, strict=True):
+        arrays, outside = _block_arrays(model, domain, cells, states, total // unit, linked)
+        made.append(Block(states, arrays, np.zeros(len(arrays.point))))
+        links.append(outside)
+    held = new_links(model.values, domain, costs, [s.coords for s in blocks], links)
+    return Relaxation(model, domain, cells, base, made, held, unit, -INFINITE)
 
 
 def least_norm_cost(model: Model, domain: BoolArray) -> int:
@@ -225,8 +230,14 @@ def _padded(own: IntArray | MediumArray) -> MediumArray:
 
 
 def _block_arrays(
-    model: Model, domain: BoolArray, cells: Cells, states: States, own: IntArray
-) -> BlockArrays:
+    model: Model,
+    domain: BoolArray,
+    cells: Cells,
+    states: States,
+    own: IntArray,
+    linked: BoolArray,
+) -> tuple[BlockArrays, LinkArrays]:
+    """Return a block's arrays, and its links to the columns that may have some."""
     coords = list(states.coords)
     points = cells.points.astype(np.int64)
     inside = points[:, coords]
@@ -243,8 +254,9 @@ def _block_arrays(
     sizes = np.diff(np.append(start, len(order)))
     lowest = np.minimum.reduceat((cells.offsets + low[pattern])[order], start)
     highest = np.maximum.reduceat((cells.offsets + high[pattern])[order], start)
-    from_level = np.maximum(1 - outside_high[order][start], lowest)
-    to_level = np.minimum(1 - outside_low[order][start], highest + 1)
+    example = order[start]
+    from_level = np.maximum(1 - outside_high[example], lowest)
+    to_level = np.minimum(1 - outside_low[example], highest + 1)
     n_levels = np.maximum(to_level - from_level, 0) + 1
     costs = cells.costs[order]
     one_sign = (np.minimum.reduceat(costs, start) >= 0) | (np.maximum.reduceat(costs, start) <= 0)
@@ -253,7 +265,7 @@ def _block_arrays(
     kept = (n_levels <= MOST_LEVELS) & ~(free & ((sizes == 1) | one_sign))
     members = order[np.repeat(kept, sizes)]
     rows, places = np.nonzero(inside[first])
-    return BlockArrays(
+    arrays = BlockArrays(
         weights=_weights(states, model),
         own=_padded(own),
         pattern_at=np.searchsorted(rows, np.arange(len(first) + 1)).astype(np.int64),
@@ -266,3 +278,14 @@ def _block_arrays(
         pattern=pattern[members].astype(np.int64),
         offset=cells.offsets[members].astype(np.int64),
     )
+    narrow = (outside_high - outside_low)[example] < WIDEST_LINK
+    # The kernels take a context's outside score to be that of its links: all columns, or none.
+    whole = ~(outside[example] != 0)[:, ~linked].any(axis=1)
+    charged = np.where((narrow & whole)[kept, None], outside[example[kept]], 0)
+    contexts, columns = np.nonzero(charged)
+    links = LinkArrays(
+        at=np.searchsorted(contexts, np.arange(len(charged) + 1)).astype(np.int64),
+        coord=columns.astype(np.int64),
+        coef=charged[contexts, columns].astype(np.int64),
+    )
+    return arrays, links

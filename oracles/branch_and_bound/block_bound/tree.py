@@ -11,7 +11,7 @@ import numpy as np
 
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
-from oracles.branch_and_bound.block_bound.ascent import Course, Stop, raise_bound
+from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
@@ -19,6 +19,7 @@ from oracles.branch_and_bound.block_bound.nodes import (
     whole_domain,
     widened,
 )
+from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
@@ -28,13 +29,37 @@ _ROOT_STATES, _NODE_STATES = 3**11, 3**10
 _FIRST_WORK, _FEWEST_STATES, _N_OVERLAPPING = 200_000_000, 3**6, 7
 """Points times states of the root's first blocks, at least so many states, and blocks."""
 
-_FIRST_STAGE = Course(n_steps=121, patience=0.015, step=0.024, temperature=0.4)
+_FIRST_STAGE = Course(
+    n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
+)
 
-_STAGE = Course(n_steps=161, every=16, patience=0.005, step=0.009, decay=0.005, temperature=0.4)
+_STAGE = Course(
+    n_steps=161,
+    every=16,
+    patience=0.005,
+    step=0.009,
+    decay=0.005,
+    message_step=0.002,
+    table_step=0.05,
+    temperature=0.4,
+)
 
 _N_STAGES = 4
 
-_NODE = Course(n_steps=25, every=8, step=0.006, patience=0.03, temperature=0.4)
+_NODE = Course(
+    n_steps=25,
+    every=8,
+    step=0.006,
+    patience=0.03,
+    message_step=0.001,
+    table_step=0.03,
+    temperature=0.4,
+)
+
+_PROBE = replace(_NODE, n_steps=9)
+
+_PROBED, _RELIABLE = 4, 2
+"""Before a column is chosen so many are tried out, except those that were tried so often."""
 
 _HANDED_NODES, _HANDED_SLICE = 200, 10
 
@@ -66,10 +91,13 @@ class BlockTree:
     part : ExactSearch
         A depth-first search of the same problem at its root, with the best hypothesis known; it
         gets the small parts of the tree, and keeps the incumbent.
+    n_threads : int
+        Threads that price blocks; the course of the search does not depend on them.
     """
 
-    def __init__(self, part: ExactSearch) -> None:
+    def __init__(self, part: ExactSearch, n_threads: int = 1) -> None:
         self._part = part
+        self._n_threads = n_threads
         self._reduction = part.reduction
         self._gap = int(part.state[places.GAP])
         self._heap: list[tuple[int, int, _Open]] = []
@@ -228,7 +256,7 @@ class BlockTree:
         """Raise a bound that is reported meanwhile; return whether that was stopped."""
         relaxation.bound = max(relaxation.bound, known, self._known or -INFINITE)
         self._live = relaxation
-        stopped = raise_bound(relaxation, target, course, stop)
+        stopped = raise_bound(relaxation, target, course, stop, self._n_threads)
         self._known = relaxation.bound
         self._live = None
         return stopped
@@ -241,7 +269,8 @@ class BlockTree:
     def _learn(self, node: _Open, bound: int, target: int) -> None:
         if node.coord >= 0:
             slack = max(1, target - node.parent_bound)
-            self._gained[node.coord] += min(1.0, (bound - node.parent_bound) / slack)
+            gain = min(1.0, (bound - node.parent_bound) / slack)
+            self._gained[node.coord] += math.sqrt(gain)  # a gain for every value beats a large one
             self._tries[node.coord] += 1
 
     def _hand_over(self, domain: BoolArray, stop: Stop) -> bool | None:
@@ -263,28 +292,75 @@ class BlockTree:
     def _branch(
         self, relaxation: Relaxation, domain: BoolArray, rises: IntArray, stop: Stop
     ) -> bool:
-        """Split the node on the column that promises most."""
+        """Split the node on the column that promises most; return False if stopped before that."""
         target = self._target()
-        slack = max(1, target - relaxation.priced)
         free = np.flatnonzero(domain.sum(axis=1) > 1)
+        relaxation.strip(target)
         if len(free) == 0:
-            relaxation.strip(target)
             self._push(_Open(relaxation.bound, domain, relaxation))
             return True
-        lifted = np.where(relaxation.domain, np.minimum(rises / slack, 1.0), 0.0)
+        ranked = free[np.argsort(-self._scores(relaxation, rises, target)[free], kind="stable")]
+        tried: dict[int, list[_Open]] = {}
+        for j in ranked[:_PROBED].tolist():
+            if self._tries[j] < _RELIABLE:
+                children = self._probed(
+                    relaxation, self._children(relaxation, domain, rises, j), stop
+                )
+                if children is None:
+                    return False
+                tried[j] = children
+                for a in np.flatnonzero(domain[j]):
+                    domain[j, a] = any(child.domain[j, a] for child in children)
+                if not children:
+                    return True
+        promise = self._gained / np.maximum(self._tries, 1)
+        best = max(ranked[:_PROBED].tolist(), key=lambda j: (promise[j], -j))
+        for child in tried.get(best) or self._children(relaxation, domain, rises, best):
+            self._push(replace(child, domain=child.domain & domain))
+        return True
+
+    def _scores(self, relaxation: Relaxation, rises: IntArray, target: int) -> np.ndarray:
+        """Return what each column promises, by what is known without bounding its children."""
+        slack = max(1, target - relaxation.priced)
+        lifted = np.where(relaxation.domain, np.sqrt(np.minimum(rises / slack, 1.0)), 0.0)
         lift = lifted.sum(axis=1) / relaxation.domain.sum(axis=1)
         gain = (self._gained + 3 * lift) / (self._tries + 3)
-        score = gain + 0.3 * self._weight / (1 + 0.2 * self._tries)
-        j = int(free[np.argmax(score[free])])
-        relaxation.strip(target)
+        return np.asarray(gain + 0.3 * self._weight / (1 + 0.2 * self._tries))
+
+    def _children(
+        self, relaxation: Relaxation, domain: BoolArray, rises: IntArray, j: int
+    ) -> list[_Open]:
+        """Return the parts of a node by the values of a column, where they may improve."""
+        found = []
         for a in np.flatnonzero(domain[j]):
             child = domain.copy()
             child[j] = False
             child[j, a] = True
             bound = max(relaxation.bound, relaxation.priced + int(rises[j, a]))
-            if bound < target:
-                self._push(_Open(bound, child, relaxation, j, relaxation.bound))
-        return True
+            if bound < self._target():
+                found.append(_Open(bound, child, relaxation, j, relaxation.bound))
+        return found
+
+    def _probed(
+        self, relaxation: Relaxation, children: list[_Open], stop: Stop
+    ) -> list[_Open] | None:
+        """Bound the children of one column in a few steps; return those that may improve."""
+        left = []
+        for child in children:
+            part = child_of(
+                self._reduction, relaxation, child.domain, self._target(), _NODE_STATES
+            )
+            part.bound = max(part.bound, child.bound)
+            if part.blocks:
+                if raise_bound(part, self._target(), _PROBE, stop, self._n_threads):
+                    return None
+            else:
+                part.bound = max(part.bound, _bound_without_blocks(part))
+            self._learn(child, part.bound, self._target())
+            if part.bound < self._target():
+                part.strip(self._target())
+                left.append(_Open(part.bound, child.domain, part))
+        return left
 
 
 def _bound_without_blocks(relaxation: Relaxation) -> int:

@@ -47,6 +47,8 @@ def test_a_process_serves_several_instances_and_ends_with_the_context():
     assert first.proved and first.objective == first.bound == optimum and first.seconds > 0
     assert second.proved and second.objective == tilted_optimum * tilted.unit
     assert first.error is None and first.nodes == 27
+    assert first.curve[-1][1:] == (optimum, optimum) and first.curve[-1][0] <= first.seconds
+    assert first.at(0.0) == (None, None) and first.at(60.0) == (optimum, optimum)
     assert 5 < first.peak_mib < 2000
 
 

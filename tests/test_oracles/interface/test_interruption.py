@@ -14,7 +14,7 @@ import oracles
 SEARCH = """
 import sys
 import numpy as np
-from oracles import Perturbation, SolveOptions, WeightGrid, ZeroOneProblem, solve
+from oracles import Perturbation, SolveOptions, WeightGrid, ZeroOneProblem, get_oracle, solve
 
 def problem(d, n, bound):
     rng = np.random.default_rng(0)
@@ -26,11 +26,15 @@ def problem(d, n, bound):
         perturbation=Perturbation.separable(list(tables), unit=2.0**-10),
     )
 
-solve(problem(2, 3, 1), sys.argv[1])
+if sys.argv[1] == "block bound":
+    oracle = get_oracle("branch-and-bound", block_bound="always")
+else:
+    oracle = get_oracle(sys.argv[1])
+solve(problem(2, 3, 1), oracle)
 hard = problem(28, 400, 5)
 print("searching", flush=True)
 options = SolveOptions(time_limit=float(sys.argv[2]) if len(sys.argv) > 2 else None)
-certificate = solve(hard, sys.argv[1], options).certificate
+certificate = solve(hard, oracle, options).certificate
 print(certificate.proves_optimal, certificate.termination.name, flush=True)
 """
 
@@ -38,7 +42,7 @@ NAMES = [
     name
     for name in ("branch-and-bound", "cp-sat", "highs", "pulp:HiGHS", "pulp:CBC")
     if name in oracles.available_oracles()
-]
+] + ["block bound"]
 SECONDS = 120
 
 pytestmark = pytest.mark.skipif(

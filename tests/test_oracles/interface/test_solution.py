@@ -180,3 +180,30 @@ def test_bounds_beyond_the_reach_of_floats_are_compared_as_integers():
     assert solve(problem, tight).certificate.proves_optimal
     with pytest.raises(InconsistentSolution, match="lower bound above"):
         solve(problem, Scripted(hypothesis=(1,), objective=-better, dual_bound=1 - better))
+
+
+@pytest.mark.parametrize("oracle", ["auto", "enumeration"])
+def test_progress_ends_with_what_is_certified(oracle):
+    seen = []
+    options = SolveOptions(progress=lambda *report: seen.append(report))
+    problem, _ = instances.pulled_by_table()
+    solution = solve(problem, oracle, options)
+    certificate = solution.certificate
+    assert seen[-1][:2] == (
+        certificate.primal_bound * certificate.unit,
+        certificate.dual_bound * certificate.unit,
+    )
+    assert seen[-1][2] == solution.stats.seconds
+
+
+def test_progress_is_told_that_nothing_is_proved():
+    seen = []
+    problem, _ = instances.pulled_by_table()
+    oracle = Scripted(
+        hypothesis=tuple(v[0] for v in problem.grid.values),
+        objective=None,
+        dual_bound=-math.inf,
+        termination=Termination.FEASIBLE,
+    )
+    solve(problem, oracle, SolveOptions(progress=lambda *report: seen.append(report)))
+    assert len(seen) == 1 and seen[0][1] == -math.inf

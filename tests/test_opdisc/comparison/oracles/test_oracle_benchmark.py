@@ -2,6 +2,7 @@
 
 import json
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,17 @@ from click.testing import CliRunner
 
 from opdisc.cli.oracles import oracles as command
 from opdisc.comparison.oracles import run as race
+from opdisc.comparison.oracles.curves import curve_lines, curves_svg
 from opdisc.comparison.oracles.report import ratio_lines, report_record, report_text, table_row
 from opdisc.comparison.oracles.sweep import Sweep
-from opdisc.comparison.oracles.tasks import TASKS, UNIT, available_tasks, load_task, task_problem
+from opdisc.comparison.oracles.tasks import (
+    TASKS,
+    UNIT,
+    available_plain_tasks,
+    available_tasks,
+    load_task,
+    task_problem,
+)
 from opdisc.errors import TableError
 from oracles.benchmarking.measurement import Measurement
 
@@ -55,7 +64,13 @@ class Script:
                 proved = script.rule(name, problem, options)
                 seconds = 1.0 if name == "branch-and-bound" else 20.0
                 return Measurement(
-                    seconds=seconds, proved=proved, nodes=7, objective=10.0, bound=9.5, peak_mib=50
+                    seconds=seconds,
+                    proved=proved,
+                    nodes=7,
+                    objective=10.0,
+                    bound=9.5,
+                    peak_mib=50,
+                    curve=((0.5, 12.0, None), (6.0, 10.0, 8.0), (seconds, 10.0, 9.5)),
                 )
 
         return Process()
@@ -138,7 +153,7 @@ def test_a_run_is_saved_as_it_goes_and_resumed(script, tmp_path):
     assert script.solves == [] and again == rows
     list(race.run_sweep(sweep(limits={"highs": 1.0}), out=out, resume=True))
     assert {name for name, *_ in script.solves} == {"highs"}, "another limit is another figure"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["race.json", "race.md"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["race.json", "race.md", "race.svg"]
 
 
 def test_what_is_resumed_survives_an_interruption(script, tmp_path):
@@ -183,6 +198,35 @@ def test_the_report_has_the_table_the_ratios_and_the_machine(script):
     assert ratio_lines(sweep(oracles=("highs",)), rows) == []
     record = report_record(sweep(bounds=(1,)), rows)
     assert json.loads(json.dumps(record)) and record["ratios"][0]["n_both"] == 3
+
+
+def test_curves_say_what_was_known_when(script):
+    rows = list(race.run_sweep(sweep(bounds=(1,), epsilons=(None,))))
+    lines = curve_lines(sweep(time_limit=30.0), rows)
+    assert lines[0].endswith("| epsilon | 5 s | 20 s |")
+    assert lines[3] == "| highs | breast-cancer | -1..1 | none | - of 12 | 9.5 of 10 |"
+    assert curve_lines(sweep(time_limit=3.0), rows) == []
+
+
+def test_the_figure_has_a_panel_per_instance_and_two_lines_per_oracle(script):
+    rows = list(race.run_sweep(sweep(bounds=(1,), epsilons=(0.5, None))))
+    root = ElementTree.fromstring(curves_svg(sweep(), rows))
+    paths = [e for e in root.iter() if e.tag.endswith("path")]
+    assert len(paths) == 2 * (1 + 2 * 2)
+    assert sum("stroke-dasharray" in path.attrib for path in paths) == 4
+    written = " ".join(e.text or "" for e in root.iter())
+    assert "weights -1..1, epsilon none" in written and "branch-and-bound" in written
+
+
+def test_plain_tasks_are_those_whose_tables_are_here(script, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPDISC_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert available_plain_tasks() == ("breast-cancer", "breast-cancer-2", "breast-cancer-3")
+    assert load_task("breast-cancer-2").points.shape[1] == 61
+    done = run("--benchmark", "--tasks", "plain", "--oracles", "branch-and-bound", "--json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.output)["rows"]
+    assert {row["task"] for row in rows} == set(available_plain_tasks())
 
 
 def run(*arguments):

@@ -1,5 +1,7 @@
 """The block bound forced on: the contract, limits, interrupts, and a bound that lies."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from oracles import (
     WeightGrid,
     ZeroOneProblem,
 )
-from oracles.branch_and_bound.block_bound import ascent, tree
+from oracles.branch_and_bound.block_bound import links, pricing, tree
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.testing.brute_force import brute_force
 from oracles.testing.conformance import check_oracle
@@ -93,16 +95,33 @@ def test_irregular_weights_and_negative_entries_agree_with_the_other_bound():
 
 def test_a_lying_block_bound_is_caught_by_the_kit(monkeypatch):
     """Dear shares count twice in their block, although the remainder gave them once."""
-    honest = ascent.price_states
+    honest = pricing.price_states
 
-    def lying(arrays, share, scratch, stop):
+    def lying(arrays, share, cost, scratch, stop):
         twice = np.where(share > 0, 2 * share, share).astype(np.int32)
-        return honest(arrays, twice, scratch, stop)
+        return honest(arrays, twice, cost, scratch, stop)
 
     # With good hypotheses known from the start a false bound would have nothing to cut off.
     monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
     check_oracle(forced(), n_random=120)
-    monkeypatch.setattr(ascent, "price_states", lying)
+    monkeypatch.setattr(pricing, "price_states", lying)
+    with pytest.raises(AssertionError, match="must"):
+        check_oracle(forced(), n_random=120)
+
+
+def test_links_whose_credit_is_lost_are_caught_by_the_kit(monkeypatch):
+    """What contexts charge for a column's values is not given back where the column is at home."""
+
+    def lying(links, arrays, work):
+        told = honest(links, arrays, work)
+        for priced in told:
+            np.maximum(priced.cost, 0, out=priced.cost)
+            priced.table[:] = np.maximum(priced.table, 0) + np.abs(priced.table)
+        return told
+
+    honest = links.Links.priced
+    monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
+    monkeypatch.setattr(links.Links, "priced", lying)
     with pytest.raises(AssertionError, match="must"):
         check_oracle(forced(), n_random=120)
 
@@ -141,6 +160,27 @@ def test_the_course_repeats():
     problem = plain(4, n_features=11, n_points=150)
     first, second = (forced().solve(problem, SolveOptions()) for _ in range(2))
     assert (first.hypothesis, first.nodes) == (second.hypothesis, second.nodes)
+
+
+@pytest.mark.parametrize("epsilon", [None, 1.0])
+def test_threads_change_no_figure(monkeypatch, epsilon):
+    monkeypatch.setattr(pricing, "_WORTH_SHARING", 0)
+    problem = plain(6, n_features=9, n_points=120, epsilon=epsilon)
+    one, two = (forced().solve(problem, SolveOptions(threads=n)) for n in (1, 2))
+    assert (one.hypothesis, one.dual_bound) == (two.hypothesis, two.dual_bound)
+
+
+def test_an_interrupt_ends_the_threads(monkeypatch):
+    monkeypatch.setattr(pricing, "_WORTH_SHARING", 0)
+    before = threading.active_count()
+
+    def stop(upper, lower, seconds):
+        raise KeyboardInterrupt
+
+    problem = plain(3, n_features=25, n_points=800)
+    with pytest.raises(KeyboardInterrupt):
+        forced().solve(problem, SolveOptions(threads=2, progress=stop))
+    assert threading.active_count() == before
 
 
 def test_a_stalled_search_is_taken_over(monkeypatch):
