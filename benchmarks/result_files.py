@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import opdisc
-
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).resolve().parent / "results"
 UNKNOWN = "not recorded"
@@ -186,6 +184,8 @@ def _command() -> str:
 
 
 def _version() -> str:
+    import opdisc
+
     def git(*words: str) -> str:
         done = subprocess.run(
             ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
