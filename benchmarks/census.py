@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
+from result_files import save
 from sklearn.linear_model import LogisticRegression
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
@@ -25,7 +27,9 @@ def main() -> None:
     parser.add_argument("--schema", default="adult-small")
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.01, 0.05, 0.1, 0.5, 1.0])
     parser.add_argument("--weight-bounds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--save", type=Path, help="result file to write")
     arguments = parser.parse_args()
+    rows = []
     table, schema = load_dataset("adult-balanced"), load_schema(arguments.schema)
     labels = table[schema.target.column]
     encoded = encode(table, schema)
@@ -41,6 +45,7 @@ def main() -> None:
         )
         best = 1 - solve(problem).certificate.primal_bound / encoded.n_rows
         print(f"weights -{bound}..{bound}: best possible {best:.4f}")
+        row = [f"weights -{bound}..{bound}"]
         for epsilon in arguments.epsilons:
             accuracies, seconds = [], []
             for _ in range(arguments.runs):
@@ -55,6 +60,10 @@ def main() -> None:
                 f"(sd {np.std(accuracies, ddof=1):.4f}), {np.median(seconds):.3f} s a fit, "
                 f"{model.receipt_.mechanism}, {model.receipt_.guarantee}"
             )
+            row.append(f"{np.mean(accuracies):.3f}")
+        rows.append([*row, f"{best:.3f}"])
+    columns = ["epsilon", *(f"{epsilon:g}" for epsilon in arguments.epsilons), "best possible"]
+    save(arguments.save, columns, rows, align="l" * len(columns))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sampling  # noqa: E402
+from result_files import save  # noqa: E402
 
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.exponential import ExponentialMechanism
@@ -71,10 +72,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=TASKS)
     parser.add_argument("--fits", type=int, default=5)
+    parser.add_argument("--save", type=Path, help="result file to write")
     chosen = parser.parse_args()
+    columns = ("task", "combinations", "epsilon", "lazy noise", "listed", "exponential mechanism")
+    rows = []
     limit = 1.5 * SECONDS
-    print("| task | combinations | epsilon | lazy noise | listed | exponential mechanism |")
-    print("|---|---|---|---|---|---|")
+    print(f"| {' | '.join(columns)} |")
+    print("|---" * len(columns) + "|")
     for place, name in enumerate(chosen.only):
         table, bound = name.split(":")
         task = sampling.load(table, int(bound))
@@ -104,8 +108,10 @@ def main() -> None:
                 listed,
                 measured(exponential, task, public, chosen.fits),
             )
-            row = [table, f"{size:.2g}", f"{epsilon:g}", *cells]
+            row = [name, f"{size:.2g}", f"{epsilon:g}", *cells]
             print(f"| {' | '.join(row)} |", flush=True)
+            rows.append(row)
+    save(chosen.save, columns, rows, align="l" * len(columns))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from result_files import save
 from sklearn.linear_model import LogisticRegression
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="run the methods whose name contains this")
     parser.add_argument("--isolation", default="none", choices=("none", "process"))
     parser.add_argument("--out", type=Path, help="JSON file for the figures")
+    parser.add_argument("--save", type=Path, help="result file to write")
     arguments = parser.parse_args()
     table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
     labels = table[schema.target.column]
@@ -75,6 +77,11 @@ def main() -> None:
     if arguments.out is not None:
         text = json.dumps({"epsilons": arguments.epsilons, "runs": arguments.runs, "rows": record})
         arguments.out.write_text(text + "\n", encoding="utf-8")
+    rows = [
+        [name, *(f"{mean:.3f}".lstrip("0") for mean, _ in cells)] for name, cells in record.items()
+    ]
+    columns = ["epsilon", *(f"{epsilon:g}" for epsilon in arguments.epsilons)]
+    save(arguments.save, columns, rows, align="l" * len(columns))
 
 
 if __name__ == "__main__":

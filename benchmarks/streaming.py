@@ -1,6 +1,7 @@
-"""Processor time and memory of reading a CSV file: as a stream of chunks, and as a whole table.
+r"""Processor time and memory of reading a CSV file: as a stream of chunks, and as a whole table.
 
-    python benchmarks/streaming.py --rows 1000000 5000000 20000000
+    python benchmarks/streaming.py --rows 1000000 5000000 20000000 \
+        --save benchmarks/results/files/reading.toml && python benchmarks/pages.py
 
 Writes a made-up table of ten columns, of which the schema reads nine, into a temporary directory;
 each way of reading runs in a process of its own. "whole" is the reader before streaming came: all
@@ -18,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from result_files import save
 
 SCHEMA = """
 name = "streaming"
@@ -91,13 +93,14 @@ def count_lines(path: Path, schema: Path) -> int:
 
 
 WAYS = {"stream": read_as_stream, "whole": read_whole, "lines": count_lines}
+TITLES = {"lines": "number of rows only (`plan`)"}
 
 
-def measure(way: str, path: Path, schema: Path) -> str:
-    """Return a row of the table, measured in a new process."""
+def measure(way: str, path: Path, schema: Path) -> list[str]:
+    """Return processor seconds, memory and what was found, measured in a new process."""
     command = [sys.executable, __file__, "--way", way, str(path), str(schema)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    return done.stdout.strip().split(" | ")
 
 
 def run_way(way: str, path: Path, schema: Path) -> None:
@@ -119,6 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 5_000_000])
     parser.add_argument("--way", nargs=3, metavar=("WAY", "PATH", "SCHEMA"), help="internal")
+    parser.add_argument("--save", type=Path, help="result file to write")
     arguments = parser.parse_args()
     if arguments.way:
         way, path, schema = arguments.way
@@ -126,6 +130,7 @@ def main() -> None:
         return
     print("| rows | way | processor seconds | peak MiB | found |")
     print("|---:|---|---:|---:|---:|")
+    saved = []
     with tempfile.TemporaryDirectory() as folder:
         path, schema = Path(folder, "table.csv"), Path(folder, "schema.toml")
         schema.write_text(SCHEMA)
@@ -133,7 +138,11 @@ def main() -> None:
             write_table(path, n_rows)
             for way in WAYS:
                 if way != "whole" or n_rows <= _LARGEST_WHOLE:
-                    print(f"| {n_rows:,} | {way} | {measure(way, path, schema)} |", flush=True)
+                    row = [f"{n_rows:,}", TITLES.get(way, way), *measure(way, path, schema)]
+                    print(f"| {' | '.join(row)} |", flush=True)
+                    saved.append(row[:4])
+    columns = ["rows", "way", "processor seconds", "peak MiB"]
+    save(arguments.save, columns, saved, align="rlrr")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ _HEADING = re.compile(r"^(#+) +(.*?) *$", re.MULTILINE)
 
 _LINK = re.compile(r"\[([^\]]+)\]\([^)\s]+\)")
 
+_COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
@@ -146,7 +148,7 @@ def _text(page: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return readable(_LINK.sub(r"\1", text)).strip("\n")
+    return readable(_LINK.sub(r"\1", _COMMENT.sub("", text))).strip("\n")
 
 
 def _key(name: str) -> str:

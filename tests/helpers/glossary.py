@@ -82,6 +82,7 @@ _HIDDEN = re.compile(
     r"|^\$\$\n.*?^\$\$$|(?<![\\$])\$(?:(?!\n\n)[^$])+\$"  # formulas
     r"|^#[^\n]*$"  # headings
     r"|^\|[^\n]*\|[ ]*\n(?=\|[ ]*:?-{3})"  # header rows of tables
+    r"|^<!--[^\n]*-->$"  # comments
     r"|`(?:(?!\n\n)[^`])+`",
     re.MULTILINE | re.DOTALL,
 )

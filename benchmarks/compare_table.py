@@ -1,0 +1,75 @@
+"""Print mean held-out accuracies of a comparison, the best private one at each epsilon in bold.
+
+opdisc compare --dataset german --out compare-german
+python benchmarks/compare_table.py compare-german --save benchmarks/results/peers/german.toml
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from result_files import day_text, save
+
+NAMES = {
+    "auto@auto": "scorecard, defaults",
+    "logistic-objective": "logistic, objective perturbation",
+    "logistic-noisy-sgd": "logistic, noisy SGD",
+}
+"""What the pages call a method; others have their own name there."""
+
+
+def table(runs: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the header and a row for each private method, in the order of the runs."""
+    private = runs[runs["private"] & runs["epsilon"].notna()]
+    means = private.groupby(["method", "epsilon"], sort=False)["test_accuracy"].mean().unstack()
+    means = means[sorted(means)]
+    rows = []
+    for method, cells in means.iterrows():
+        texts = [f"{mean:.3f}".lstrip("0") for mean in cells]
+        leads = (cells == means.max()).tolist()
+        figures = [
+            f"**{text}**" if lead else text for text, lead in zip(texts, leads, strict=True)
+        ]
+        rows.append([NAMES.get(str(method), f"`{method}`"), *figures])
+    return ["method", *(f"{epsilon:g}".removeprefix("0") for epsilon in means)], rows
+
+
+def circumstances(settings: dict[str, Any]) -> dict[str, str]:
+    """Return when and how a comparison was made, from its settings."""
+    plan, name = settings["plan"], settings["dataset"]
+    words = ["opdisc compare --dataset", name, "--repeats", str(plan["repeats"])]
+    words += ["--peers peers/bin/python"] if plan["peers"] else []
+    return {
+        "measured": day_text(date.fromisoformat(settings["started"][:10])),
+        "command": " ".join([*words, "--methods", *plan["methods"]]),
+        "version": f"version {settings['versions']['opdisc']}",
+        "machine": f"{settings['machine']['cores']} cores",
+    }
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("results", type=Path, help="what opdisc compare wrote")
+    parser.add_argument("--methods", nargs="+", help="of those compared")
+    parser.add_argument("--save", type=Path, help="result file to write")
+    arguments = parser.parse_args()
+    lines = (arguments.results / "runs.jsonl").read_text(encoding="ascii").splitlines()
+    runs = pd.DataFrame([json.loads(line) for line in lines])
+    if arguments.methods:
+        runs = runs[runs["method"].isin(arguments.methods)]
+    columns, rows = table(runs)
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    settings = json.loads((arguments.results / "settings.json").read_text(encoding="ascii"))
+    save(arguments.save, columns, rows, align="l" * len(columns), made=circumstances(settings))
+
+
+if __name__ == "__main__":
+    main()
