@@ -223,6 +223,11 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if self.classes is not None:
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
+        if not schema.error_costs.are_equal:
+            raise SchemaError(
+                "cards for several classes count every mistake alike; leave error_costs out of "
+                "the schema, or learn one card for two classes."
+            )
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.labels)
