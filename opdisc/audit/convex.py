@@ -40,6 +40,7 @@ class UnderstatedLoss(LinearLoss):
         self._loss, self._divisor = loss, divisor
         self.name = f"{loss.name}, understated"
         self.is_convex, self.is_classification = loss.is_convex, loss.is_classification
+        self.is_certifiable = loss.is_certifiable
 
     def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return the loss of each score."""
@@ -52,6 +53,14 @@ class UnderstatedLoss(LinearLoss):
     def curvatures(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return the true curvatures."""
         return self._loss.curvatures(scores, y)
+
+    def slope_range(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the true range."""
+        return self._loss.slope_range(y)
+
+    def conjugates(self, slopes: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the true conjugates."""
+        return self._loss.conjugates(slopes, y)
 
     def slope_bound(self, bounds: RowBounds, score_bound: float) -> float:
         """Return less than the slope bound."""
@@ -93,6 +102,8 @@ class ConvexAuditCase:
         What the Lipschitz constant, and so the noise, is divided by in the positive control.
     louder : callable
         From public facts and the divisor to those of the control.
+    threshold : float or None
+        Releases from which on the first table is guessed; None lets pilot releases choose it.
     """
 
     name: str
@@ -103,6 +114,7 @@ class ConvexAuditCase:
     release: Release
     divisor: float = 2.0
     louder: Callable[[ConvexPublic, float], ConvexPublic] = understated
+    threshold: float | None = None
 
     def run(
         self,
@@ -131,9 +143,10 @@ class ConvexAuditCase:
         def sample(table: Rows, size: int) -> FloatArray:
             return np.array([self.release(table, facts, entropy) for _ in range(size)])
 
-        delta = claim.params.delta
-        pilots = [sample(table, _PILOT) for table in (self.first, self.second)]
-        threshold = _best_threshold(pilots, delta)
+        delta, threshold = claim.params.delta, self.threshold
+        if threshold is None:
+            pilots = [sample(table, _PILOT) for table in (self.first, self.second)]
+            threshold = _best_threshold(pilots, delta)
         counts = [
             int((sample(table, draws) >= threshold).sum()) for table in (self.first, self.second)
         ]

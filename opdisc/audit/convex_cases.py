@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from opdisc.audit.convex import ConvexAuditCase, Release, overspent, understated
+from opdisc.audit.costly_rows import AUDITED_COSTS
 from opdisc.convex import (
     BatchPlan,
     ConvexPublic,
@@ -45,7 +46,9 @@ from oracles.convex import (
     RowBounds,
     ScoreLoss,
     Simplex,
+    with_costs,
 )
+from oracles.problem import ErrorCosts
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -245,6 +248,41 @@ def _sampling_cases() -> tuple[ConvexAuditCase, ...]:
     )
 
 
+def _costly_cases() -> tuple[ConvexAuditCase, ...]:
+    """Return one mechanism of each kind on a changed row of the class that costs more.
+
+    The control forgets the cost of that class.
+    """
+
+    def objective(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
+        return objective_perturbation(rows, public, ridge=_RIDGE, entropy=entropy)
+
+    def sgd(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
+        batches = BatchPlan(batch=1, steps=2, sampling="fixed")
+        return noisy_sgd(rows, public, batches, ridge=0.0, entropy=entropy)
+
+    def exponential(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
+        return exponential_sampling(rows, public, entropy=entropy)
+
+    # Scores up to 1/2, where the smoothed hinge is straight.
+    straight = L2Ball(dimension=1, radius=0.5)
+    hinge = with_costs(_HINGE, AUDITED_COSTS)
+    steep = with_costs(_HINGE, ErrorCosts(false_negative=20, false_positive=1))
+    return (
+        _case("objective_perturbation, costs", objective, delta=0.0, loss=hinge, divisor=5.0),
+        _case("noisy_sgd, fixed, costs", sgd, zeros=0, others=(-1.0,), loss=hinge, divisor=5.0),
+        _case(
+            "exponential_sampling, costs",
+            exponential,
+            delta=0.0,
+            zeros=0,
+            domain=straight,
+            loss=steep,
+            divisor=20.0,
+        ),
+    )
+
+
 def _simplex_rows(first: float, n: int, p: int) -> Rows:
     """Return n rows, the first of them pulling towards or away from vertex 0, the others zeros."""
     X = np.zeros((n, p))
@@ -303,5 +341,6 @@ def convex_audit_cases() -> dict[str, ConvexAuditCase]:
         *_perturbation_cases(),
         *_sampling_cases(),
         *_vertex_cases(),
+        *_costly_cases(),
     )
     return {case.name: case for case in cases}

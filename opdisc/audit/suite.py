@@ -18,6 +18,7 @@ from opdisc.audit.event import (
     parity,
     two_hypotheses,
 )
+from opdisc.audit.opsamp_cases import opsamp_audit_cases
 from opdisc.audit.risks import RiskAuditCase
 from opdisc.audit.tables import TablesAuditCase
 from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
@@ -86,6 +87,7 @@ def audit_cases() -> dict[str, AuditCase | _Apart]:
         **threshold_audit_cases(),
         **_cost_cases(),
         **convex_audit_cases(),
+        **opsamp_audit_cases(),
     }
 
 

@@ -20,7 +20,13 @@ from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows, toy_rows
 from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
 from opdisc.noise import FLOATING_POINT
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, common_fields
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    common_fields,
+    receipt_costs,
+)
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain
 
@@ -162,6 +168,7 @@ def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> C
         domain="all of R^p" if public.domain is None else _domain_text(public.domain),
         settings=dict(plan.settings),
         release_grid=RELEASE_GRID,
+        error_costs=receipt_costs(public.loss.costs),
     )
 
 

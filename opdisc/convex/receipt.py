@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from opdisc.privacy import Amount, Lines, PrivacyReceipt
+from opdisc.privacy import Amount, Lines, PrivacyReceipt, StatedCosts
 
 
-class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True):
+class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a convex mechanism; without privacy its epsilon is infinite.
 
     Parameters
@@ -22,13 +22,16 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True):
     row_norm, row_maximum, label_bound : float
         Public bounds on a row, the constant column included, and on a label.
     lipschitz, smoothness : float
-        Constants of one row's loss that follow from them (Euclidean norm).
+        Constants of one row's loss that follow from them (Euclidean norm), the larger error cost
+        counted.
     domain : str
         The parameter set in words.
     settings : mapping of str to float
         Public settings of the mechanism.
     release_grid : float
         Released coordinates are multiples of this.
+    error_costs : StatedCosts or None
+        What a mistake costs; None, and left out where it is written, if both cost the same.
     """
 
     numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
@@ -44,10 +47,16 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True):
     domain: str
     settings: Mapping[str, Amount]
     release_grid: Amount
+    error_costs: StatedCosts | None = None
+
+    def terms(self) -> Lines:
+        """Return what mistakes cost, where that differs."""
+        return [] if self.error_costs is None else [self.error_costs.line()]
 
     def section(self) -> Lines:
         """Return loss, bounds, domain and settings."""
         lines = [
+            *self.terms(),
             ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),
             ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
             ("domain", self.domain),

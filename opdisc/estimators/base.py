@@ -23,6 +23,7 @@ from opdisc.data import (
     COLUMNS_UNSEEN,
     LABELS_PUBLIC,
     Classes,
+    CostsLike,
     Label,
     Schema,
     SchemaLike,
@@ -32,11 +33,13 @@ from opdisc.data import (
     encode_features,
     encode_label_values,
     parse_classes,
+    parse_error_costs,
     parse_schema,
     plain_label,
     require_both_classes,
     table_assumptions,
     two_classes,
+    with_error_costs,
 )
 from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.repeated_fits import in_place_of, numbered_labels, repetition_conditions
@@ -48,6 +51,7 @@ from opdisc.privacy import (
     parse_relation,
 )
 from oracles.arithmetic import FloatArray
+from oracles.problem import ErrorCosts
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -227,6 +231,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     schema: SchemaLike | None = None
     classes: Classes | None = None
+    error_costs: CostsLike | None = None
     schema_: Schema
     classes_: NDArray[Any]
     numbers_: NDArray[np.int64]
@@ -282,6 +287,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if numbers is not None:
             self.numbers_ = numbers
         self.classes_ = np.sort(np.array(declared) if numbers is None else numbers)
+
+    def _own_costs(self, schema: Schema | None) -> ErrorCosts:
+        """Return what a mistake costs, once ``classes_`` is set."""
+        if schema is None:
+            return parse_error_costs(self.error_costs, classes=self._stored_labels())
+        return with_error_costs(schema, self.error_costs).error_costs
 
     def _rows(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return rows to predict, read as those of the fit were."""

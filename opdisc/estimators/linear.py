@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -12,13 +13,13 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.convex import RUNNERS, ConvexPublic, ConvexReceipt, LinearFeatures, convex_params
-from opdisc.data import Classes, SchemaLike
+from opdisc.data import Classes, CostsLike, SchemaLike
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import Ledger
 from oracles.arithmetic import FloatArray
-from oracles.convex import HuberisedHingeLoss, L2Ball, LinearLoss, LogisticLoss
+from oracles.convex import HuberisedHingeLoss, L2Ball, LinearLoss, LogisticLoss, with_costs
 
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""
@@ -45,6 +46,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -57,6 +59,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.ledger = ledger
         self.random_state = random_state
         self.classes = classes
+        self.error_costs = error_costs
 
     def _loss(self) -> LinearLoss:
         """Return the loss of one row."""
@@ -69,27 +72,24 @@ class PrivateLinearClassifier(PrivateClassifier):
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
         self._require_bound()
         read = self._read(X, y)
-        if read.schema is not None and not read.schema.error_costs.are_equal:
-            raise CalibrationError(
-                f"{type(self).__name__} counts every mistake alike, and its schema states error "
-                "costs; leave them out of the schema or learn a scorecard."
-            )
-        if read.schema is None:
+        schema, costs = read.schema, self._own_costs(read.schema)
+        if schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
             rows = features.numeric_rows(read.rows, read.signs.astype(np.float64))
         else:
-            features = LinearFeatures.of_schema(read.schema)
+            self.schema_ = schema = replace(schema, error_costs=costs)
+            features = LinearFeatures.of_schema(schema)
             rows = features.encoded_rows(read.rows, read.signs)
         dimension = rows.X.shape[1]
         public = ConvexPublic(
             params=params,
-            loss=self._loss(),
+            loss=with_costs(self._loss(), costs),
             bounds=features.bounds,
             dimension=dimension,
             domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
             public_row_guess=self.public_row_guess,
-            **self._public_facts(rows.n_rows, read.schema, read.assumptions),
+            **self._public_facts(rows.n_rows, schema, read.assumptions),
         )
         run = RUNNERS[self.mechanism]
         release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
@@ -173,6 +173,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         None draws from the operating system. Anything else is for tests: the receipt is VOID.
     classes : (negative, positive) or None
         As in :class:`~opdisc.PrivateScorecardClassifier`.
+    error_costs : mapping, ErrorCosts, "balanced" or None
+        As in :class:`~opdisc.PrivateScorecardClassifier`: what a mistake costs. The loss of a row
+        is multiplied by the cost of its class, and the noise grows with the larger cost.
 
     Attributes
     ----------
@@ -210,7 +213,10 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         return LogisticLoss()
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
-        """Return the fitted probability of each class, shape (n_samples, 2)."""
+        """Return the fitted probability of each class, shape (n_samples, 2).
+
+        With error costs it is the class's share of the cost, not of the rows.
+        """
         positive = special.expit(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 
@@ -226,7 +232,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
     ----------
     epsilon, delta, mechanism, data_norm, schema, relation, ridge, public_row_guess, ledger
         As in :class:`PrivateLogisticRegression`.
-    random_state, classes
+    random_state, classes, error_costs
         As in :class:`PrivateLogisticRegression`.
     width : float, default 0.5
         Half-width of the parabola that replaces the hinge's kink.
@@ -250,6 +256,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
         random_state: int | np.random.RandomState | None = None,
         width: float = 0.5,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -263,6 +270,7 @@ class PrivateLinearSVC(PrivateLinearClassifier):
             ledger,
             random_state,
             classes,
+            error_costs,
         )
         self.width = width
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import COLUMNS_UNSEEN, Classes, Label
+from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.mechanisms import (
@@ -35,6 +35,7 @@ from oracles.convex import (
     RowBounds,
     Simplex,
     loss_by_name,
+    with_costs,
 )
 
 Range = tuple[ArrayLike, ArrayLike]
@@ -130,21 +131,22 @@ class OPSampEstimator(PrivateEstimator):
                 "is private; give a public guess."
             )
         delta = 1.0 / planned**2 if self.delta is None else self.delta
+        loss = self._loss()
         scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
         if self.fit_intercept:
             scaled = np.column_stack([np.ones(n), scaled])
         dimension = scaled.shape[1]
         bounds = RowBounds(l2=math.sqrt(dimension), linf=1.0)
         mechanism = OPSampMechanism(
-            loss=self._loss(),
+            loss=loss,
             domain=self._domain(dimension),
             bounds=bounds,
             allowance=self.allowance,
             # A search has no cheap precision: let it cost more of the stability.
-            allowance_share=0.02 if self._loss().is_convex else 1.0,
+            allowance_share=0.02 if loss.is_convex else 1.0,
             most_draws=self.most_draws,
             # Inside the domain or not, a linear score is one; a projection only adds bias.
-            project=math.isinf(self._loss().slope_bound(bounds, math.inf)),
+            project=math.isinf(loss.slope_bound(bounds, math.inf)),
         )
         public = PublicInputs(
             params=PrivacyParams(epsilon=self.epsilon, delta=delta),
@@ -268,6 +270,9 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         None draws from the operating system. Anything else is for tests: the receipt is VOID.
     classes : (negative, positive) or None
         As in :class:`~opdisc.PrivateScorecardClassifier`.
+    error_costs : mapping, ErrorCosts, "balanced" or None
+        As in :class:`~opdisc.PrivateScorecardClassifier`: what a mistake costs. The loss of a row
+        is multiplied by the cost of its class, and the noise grows with the larger cost.
 
     Attributes
     ----------
@@ -324,6 +329,7 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         ledger: Ledger | str | PathLike[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
+        error_costs: CostsLike | None = None,
     ) -> None:
         super().__init__(
             feature_range,
@@ -345,6 +351,11 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
             random_state,
         )
         self.classes = classes
+        self.error_costs = error_costs
+
+    def _loss(self) -> LinearLoss:
+        with as_calibration_error():
+            return with_costs(super()._loss(), self._own_costs(None))
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         read = self._read(X, y)

@@ -18,7 +18,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import parse_error_costs, parse_schema, with_error_costs
+from opdisc.data import (
+    parse_classes,
+    parse_error_costs,
+    parse_schema,
+    two_classes,
+    with_error_costs,
+)
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
@@ -166,7 +172,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         params = PrivacyParams(epsilon=self._or_its("epsilon"), delta=self._or_its("delta") or 0.0)
         law = trial_law(self.expected_trials, self.shape)
         entropy = parse_entropy(self._or_its("random_state"))
-        labels, costs = self._column(y), self._costs(settings[0])
+        labels = self._column(y)
+        costs = self._costs(settings[0], labels)
         candidates = [
             SettingsCandidate(
                 name=name,
@@ -225,12 +232,16 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         parsed = parse_schema(schema)
         return {"rows_per_unit": parsed.rows_per_unit, "privacy_unit": parsed.privacy_unit}
 
-    def _costs(self, setting: Mapping[str, Any]) -> ErrorCosts:
+    def _costs(self, setting: Mapping[str, Any], labels: NDArray[Any]) -> ErrorCosts:
         """Return what a mistake costs; every setting's receipt must state the same."""
         own = getattr(self.estimator, "error_costs", None)
         schema = setting.get("schema", self.estimator.schema)
+        if own is None and schema is None:
+            return ErrorCosts()
         if schema is None:
-            return parse_error_costs(own)
+            named = setting.get("classes", self.estimator.classes)
+            known = two_classes(labels).tolist() if named is None else parse_classes(named).classes
+            return parse_error_costs(own, classes=tuple(known))
         return with_error_costs(parse_schema(schema), own).error_costs
 
     def _check_arguments(self) -> None:

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import functools
 import math
-from opdisc.data import CostsLike
-from opdisc.data import SchemaLike
-from opdisc.data import column_structure
-from opdisc.data import load_schema
-from opdisc.data import parse_schema
-from opdisc.data import with_error_costs
+from dataclasses import dataclass
+from typing import Literal
+
+from opdisc.data import (
+    CostsLike,
+    SchemaLike,
+    column_structure,
+    parse_schema,
+    with_error_costs,
+)
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import BaseMeasure
-from opdisc.mechanisms import THRESHOLD_BUDGET
-from opdisc.mechanisms import ThresholdPlan
-from opdisc.mechanisms import plan_thresholds
-from opdisc.mechanisms import split_epsilon
-from opdisc.planning.choice import MECHANISMS
-from opdisc.planning.choice import MechanismSettings
-from opdisc.planning.choice import build_mechanism
-from opdisc.planning.effort import PATIENCE
-from opdisc.planning.effort import predict_work
+from opdisc.mechanisms import (
+    THRESHOLD_BUDGET,
+    BaseMeasure,
+    ThresholdPlan,
+    plan_thresholds,
+    split_epsilon,
+)
+from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
+from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
-from opdisc.planning.limits import check_threshold_budget
-from opdisc.planning.limits import parse_automatic_bound
-from opdisc.planning.limits import parse_base_measure
-from opdisc.planning.utility import ErrorPrediction
-from opdisc.planning.utility import predict_error
-from opdisc.planning.verdict import NoiseVerdict
-from opdisc.planning.verdict import judge_noise
-from opdisc.planning.weight_rule import SettledFit
-from opdisc.planning.weight_rule import is_short
-from opdisc.planning.weight_rule import settle_fit
-from opdisc.privacy import GridPublic
-from opdisc.privacy import NeighboringRelation
-from opdisc.privacy import PrivacyParams
-from opdisc.privacy import PublicInputs
-from opdisc.privacy import Reason
-from opdisc.privacy import parse_relation
+from opdisc.planning.limits import (
+    check_threshold_budget,
+    parse_automatic_bound,
+    parse_base_measure,
+)
+from opdisc.planning.utility import ErrorPrediction, predict_error
+from opdisc.planning.verdict import NoiseVerdict, judge_noise
+from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
+from opdisc.privacy import (
+    GridPublic,
+    NeighboringRelation,
+    PrivacyParams,
+    PublicInputs,
+    Reason,
+    parse_relation,
+)
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
-from os import PathLike
-from typing import Literal
 
 _LONG = "an exact draw may take very long"
 

@@ -81,6 +81,10 @@ class StatedCosts(Record, frozen=True, kw_only=True):
         """The costs."""
         return ErrorCosts(**msgspec.structs.asdict(self))
 
+    def line(self) -> tuple[str, str]:
+        """Return the costs as a receipt prints them."""
+        return "error costs", str(self.costs)
+
 
 def receipt_costs(costs: ErrorCosts) -> StatedCosts | None:
     """Return costs as a receipt states them; None where every mistake costs the same."""
@@ -169,7 +173,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def terms(self) -> Lines:
         """Return what mistakes cost, where that differs."""
-        return [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
+        return [] if self.error_costs is None else [self.error_costs.line()]
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from oracles.arithmetic import FloatArray
 from oracles.convex.domains import ExactDomain
-from oracles.convex.losses import CERTIFIABLE_LOSSES, LinearLoss
+from oracles.convex.losses import CERTIFIABLE_LOSSES, CostlyLoss, LinearLoss
 from oracles.errors import InvalidProblem
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -32,7 +32,8 @@ class TiltedProblem:
     weights : float array, shape (n,)
         Non-negative multiplicities.
     loss : LinearLoss
-        The loss phi, one that ``is_certifiable``.
+        The loss phi, one that ``is_certifiable``. Error costs become weights: a problem keeps
+        the loss without them.
     domain : ExactDomain
         Where theta may be.
     tilt : float array, shape (d,)
@@ -71,6 +72,10 @@ class TiltedProblem:
             )
         if self.loss.is_classification and not np.isin(self.targets, (-1.0, 1.0)).all():
             raise InvalidProblem(f"the {self.loss.name} loss needs targets -1 and +1.")
+        if isinstance(self.loss, CostlyLoss):
+            costs = self.loss.of_labels(self.targets)
+            object.__setattr__(self, "weights", _frozen(self.weights * costs))
+            object.__setattr__(self, "loss", self.loss.loss)
 
     @property
     def dimension(self) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-import math
+from typing import TYPE_CHECKING, Any
+
 from opdisc.cli.fitting.fit import take_out_two_class_options
-from opdisc.data import Schema
-from opdisc.data import with_error_costs
-from typing import Any
-from typing import TYPE_CHECKING
+from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
     from opdisc.planning import NoiseVerdict, PlannedFit

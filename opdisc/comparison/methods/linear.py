@@ -89,6 +89,8 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
         ridge=ridge,
         public_row_guess=ROWS_GUESS,
         random_state=task.noise_seed,
+        # A logistic score has a threshold for any costs, which costs no noise; a margin has none.
+        error_costs=None if model == "logistic" else task.error_costs,
     ).fit(task.table, task.table[task.schema.target.column])
     threshold = task.log_odds if model == "logistic" else 0.0
     return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge}, threshold)

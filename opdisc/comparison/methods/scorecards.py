@@ -123,6 +123,7 @@ def _fit_opsamp(task: FitTask) -> Fitted:
         public_row_guess=None if task.relation.value == "replace_one" else len(signs),
         random_state=task.noise_seed,
         classes=(-1, 1),
+        error_costs=task.error_costs,
     )
     model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)
 

@@ -10,12 +10,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.data.cells import canonical_text
 from opdisc.data.schema.checks import check_keys
+from opdisc.data.schema.target import Label
 from opdisc.errors import SchemaError, quoted
 from oracles.errors import InvalidProblem
 from oracles.problem import ErrorCosts
 
-CostsLike: TypeAlias = ErrorCosts | Mapping[str, Any] | Literal["balanced"]
+CostsLike: TypeAlias = ErrorCosts | Mapping[Any, Any] | Literal["balanced"]
 """Costs as ``error_costs=`` and schema files declare them."""
 
 _NAMES = ("false_negative", "false_positive")
@@ -25,17 +27,24 @@ _STEPS = 1_000
 _FORM = "such as { false_negative = 5, false_positive = 1 }"
 
 
-def parse_error_costs(raw: object, positive_share: float | None = None) -> ErrorCosts:
+def parse_error_costs(
+    raw: object,
+    positive_share: float | None = None,
+    classes: tuple[Label, Label] | None = None,
+) -> ErrorCosts:
     """Return declared costs.
 
     Parameters
     ----------
     raw : ErrorCosts, mapping, "balanced" or None
-        ``{"false_negative": 5, "false_positive": 1}``, whole numbers from 1;
+        ``{"false_negative": 5, "false_positive": 1}``, whole numbers from 1; the same by class,
+        ``{"ill": 5, "well": 1}``: what it costs to get a row of that class wrong;
         ``{"positive_share": 0.3}``, a public share that balances the classes; "balanced", which
         takes the share from the schema. None: every mistake costs the same.
     positive_share : float or None
         The public share of positive rows, where a schema states one.
+    classes : (negative, positive) or None
+        The two labels, where they are known.
 
     Raises
     ------
@@ -56,6 +65,8 @@ def parse_error_costs(raw: object, positive_share: float | None = None) -> Error
         return _balanced(positive_share)
     if not isinstance(raw, Mapping):
         raise SchemaError(f"error_costs must be a table {_FORM}, or 'balanced', got {quoted(raw)}")
+    if raw and not any(name in raw for name in (*_NAMES, "positive_share")):
+        raw = _by_name(raw, classes)
     check_keys(raw, (*_NAMES, "positive_share"), "error_costs")
     if "positive_share" in raw:
         if len(raw) > 1:
@@ -115,6 +126,26 @@ def checked_share(value: object) -> float:
 
 def _balanced(share: float) -> ErrorCosts:
     return ErrorCosts.balanced(Fraction(round(share * _STEPS), _STEPS))
+
+
+def _by_name(raw: Mapping[Any, Any], classes: tuple[Label, Label] | None) -> Mapping[str, Any]:
+    """Return costs that name the two classes as costs of the two mistakes.
+
+    Only the mapping is quoted in a refusal: labels that nobody declared are taken from the rows.
+    """
+    given = {_text(label): cost for label, cost in raw.items()}
+    if classes is None or len(given) < len(raw) or set(given) != set(map(_text, classes)):
+        raise SchemaError(
+            f"error_costs must name both classes, or be a table {_FORM}, got {quoted(dict(raw))}; "
+            "spell each class as the schema or classes= does"
+        )
+    negative, positive = (given[_text(label)] for label in classes)
+    return {"false_negative": positive, "false_positive": negative}
+
+
+def _text(label: object) -> str | None:
+    item = label.item() if isinstance(label, np.generic) else label
+    return canonical_text(item) if isinstance(item, str | int | float) else None
 
 
 def _cost(value: object, name: str) -> int:

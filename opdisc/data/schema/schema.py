@@ -71,7 +71,12 @@ def with_error_costs(schema: Schema, costs: CostsLike | None) -> Schema:
     """
     if costs is None:
         return schema
-    return replace(schema, error_costs=parse_error_costs(costs, schema.positive_share))
+    return replace(schema, error_costs=_costs(schema, costs))
+
+
+def _costs(schema: Schema, raw: object) -> ErrorCosts:
+    classes = schema.target.classes if isinstance(schema.target, Target) else None
+    return parse_error_costs(raw, schema.positive_share, classes)
 
 
 MOST_ROWS_PER_UNIT = 10**9
@@ -158,10 +163,9 @@ class Schema:
                 raise SchemaError(f"{key} must be text, got {quoted(getattr(self, key))}")
         if self.positive_share is not None:
             object.__setattr__(self, "positive_share", checked_share(self.positive_share))
-        costs = parse_error_costs(self.error_costs, self.positive_share)
-        object.__setattr__(self, "error_costs", costs)
         object.__setattr__(self, "missing_values", _missing_values(self.missing_values))
         self._check_target()
+        object.__setattr__(self, "error_costs", _costs(self, self.error_costs))
         self._check_features()
         object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from opdisc.data import (
     CellArray,
-    CostsLike,
     Schema,
     canonical_text,
     encode_features,
@@ -42,7 +41,6 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     Without a declared schema every column is a number on the public range [0, 1].
     """
 
-    error_costs: CostsLike | None = None
     receipt_: GridReceipt
     scorecard_: Scorecard
     risk_table_: RiskTable

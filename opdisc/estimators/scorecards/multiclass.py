@@ -51,19 +51,8 @@ from opdisc.mechanisms import (
     run_cards,
 )
 from opdisc.models import SavedMulticlassModel, Scorecard, card_classes
-from opdisc.planning import (
-    SettledFit,
-    check_costs_of_classes,
-    parse_automatic_bound,
-    settle_fit,
-)
-from opdisc.privacy import (
-    GridPublic,
-    Ledger,
-    NeighboringRelation,
-    PrivacyParams,
-    PublicInputs,
-)
+from opdisc.planning import SettledFit, check_costs_of_classes, parse_automatic_bound, settle_fit
+from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
 

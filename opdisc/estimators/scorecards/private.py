@@ -142,8 +142,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         compared as text, numbers and truth values as in a schema, so the type that ``y`` has says
         nothing. None takes them from ``y``, which is a condition on the receipt.
     error_costs : mapping, ErrorCosts, "balanced" or None
-        What a mistake costs, public whole numbers: ``{"false_negative": 5, "false_positive": 1}``.
-        The loss is then in units of cost, and one row moves it by the larger one. "balanced" takes
+        What a mistake costs, public whole numbers: ``{"false_negative": 5, "false_positive": 1}``,
+        or by class, ``{"ill": 5, "well": 1}``, as scikit-learn writes ``class_weight``. The loss
+        is then in units of cost, and one row moves it by the larger one. "balanced" takes
         the share of positive rows that the schema states, ``{"positive_share": 0.3}`` states one
         here; no cost is ever counted from the rows. None takes the schema's costs, by default one
         for every mistake.

@@ -50,7 +50,8 @@ class OPSampMechanism:
     Parameters
     ----------
     loss : LinearLoss
-        Lipschitz on the domain; utility is bounded for convex ones only.
+        Lipschitz on the domain; utility is bounded for convex ones only. Error costs are part of
+        it: see :func:`oracles.convex.with_costs`.
     domain : Domain
         Public parameter set.
     bounds : RowBounds

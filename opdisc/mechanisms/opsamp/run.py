@@ -17,7 +17,14 @@ from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
 from opdisc.mechanisms.opsamp.public import OPSampSpec
 from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.noise import discrete_laplace, geometric
-from opdisc.privacy import EntropySource, Ledger, PublicInputs, SeededEntropy, common_fields
+from opdisc.privacy import (
+    EntropySource,
+    Ledger,
+    PublicInputs,
+    SeededEntropy,
+    common_fields,
+    receipt_costs,
+)
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,
@@ -251,7 +258,7 @@ def _receipt(
             conditions=_conditions(oracle, options),
             packages=real_oracle_versions(oracle.name),
         ),
-        sensitivity=public.changed_rows,
+        sensitivity=public.changed_rows * mechanism.loss.costs.largest,
         allowance=spec.allowance,
         spacing=spec.spacing,
         oracle=oracle.name,
@@ -259,6 +266,7 @@ def _receipt(
         domain=repr(mechanism.domain),
         draws=spec.draws,
         stability=spec.stability,
+        error_costs=receipt_costs(mechanism.loss.costs),
     )
 
 

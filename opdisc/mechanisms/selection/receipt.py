@@ -45,7 +45,7 @@ class SelectionReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=
         trial = f"epsilon {self.trial_epsilon:.6g}, delta {self.trial_delta:.6g}"
         unit = "rows" if self.error_costs is None else "units of cost"
         score = f"epsilon {self.score_epsilon:.6g}, sensitivity {self.score_sensitivity} {unit}"
-        costs = [] if self.error_costs is None else [("error costs", str(self.error_costs.costs))]
+        costs = [] if self.error_costs is None else [self.error_costs.line()]
         return [
             *costs,
             ("candidates", ", ".join(self.candidates)),

@@ -16,6 +16,7 @@ import numpy as np
 from oracles.arithmetic import FloatArray
 from oracles.convex.constants import LossConstants, RowBounds
 from oracles.errors import InvalidProblem
+from oracles.problem import ErrorCosts
 
 
 class LinearLoss(ABC):
@@ -36,6 +37,8 @@ class LinearLoss(ABC):
         Whether the oracles can prove a minimum: conjugates if convex, minorants in any case.
     width : float
         Half-width of the stretch on which the loss bends; 1 for a loss without such a setting.
+    costs : ErrorCosts
+        What a mistake costs; the loss is then in units of cost.
     """
 
     name: str
@@ -43,6 +46,7 @@ class LinearLoss(ABC):
     is_classification: bool = True
     is_certifiable: bool = False
     width: float = 1.0
+    costs: ErrorCosts = ErrorCosts()
 
     @abstractmethod
     def of_scores(self, scores: FloatArray, y: FloatArray) -> FloatArray:

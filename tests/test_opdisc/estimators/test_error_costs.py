@@ -12,9 +12,11 @@ import opdisc
 from opdisc import (
     Ledger,
     OPDiscClassifier,
+    OPSampClassifier,
     PermuteAndFlipClassifier,
     PrivateLinearSVC,
     PrivateLogisticRegression,
+    PrivateMulticlassClassifier,
     PrivateScorecardClassifier,
     PrivateSearchCV,
     RobustVoteClassifier,
@@ -194,11 +196,101 @@ def test_a_search_scores_what_right_answers_avoid():
             PrivateSearchCV(estimator, grid).fit(X, Y)
 
 
-def test_estimators_that_count_alike_refuse_a_schema_with_costs():
-    for kind in (PrivateLogisticRegression, PrivateLinearSVC):
-        with pytest.raises(CalibrationError, match="counts every mistake alike"):
-            kind(schema=SCHEMA).fit(X, Y)
-        kind(schema=PLAIN).fit(X, Y)
+BY_CLASS = {"yes": 9, "no": 1}
+NUMBERS, SIGNS = X.to_numpy(), np.where(Y == "yes", 1, 0)
+LINEAR = [PrivateLogisticRegression, PrivateLinearSVC]
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_linear_classifiers_weigh_their_losses_by_the_cost(kind):
+    settings = {"epsilon": 400.0, "random_state": 3}
+    plain = kind(schema=PLAIN, **settings).fit(X, Y)
+    assert set(plain.predict(X)) == {"no"}
+    by_schema = kind(schema=SCHEMA, **settings).fit(X, Y)
+    for same in (COSTS, BY_CLASS, ErrorCosts(**COSTS)):
+        costly = kind(schema=PLAIN, error_costs=same, **settings).fit(X, Y)
+        assert costly.to_model() == by_schema.to_model()
+    assert (costly.predict(X) == np.where(X["fever"] == 1, "yes", "no")).all()
+    assert costly.schema_ == SCHEMA
+    assert "a false negative costs 9, a false positive 1" in str(costly.receipt_)
+    assert costly.receipt_.lipschitz == pytest.approx(9 * plain.receipt_.lipschitz)
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_equal_costs_are_the_same_linear_fit_bit_for_bit(kind):
+    settings = {"epsilon": 1.0, "random_state": 3, "schema": PLAIN}
+    plain, equal = (
+        kind(**settings, error_costs=costs).fit(X, Y) for costs in (None, {"no": 4, "yes": 4})
+    )
+    assert json.dumps(plain.to_model().to_dict()) == json.dumps(equal.to_model().to_dict())
+
+
+def test_a_linear_model_file_keeps_the_costs(tmp_path):
+    model = PrivateLogisticRegression(epsilon=1.0, schema=PLAIN, error_costs=BY_CLASS).fit(X, Y)
+    save_model(model, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again == model.to_model() and again.schema.error_costs == ErrorCosts(**COSTS)
+    search = PrivateSearchCV(
+        PrivateLogisticRegression(epsilon=20.0, data_norm=2.0, error_costs={0: 1, 1: 9}),
+        {"mechanism": ["objective_perturbation", "output_perturbation"]},
+    ).fit(NUMBERS, SIGNS)
+    assert search.receipt_.score_sensitivity == 9
+
+
+def test_opsamp_takes_costs_by_class():
+    settings = {
+        "feature_range": (0, 1),
+        "epsilon": 50.0,
+        "delta": 1e-3,
+        "most_draws": 300,
+        "random_state": 3,
+    }
+    plain, equal, costly = (
+        OPSampClassifier(**settings, error_costs=costs).fit(NUMBERS, SIGNS)
+        for costs in (None, {0: 2, 1: 2}, {0: 1, 1: 9})
+    )
+    assert plain.parameters_.tobytes() == equal.parameters_.tobytes()
+    assert plain.receipt_.to_dict() == equal.receipt_.to_dict()
+    assert costly.receipt_.sensitivity == 2 * 9
+    assert "a false negative costs 9, a false positive 1" in str(costly.receipt_)
+    assert costly.predict(NUMBERS).mean() > plain.predict(NUMBERS).mean()
+
+
+@pytest.mark.parametrize(
+    "costs", [{0: 1, 1: 9}, {"1": 9, "0": 1}, {False: 1, True: 9}, {np.int64(1): 9, 0.0: 1}]
+)
+def test_a_cost_is_named_by_its_class_as_the_rows_spell_it_or_not(costs):
+    settings = {"epsilon": 1.0, "random_state": 5}
+    for classes in (None, (0, 1)):
+        stated = PrivateScorecardClassifier(classes=classes, error_costs=COSTS, **settings)
+        named = PrivateScorecardClassifier(classes=classes, error_costs=costs, **settings)
+        assert named.fit(NUMBERS, SIGNS).to_model() == stated.fit(NUMBERS, SIGNS).to_model()
+    turned = PrivateScorecardClassifier(classes=(1, 0), error_costs=costs, **settings)
+    assert turned.fit(NUMBERS, SIGNS).schema_.error_costs == ErrorCosts(false_positive=9)
+
+
+@pytest.mark.parametrize("kind", [PrivateScorecardClassifier, PrivateLogisticRegression])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"yes": 5},
+        {"yes": 5, "maybe": 1},
+        {"yes": 5, "no": 1, "maybe": 1},
+        {"yes": 5, "yes ": 1},
+        {None: 1, "yes": 5},
+    ],
+)
+def test_costs_that_do_not_name_both_classes_are_refused_without_naming_a_label(kind, wrong):
+    with pytest.raises(SchemaError, match="must name both classes") as caught:
+        kind(schema=PLAIN, error_costs=wrong).fit(X, Y)
+    assert "'no'" not in str(caught.value).replace("'no': 1", "")
+
+
+def test_several_classes_refuse_a_schema_with_costs():
+    raw = {**RAW, "target": {"column": "ill", "classes": ["no", "yes", "dead"]}}
+    schema = Schema.from_dict({**raw, "error_costs": COSTS})
+    with pytest.raises(SchemaError, match="leave them out"):
+        PrivateMulticlassClassifier(schema=schema).fit(X, Y)
 
 
 def test_a_learner_of_ones_own_is_refused_costs():
@@ -210,14 +302,14 @@ def test_a_learner_of_ones_own_is_refused_costs():
             model.fit(X, Y)
 
 
-def test_every_scorecard_estimator_takes_costs():
+def test_every_classifier_of_two_labels_takes_costs():
     takers = {
         name
         for name in dir(opdisc)
         if hasattr(getattr(opdisc, name), "get_params")
         and "error_costs" in getattr(opdisc, name)._get_param_names()
     }
-    assert takers == {kind.__name__ for kind in SCORECARDS}
+    assert takers == {kind.__name__ for kind in (*SCORECARDS, *LINEAR, OPSampClassifier)}
 
 
 def test_the_least_costly_card_is_released_on_every_grid():
