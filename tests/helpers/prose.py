@@ -19,7 +19,7 @@ _ONE_WORD = (
 )
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]+\)")
 _ITEM = re.compile(r"\n *\n|\n(?= *(?:[-*+]|\d+\.) )")
-_END = re.compile(r"(?<=[.?!])[\"')*_]*\s+(?=[\[*_\"'(]*(?:[A-Z0-9]|opdisc|pandas))")
+_END = re.compile(r"(?<=[.?!])[\"')*_]*\s+(?=[\[*_\"'(]*(?:[A-Z0-9$`]|opdisc|pandas|[a-z]\) ))")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|et al|Eq|Thm|Sec|No|p|pp)\.)$")
 
 
