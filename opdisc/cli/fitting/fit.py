@@ -146,7 +146,7 @@ def _learn_cards(
     for option, unset in spent.items():
         if settings.pop(option, unset) not in (unset, None):
             raise CalibrationError(
-                f"{option} needs a target of two classes, the schema declares "
+                f"{option} needs a target of two classes, but the schema declares "
                 f"{len(schema.labels)}; leave it out."
             )
     if noise != "l2-laplace":
