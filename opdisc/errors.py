@@ -90,8 +90,8 @@ def rehearse(what: str, attempt: Callable[[], object]) -> None:
         attempt()
     except Exception as error:
         raise OracleUnavailable(
-            f"{what} must work on a public toy problem before anything is spent, it ended with "
-            f"{type(error).__name__}; mend the installation or use another one."
+            f"{what} must work on a public toy problem before anything is spent, but it ended "
+            f"with {type(error).__name__}; mend the installation or use another one."
         ) from error
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers.glossary import WORDS, anchor, entries, first_uses, links
+from helpers.prose import sentences
 
 import opdisc
 import oracles
@@ -154,6 +155,39 @@ def test_formulas_keep_to_what_both_sites_render():
             assert not (inline and re.search(r"\n|^\$\s|\s\$$", formula)), (
                 f"{page.name}: {formula}"
             )
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+LONGEST = 40
+"""Words of a sentence on a page, a formula counted as one; shorter is better."""
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda page: page.name
+)
+def test_no_sentence_of_a_page_is_too_long(page):
+    long = [
+        f"{page.name}, line {sentence.line}, {sentence.words} words: {sentence.text}"
+        for sentence in sentences(page.read_text(encoding="utf-8"))
+        if sentence.words > LONGEST
+    ]
+    assert long == []
+
+
+def test_sentences_are_those_of_the_prose():
+    page = (
+        "# Not this one. Nor this\n\nThe sum $a + b$ of `x + y` is, see [the\nproof](p.md), 3.5. "
+        "**Bold.** (b) Next, e.g. here.\n\n```text\nNo. Never.\n```\n\n    Code. Code.\n\n"
+        "| a. B | c |\n|---|---|\n\n- One\n- Two words\n"
+    )
+    assert [(sentence.line, sentence.text, sentence.words) for sentence in sentences(page)] == [
+        (3, "The sum F of C is, see the proof, 3.5.", 10),
+        (4, "**Bold.**", 1),
+        (4, "(b) Next, e.g. here.", 4),
+        (14, "- One", 1),
+        (15, "- Two words", 2),
+    ]
 
 
 # --- code blocks ---------------------------------------------------------------------------------

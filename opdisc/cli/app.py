@@ -75,7 +75,7 @@ _BASE_MEASURE = click.option(
     "--base-measure",
     default="auto",
     show_default=True,
-    help="Of exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0).",
+    help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0).",
 )
 
 _PATIENCE = click.option(
@@ -118,7 +118,7 @@ _RELATION_HELP = f"{' (the number of rows is public) or '.join(_RELATIONS)}."
 
 _IF_HIT = "If it is hit, nothing is released and the budget is spent."
 
-_NOISE_HELP = f"Of mechanism opdisc: {', '.join(SPHERE_NOISES)}."
+_NOISE_HELP = f"For mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 
 
 @click.group(

@@ -92,8 +92,8 @@ def audit(
     refuted = [a.calibrated.mechanism for a in audited if a.calibrated.refuted]
     if refuted:
         raise AuditFailure(
-            f"a mechanism must lose at most its epsilon, {', '.join(refuted)} lost more; release "
-            "nothing with this installation."
+            f"a mechanism must lose at most its epsilon, but {', '.join(refuted)} lost more; "
+            "release nothing with this installation."
         )
 
 

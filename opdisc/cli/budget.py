@@ -25,7 +25,7 @@ Examples
 """
 )
 @click.argument("ledger", type=click.Path(path_type=Path))
-@click.option("--create", is_flag=True, help="Make a new LEDGER; needs the next and --table.")
+@click.option("--create", is_flag=True, help="Make a new LEDGER; needs a cap and --table.")
 @click.option("--epsilon-limit", type=float, help="Cap on the total epsilon of a new ledger.")
 @click.option("--delta-limit", type=float, help="Cap on the total delta of a new ledger.")
 @click.option("--table", help="Name of the private table that a new ledger is for.")

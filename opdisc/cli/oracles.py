@@ -44,7 +44,7 @@ def oracles(context: click.Context, /, benchmark: bool, as_json: bool, **setting
     """List the oracles, installed or not; with --benchmark, race them.
 
     The benchmark runs every oracle on the same instances: the census table (where adult.csv is
-    found) and breast_cancer, each process warmed up first. As it stands it takes under three
+    found) and breast_cancer, each process warmed up first. By default it takes under three
     minutes; lists are separated by commas, and "none" among --epsilons means no noise.
     """
     if benchmark:

@@ -74,7 +74,7 @@ Examples
 def show(model: Path, explain: bool, force: bool, as_json: bool, **places: str | None) -> None:
     """Print the verdict, the points or weights and the receipt of a saved MODEL.
 
-    With a FILE for one form of a card or more, writes these instead; - prints one. A card is made
+    With a FILE for a form of the card, writes that form instead; - prints it. A card is made
     from the released model alone: it costs no budget.
     """
     chosen = {form: place for form, place in places.items() if place is not None}

@@ -131,7 +131,7 @@ class Plan:
                 )
         if self.peers is not None and not Path(self.peers).is_file():
             raise ComparisonMistake(
-                f"peers must name a Python interpreter, {self.peers} is no file."
+                f"peers must name a Python interpreter, but {self.peers} is no file."
             )
 
     def _check_oracles(self) -> None:

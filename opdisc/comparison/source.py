@@ -158,7 +158,7 @@ def check_split(source: Source, test_fraction: float) -> None:
     held_out = len(signs) - training_rows(len(signs), test_fraction)
     if test_fraction > 0 and (smaller < 2 or held_out < 2 or len(signs) - held_out < 2):
         raise ComparisonError(
-            "a split needs rows of both classes in both parts, this table has too few; use "
+            "a split needs rows of both classes in both parts, but this table has too few; use "
             "--test-fraction 0 or more rows."
         )
 

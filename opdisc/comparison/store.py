@@ -104,7 +104,7 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
         existed = directory.exists()
         if existed and not directory.is_dir():
             raise ComparisonMistake(
-                f"out must be a directory, {directory} is a file; name another."
+                f"out must be a directory, but {directory} is a file; name another."
             )
         if existed and not resume and any(directory.iterdir()):
             raise ComparisonError(
@@ -123,7 +123,9 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
         lock.release()
         reason = error.strerror or type(error).__name__
         wrong = ComparisonMistake if is_misplaced(error) else ComparisonError
-        raise wrong(f"out must be a writable directory, but {directory}: {reason}.") from None
+        raise wrong(
+            f"out must be a writable directory, but {directory} is not: {reason}."
+        ) from None
     try:
         with file:
             known = _settle(directory, settings)
@@ -149,8 +151,8 @@ def read_rows(directory: Path) -> list[Row]:
         row = _read_row(line)
         if row is None:
             raise ComparisonMistake(
-                f"every line of {path} must be a run, line {number} is not; remove that line and "
-                "resume."
+                f"every line of {path} must be a run, but line {number} is not; remove that line "
+                "and resume."
             )
         rows.append(row)
     return rows

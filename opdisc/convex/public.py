@@ -115,15 +115,16 @@ class ConvexPublic(PublicInputs):
         """Refuse a loss that is not convex."""
         if not self.loss.is_convex:
             raise CalibrationError(
-                f"{what} needs a convex loss, the {self.loss.name} loss is not; choose another."
+                f"{what} needs a convex loss, but the {self.loss.name} loss is not; choose "
+                "another."
             )
 
     def require_smooth(self, what: str) -> None:
         """Refuse a loss whose gradient jumps."""
         if not self.loss.is_smooth:
             raise CalibrationError(
-                f"{what} needs a smooth loss, the {self.loss.name} loss is not; use a smoothed "
-                "one such as 'huberised hinge'."
+                f"{what} needs a smooth loss, but the {self.loss.name} loss is not; use a "
+                "smoothed one such as 'huberised hinge'."
             )
 
     def require_curvature(self, what: str, ridge: float = 0.0) -> None:
@@ -131,7 +132,7 @@ class ConvexPublic(PublicInputs):
         self.require_smooth(what)
         if not self.loss.curvature_bound() + ridge > 0:
             raise CalibrationError(
-                f"{what} steps by 1 / smoothness, the {self.loss.name} loss has none; "
+                f"{what} steps by 1 / smoothness, but the {self.loss.name} loss has none; "
                 "use noisy SGD."
             )
 

@@ -97,7 +97,7 @@ def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
     except TypeError:
         raise TableError(_NO_LABELS) from None
     if len(classes) < 2:
-        raise TableError("y must hold rows of both classes, it has one class.")
+        raise TableError("y must hold rows of both classes, but it has one class.")
     return classes
 
 
@@ -148,10 +148,10 @@ def warn_of_cells_between_0_and_1(values: NDArray[np.float64]) -> None:
     """Warn if cells that one threshold in the middle of [0, 1] reads are other than 0 and 1."""
     if not np.isin(values, (0.0, 1.0)).all():
         warnings.warn(
-            "without a schema every column is cut once, at 0.5 of the public range [0, 1], and X "
-            "holds a cell other than 0 and 1: most of what such columns say is lost, for the same "
-            "epsilon; declare thresholds with schema=opdisc.Schema.equal_width(...). This warning "
-            "depends on the rows: do not publish it.",
+            "without a schema every column is cut once, at 0.5 of the public range [0, 1], but X "
+            "holds a cell other than 0 and 1, so most of what its column says is lost; declare "
+            "thresholds with schema=opdisc.Schema.equal_width(...). This warning depends on the "
+            "rows: do not publish it.",
             UserWarning,
             stacklevel=5,  # whoever called fit
         )

@@ -98,8 +98,8 @@ class OPSampEstimator(PrivateEstimator):
         if isinstance(self.domain, Domain):
             if self.domain.dimension != dimension:
                 raise CalibrationError(
-                    f"the domain must have {dimension} coordinates (columns and intercept), it "
-                    f"has {self.domain.dimension}."
+                    f"the domain must have {dimension} coordinates (columns and intercept), but "
+                    f"it has {self.domain.dimension}."
                 )
             return self.domain
         with as_calibration_error():

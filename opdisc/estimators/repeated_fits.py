@@ -59,9 +59,9 @@ def repetition_conditions(ledger: Ledger | None) -> tuple[str, ...]:
     module, repeated = found
     if not _was_warned(repeated):
         warnings.warn(
-            f"a private estimator is fitted several times by {module}: every fit spends its "
-            "epsilon, and a receipt speaks of one fit alone; to choose settings use "
-            "PrivateSearchCV, which pays for all fits and the choice at once.",
+            f"{module} fits a private estimator several times, and every fit spends its epsilon; "
+            "to choose settings use PrivateSearchCV, which pays for all fits and the choice at "
+            "once.",
             RepeatedFits,
             stacklevel=2,
         )

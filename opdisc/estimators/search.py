@@ -247,7 +247,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
     def _check_arguments(self) -> None:
         if not isinstance(self.estimator, PrivateClassifier):
             raise CalibrationError(
-                "estimator must be a private classifier of this library, it is "
+                "estimator must be a private classifier of this library, but it is "
                 f"{type(self.estimator).__name__}; put a pipeline's other steps before the search."
             )
         for name, (allowed, remedy) in _ONLY.items():
@@ -341,7 +341,7 @@ class SettingsCandidate:
                 ) from None
             return promised.receipt
         raise CalibrationError(
-            "a private estimator must record its budget before it draws, this one does not; "
+            "a private estimator must record its budget before it draws, but this one does not; "
             "use one of the library's."
         )
 

@@ -83,8 +83,8 @@ def check_room(problem: object, spec: NoiseSpec, largest_loss: int | None, oracl
     # Noise that comes as weighted rows may count twice in a solver's sum of absolute values.
     if rows / spec.spacing + 2 * spec.most_steps > most:
         raise UnsupportedProblem(
-            f"oracle '{oracle.name}' takes objectives of at most {most:.0e} lattice steps, rows "
-            "and the largest noise together could need more; use a coarser spacing, a larger "
+            f"oracle '{oracle.name}' takes objectives of at most {most:.0e} lattice steps, but "
+            "rows and the largest noise together could need more; use a coarser spacing, a larger "
             "epsilon or 'branch-and-bound'."
         )
 

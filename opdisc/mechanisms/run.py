@@ -228,8 +228,8 @@ def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
     counts = (*problem.positives.tolist(), *problem.negatives.tolist())
     if public.n_rows is not None and sum(counts) > public.n_rows:
         raise CalibrationError(
-            "a problem's counts must add up to at most the public number of rows, or a row would "
-            "weigh more than the noise covers; count each row once and give its n_rows."
+            "a problem's counts must add up to at most the public number of rows, since the "
+            "noise covers no more; count each row once and give its n_rows."
         )
     assumed = BOUNDED_ROWS if public.error_costs.are_equal else ROWS_COUNT_ONCE
     return replace(public, assumptions=(*public.assumptions, assumed))
@@ -269,7 +269,7 @@ def _certified(
         if type(oracle) is not HandoverOracle:
             surely = f", or '{oracle.name} then branch-and-bound'"
         raise UncertifiedRelease(
-            f"a release needs a certified gap of at most {spec.allowance:g} rows, oracle "
+            f"a release needs a certified gap of at most {spec.allowance:g} rows, but oracle "
             f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
             f"a complete oracle without a limit{surely}."
         )
@@ -288,8 +288,8 @@ def _drawn(
         hypothesis = mechanism.draw(problem, spec, entropy)
     if hypothesis is None:
         raise UncertifiedRelease(
-            f"a release needs a complete draw, mechanism '{mechanism.name}' ended without one; "
-            "the budget is spent and nothing is released: raise its public cap or use a smaller "
-            "grid."
+            f"a release needs a complete draw, but mechanism '{mechanism.name}' ended without "
+            "one; the budget is spent and nothing is released: raise its public cap or use a "
+            "smaller grid."
         )
     return hypothesis

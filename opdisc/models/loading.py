@@ -105,16 +105,20 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
     kind = record.get("format")
     known = versions.get(kind) if isinstance(kind, str) else None
     if known is None:
-        raise ModelFileError(f"a model must be a file written by opdisc fit, '{path}' is not one.")
+        raise ModelFileError(
+            f"a model must be a file written by opdisc fit, but '{path}' is not one."
+        )
     if type(record.get("version")) is not int or record["version"] not in known:
         listed = " or ".join(str(one) for one in known)
         raise ModelFileError(
-            f"a model must have format version {listed}, '{path}' has another; fit it again."
+            f"a model must have format version {listed}, but '{path}' has another; fit it again."
         )
     digest = record.pop("sha256", None)
     try:
         if digest != model_digest(record):
-            raise ModelFileError(f"a model must be unaltered, '{path}' is not what was written.")
+            raise ModelFileError(
+                f"a model must be unaltered, but '{path}' is not what was written."
+            )
         if record["format"] == FORMAT:
             return SavedLinearModel.from_dict(record)
         if record["format"] == MULTICLASS_FORMAT:
@@ -129,14 +133,14 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
     except ModelFileError:
         raise
     except _BROKEN:
-        raise ModelFileError(f"a model must hold valid parts, '{path}' does not.") from None
+        raise ModelFileError(f"a model must hold valid parts, but '{path}' does not.") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         data = read_bounded(path, _LARGEST_FILE)
         if len(data) > _LARGEST_FILE:
-            raise ModelFileError(f"a model must be at most 16 MiB, '{path}' is larger.")
+            raise ModelFileError(f"a model must be at most 16 MiB, but '{path}' is larger.")
         record = json.loads(
             data.decode("utf-8"),
             parse_constant=_refuse_constant,
@@ -144,11 +148,13 @@ def _read(path: Path) -> dict[str, Any]:
         )
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ModelFileError(f"a model must be a readable file, '{path}': {reason}.") from None
+        raise ModelFileError(
+            f"a model must be a readable file, but '{path}' is not: {reason}."
+        ) from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"a model must be a JSON file, '{path}' is not.") from None
+        raise ModelFileError(f"a model must be a JSON file, but '{path}' is not.") from None
     if not isinstance(record, dict):
-        raise ModelFileError(f"a model must be a JSON object, '{path}' is not.")
+        raise ModelFileError(f"a model must be a JSON object, but '{path}' is not.")
     return record

@@ -74,7 +74,7 @@ def _digits(rate: Fraction) -> int:
     digits = math.ceil(math.log2(needed)) + 1
     if digits > _LARGEST_DIGITS:
         raise CalibrationError(
-            f"the noise must fit in {_LARGEST_DIGITS} bits, it needs {digits}; use a larger "
+            f"the noise must fit in {_LARGEST_DIGITS} bits, but it needs {digits}; use a larger "
             "epsilon or a coarser lattice."
         )
     return digits

@@ -143,8 +143,8 @@ def exponential_excess(
     beta, log_inverse = float(spec.beta), spec.log_inverse
     if beta == 0.0:
         raise CalibrationError(
-            "an error bound needs an epsilon per row that a double can hold, this one is smaller; "
-            "use a larger epsilon or fewer rows per unit."
+            "an error bound needs an epsilon per row that a double can hold, but this one is "
+            "smaller; use a larger epsilon or fewer rows per unit."
         )
     # A grid of one hypothesis has no others; rounding must not say so of a grid of two.
     log_others = log_inverse + math.log(-math.expm1(-max(log_inverse, math.log(2.0))))

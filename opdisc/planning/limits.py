@@ -80,6 +80,6 @@ def check_threshold_budget(schema: Schema) -> None:
     """
     if not schema.private_thresholds:
         raise CalibrationError(
-            "a threshold budget needs a schema with private thresholds, this one declares none; "
-            "write thresholds = { quantiles = 4, range = [0, 120] }, or drop it."
+            "a threshold budget needs a schema with private thresholds, but this one declares "
+            "none; write thresholds = { quantiles = 4, range = [0, 120] }, or drop it."
         )

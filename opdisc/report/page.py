@@ -283,4 +283,6 @@ def _write_bytes(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise TableError(f"figures must go to a writable place, but {path}: {reason}.") from None
+        raise TableError(
+            f"figures must go to a writable place, but {path} is not: {reason}."
+        ) from None

@@ -87,7 +87,7 @@ class _Model:
             warnings.simplefilter("ignore")
             self._model.solve(solver=cvxpy.CLARABEL, **settings)
         if self._theta.value is None:
-            raise NoHypothesis("oracle 'cvxpy' must find a point, it stopped without one.")
+            raise NoHypothesis("oracle 'cvxpy' must find a point, but it stopped without one.")
         weights = self._scale * self._problem.weights
         duals = self._link.dual_value
         multipliers = None

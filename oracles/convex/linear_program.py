@@ -158,7 +158,7 @@ class _DualProgram:
         values = np.array(solution.col_value, dtype=np.float64)
         d, n = self._problem.dimension, len(self._problem.targets)
         if len(duals) < d or len(values) < n or not np.isfinite(duals).all():
-            raise NoHypothesis("oracle 'lp-highs' must find a point, it stopped without one.")
+            raise NoHypothesis("oracle 'lp-highs' must find a point, but it stopped without one.")
         parameters = -(duals[:d] + duals[d:] if self._two_sided else duals[:d])
         weights = self._problem.weights
         multipliers = np.divide(values[:n], weights, out=np.zeros(n), where=weights > 0)

@@ -96,7 +96,7 @@ def _certify(
     if claim.hypothesis is None:
         limit = "no reason given" if claim.limit is None else f"{claim.limit.value} limit"
         raise NoHypothesis(
-            f"oracle '{oracle.name}' must find a hypothesis, it stopped before the first one "
+            f"oracle '{oracle.name}' must find a hypothesis, but it stopped before the first one "
             f"({limit}); raise the limit or choose another oracle."
         )
     if not problem.grid.contains(claim.hypothesis):

@@ -153,8 +153,8 @@ def _check_resolution(problem: ZeroOneProblem, most: float) -> None:
         steps += sum(0.0 if t is None else float(np.abs(t.astype(float)).max()) for t in tables)
     if steps > most:
         raise FormulationError(
-            f"the objective must need at most {most:.0e} steps of the unit for this solver, this "
-            f"problem's needs more; use a coarser unit or an oracle with integer arithmetic."
+            f"the objective must need at most {most:.0e} steps of the unit for this solver, but "
+            "this problem's needs more; use a coarser unit or an oracle with integer arithmetic."
         )
 
 

@@ -155,7 +155,7 @@ def _set(model: Any, option: str, value: Any) -> None:
     import highspy
 
     if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-        raise InvalidOption(f"HiGHS must accept every option, it rejected {option}={value}.")
+        raise InvalidOption(f"HiGHS must accept every option, but it rejected {option}={value}.")
 
 
 def _model(program: MixedIntegerProgram, options: dict[str, Any]) -> Any:
@@ -178,7 +178,7 @@ def _model(program: MixedIntegerProgram, options: dict[str, Any]) -> Any:
     for option, value in options.items():
         _set(model, option, value)
     if model.passModel(lp) == highspy.HighsStatus.kError:
-        raise InvalidOption("HiGHS must accept the formulation, it rejected the matrix.")
+        raise InvalidOption("HiGHS must accept the formulation, but it rejected the matrix.")
     return model
 
 
@@ -196,7 +196,7 @@ def _start_from(model: Any, program: MixedIntegerProgram, hypothesis: Hypothesis
     ]
     status = model.setSolution(len(columns), np.array(columns, np.int32), np.array(chosen))
     if status == highspy.HighsStatus.kError:
-        raise InvalidOption("HiGHS must accept the hypothesis to start from, it rejected it.")
+        raise InvalidOption("HiGHS must accept the hypothesis to start from, but it rejected it.")
 
 
 def _run(model: Any) -> None:

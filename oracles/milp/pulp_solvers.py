@@ -205,4 +205,6 @@ def check_highs_options(model: Any, arguments: dict[str, Any]) -> None:
     for argument, value in arguments.items():
         option = names.get(argument, argument)
         if model.getOptionValue(option)[1] != value:
-            raise InvalidOption(f"HiGHS must accept every option, it rejected {option}={value}.")
+            raise InvalidOption(
+                f"HiGHS must accept every option, but it rejected {option}={value}."
+            )

@@ -121,7 +121,7 @@ def compare(
     """Compare methods on the table in the file DATA, or on a known table, over several epsilons.
 
     Every method gets the same splits. Writes settings.json, runs.jsonl, runs.csv and a report into
-    a directory. NOTHING in it is private: it shows what the methods would do, on rows that may be
+    a directory. It PROTECTS NOBODY: it shows what the methods would do, on rows that may be
     looked at.
     """
     from opdisc.comparison import check_backend, compare as run_comparison

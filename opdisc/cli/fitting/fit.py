@@ -166,7 +166,7 @@ def take_out_two_class_options(settings: dict[str, Any], schema: Schema) -> None
     for option, unset in _TWO_CLASSES_ONLY.items():
         if settings.pop(option, unset) not in (unset, None):
             raise CalibrationError(
-                f"{option} needs a target of two classes, the schema declares "
+                f"{option} needs a target of two classes, but the schema declares "
                 f"{len(schema.labels)}; leave it out."
             )
 

@@ -234,7 +234,7 @@ def _own_method(module: str, attribute: str) -> Method:
         found = None
     if not isinstance(found, Method):
         raise ComparisonMistake(
-            f"a method of your own must be an importable Method, '{module}:{attribute}' is not; "
-            "write it as module:attribute."
+            f"a method of your own must be an importable Method, but '{module}:{attribute}' is "
+            "not; write it as module:attribute."
         )
     return found

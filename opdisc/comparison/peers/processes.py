@@ -43,8 +43,8 @@ def find_interpreter(given: str | None) -> str:
     found = shutil.which(str(Path(named).expanduser()))
     if found is None:
         raise ComparisonMistake(
-            f"the peers' interpreter must be an executable file, '{named}' is not; make one by "
-            f"{RECIPE}."
+            f"the peers' interpreter must be an executable file, but '{named}' is not; make one "
+            f"by {RECIPE}."
         )
     return found
 

@@ -163,5 +163,5 @@ def _ray(count: int, jobs: int | None, address: str | None) -> Iterator[int]:
 def _unreachable(what: str, address: str | None) -> ComparisonError:
     place = "here" if address is None else f"at {address}"
     return ComparisonError(
-        f"a {what} must answer {place}, none did; check --cluster or leave it out."
+        f"a {what} must answer {place}, but none did; check --cluster or leave it out."
     )

@@ -257,7 +257,7 @@ def _matching(dataset: Dataset, source: OpenMLSource, fetched: pd.DataFrame) -> 
 def _as_text(fetched: pd.DataFrame, columns: int, *, missing: str = "") -> pd.DataFrame:
     """Return cells as the known files spell them: whole numbers without a point."""
     if fetched.shape[1] != columns:
-        raise TableError(f"the table must have {columns} columns, it has {fetched.shape[1]}")
+        raise TableError(f"the table must have {columns} columns, but it has {fetched.shape[1]}")
     return pd.DataFrame({i: _spelled(fetched.iloc[:, i], missing) for i in range(columns)})
 
 

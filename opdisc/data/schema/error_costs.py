@@ -58,9 +58,9 @@ def parse_error_costs(
     if isinstance(raw, str) and raw == "balanced":
         if positive_share is None:
             raise SchemaError(
-                "balanced error costs need a public share of positive rows, for one counted from "
-                "the rows is private; state positive_share in the schema, or give error_costs = "
-                "{'positive_share': 0.3}"
+                "balanced error costs need a public share of positive rows, since one counted "
+                "from the rows is private; state positive_share in the schema, or give "
+                "error_costs = {'positive_share': 0.3}"
             )
         return _balanced(positive_share)
     if not isinstance(raw, Mapping):

@@ -205,7 +205,7 @@ class Schema:
                 raise SchemaError(
                     f"private thresholds of {quoted(feature.column)} must have names of their "
                     f"own, because another display name starts with '{escaped(feature.column)} "
-                    ">= ' too; give names, or the column one feature"
+                    ">= ' too; give names, or merge the features"
                 )
 
     def _check_categories(self, feature: CategoryFeature) -> None:

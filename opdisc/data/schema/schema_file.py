@@ -40,7 +40,7 @@ def read_toml(path: str | PathLike[str]) -> dict[str, Any]:
         raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise SchemaError(f"a schema file must be readable, but {path}: {reason}") from None
+        raise SchemaError(f"a schema file must be readable, but {path} is not: {reason}") from None
     except RecursionError:
         raise SchemaError(f"a schema file must be flat, but {path} nests values") from None
     except ValueError as error:

@@ -167,8 +167,8 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     def _require_risks(self, method: str) -> None:
         if self.risk_budget is None:
             raise AttributeError(
-                f"{method} needs rates that were paid for, this {type(self).__name__} buys none; "
-                "set risk_budget to a share of epsilon before the fit."
+                f"{method} needs rates that were paid for, but this {type(self).__name__} buys "
+                "none; set risk_budget to a share of epsilon before the fit."
             )
 
     def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:

@@ -244,7 +244,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if declared is None:
             self.classes_ = several_classes(labels)
             if len(self.classes_) > MOST_CLASSES:
-                raise TableError(f"y must hold at most {MOST_CLASSES} labels, it has more.")
+                raise TableError(f"y must hold at most {MOST_CLASSES} labels, but it has more.")
             positions = np.searchsorted(self.classes_, labels).astype(np.int64)
             stored = tuple(plain_label(label) for label in self.classes_.tolist())
             assumptions = (CLASSES_PUBLIC, *assumptions)
@@ -343,4 +343,6 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
 
 def _require_two_classes(positions: IntArray) -> None:
     if len(np.unique(positions[positions >= 0])) < 2:
-        raise TableError("y must hold rows of two declared classes at least, it has one class.")
+        raise TableError(
+            "y must hold rows of two declared classes at least, but it has one class."
+        )

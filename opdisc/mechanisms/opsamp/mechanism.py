@@ -108,7 +108,7 @@ class OPSampMechanism:
     def __post_init__(self) -> None:
         """Refuse settings that contradict each other."""
         if not self.domain.diameter_l1 > 0:
-            raise CalibrationError("the domain must offer a choice, it is a single point.")
+            raise CalibrationError("the domain must offer a choice, but it is a single point.")
         if self.lift and not isinstance(self.domain, L1Ball):
             raise CalibrationError("lift applies to an l1 ball only; drop it.")
         if self.lift and self.stability == "published":
@@ -147,8 +147,8 @@ class OPSampMechanism:
                     found = spec
         if found is None:
             raise CalibrationError(
-                f"OPSamp must need at most most_draws={self.most_draws} minimisations, it needs "
-                "more at every tilt rate tried; raise most_draws, epsilon or delta."
+                f"OPSamp must need at most most_draws={self.most_draws} minimisations, but it "
+                "needs more at every tilt rate tried; raise most_draws, epsilon or delta."
             )
         return found
 

@@ -173,7 +173,7 @@ def run_opsamp(
         points = tilted_minimisers(problem, tilts, oracle, spec.allowance, options)
     if points is None:
         raise UncertifiedRelease(
-            f"a release needs every minimisation certified within {spec.allowance:g}, oracle "
+            f"a release needs every minimisation certified within {spec.allowance:g}, but oracle "
             f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
             "another oracle or price a larger allowance."
         )

@@ -109,8 +109,8 @@ class IsolatedCalls:
         if self._call(b"", None) != bytes(self._n_bytes):
             self._stop()
             raise IsolationError(
-                "a learner must load in a process of its own, this one does not or no process can "
-                "start; define it in an importable module or pass isolation='none'."
+                "a learner must load in a process of its own, but this one does not or no "
+                "process can start; define it in an importable module or pass isolation='none'."
             )
         return self
 

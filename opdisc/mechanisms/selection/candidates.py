@@ -90,20 +90,21 @@ def check_promise(promised: CandidateReceipt, fit: PrivacyParams, public: Public
         )
     if promised.relation != public.relation.value:
         raise CalibrationError(
-            f"candidates must be private under {public.relation.value}, one is under "
+            f"candidates must be private under {public.relation.value}, but one is under "
             f"{promised.relation}; fit it under the same relation."
         )
     if promised.privacy_unit != public.privacy_unit:
         raise CalibrationError(
             f"candidates must protect the privacy unit of the selection, {public.privacy_unit!r}, "
-            f"one protects {promised.privacy_unit!r}; give all the same schema, and its "
+            f"but one protects {promised.privacy_unit!r}; give all the same schema, and its "
             "privacy_unit to the selection."
         )
     rows = stated_rows(promised)
     if rows is not None and rows != public.rows_per_unit:
         raise CalibrationError(
             f"candidates must allow a unit as many rows as the selection, {public.rows_per_unit}, "
-            f"one allows {rows}; give all the same schema, and its rows_per_unit to the selection."
+            f"but one allows {rows}; give all the same schema, and its rows_per_unit to the "
+            "selection."
         )
 
 

@@ -143,7 +143,7 @@ class SeparatorMechanism:
             raise CalibrationError("own separators need route='rows'.")
         if not self.separators.separates(grid):
             raise CalibrationError(
-                "separators must tell any two hypotheses of the grid apart, these do not; add "
+                "separators must tell any two hypotheses of the grid apart, but these do not; add "
                 "rows or restrict the grid."
             )
         size = len(self.separators.labels)

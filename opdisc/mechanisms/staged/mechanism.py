@@ -105,9 +105,9 @@ class StagedMechanism:
         """Return the stages and their inverse temperatures; refuse grids that are no box."""
         if not public.error_costs.are_equal and (public.largest_loss or 0) > LARGEST_TOTAL:
             raise CalibrationError(
-                f"staged draws take rows that cost at most {LARGEST_TOTAL:,} together, the public "
-                "number of rows times the larger error cost is more; round the costs to smaller "
-                "numbers."
+                f"staged draws take rows that cost at most {LARGEST_TOTAL:,} together, but the "
+                "public number of rows times the larger error cost is more; round the costs to "
+                "smaller numbers."
             )
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
         stages = plan_stages(

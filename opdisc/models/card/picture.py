@@ -54,7 +54,9 @@ def card_picture(model: CardSource | CardsSource) -> bytes:
         ) from None
     lines = _lines(card_content(model))
     if len(lines) > _MOST_LINES:
-        raise OPDiscError("a picture holds few hundred lines, this card has more; write the page.")
+        raise OPDiscError(
+            "a picture holds a few hundred lines, but this card has more; write the page."
+        )
     height = _LINE * (len(lines) + 1)
     figure = Figure(figsize=(_WIDTH, height), dpi=150, facecolor="white")
     for i, (left, right, look) in enumerate(lines):

@@ -76,7 +76,7 @@ class LedgerFile:
             return False
         except OSError as error:
             raise LedgerError(
-                f"a ledger must be a writable file, '{self.path}' is not ({error.strerror})."
+                f"a ledger must be a writable file, but '{self.path}' is not ({error.strerror})."
             ) from None
         return True
 
@@ -96,8 +96,8 @@ class LedgerFile:
                 return
             except OSError as error:
                 raise LedgerError(
-                    f"a ledger must be a file that can be locked and read, '{self.path}' is not "
-                    f"({error.strerror}); move it to a local disk."
+                    f"a ledger must be a file that can be locked and read, but '{self.path}' is "
+                    f"not ({error.strerror}); move it to a local disk."
                 ) from None
             finally:
                 os.close(descriptor)
@@ -169,19 +169,19 @@ class LedgerFile:
             descriptor = os.open(self.path, access | os.O_NONBLOCK)
         except FileNotFoundError:
             raise LedgerMistake(
-                f"a ledger must be there before it is used, '{self.path}' does not exist; restore "
-                f"it, or for a new one run 'opdisc budget --create {self.path} --epsilon-limit E "
-                "--table NAME'."
+                f"a ledger must be there before it is used, but '{self.path}' does not exist; "
+                f"restore it, or for a new one run 'opdisc budget --create {self.path} "
+                "--epsilon-limit E --table NAME'."
             ) from None
         except (OSError, ValueError) as error:
             raise LedgerMistake(
-                f"a ledger must be a {kind} file, '{self.path}' is not "
+                f"a ledger must be a {kind} file, but '{self.path}' is not "
                 f"({getattr(error, 'strerror', 'it is no file name')})."
             ) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise LedgerMistake(
-                f"a ledger must be a regular file, '{self.path}' is not; name another file."
+                f"a ledger must be a regular file, but '{self.path}' is not; name another file."
             )
         return descriptor
 
@@ -212,7 +212,7 @@ class LedgerFile:
     def _not_empty(self, data: bytes) -> bytes:
         if not data:
             raise LedgerError(
-                f"a ledger must start with its header, '{self.path}' is empty; restore it, or "
+                f"a ledger must start with its header, but '{self.path}' is empty; restore it, or "
                 "remove it and create a new one by 'opdisc budget --create'."
             )
         return data
@@ -226,24 +226,24 @@ class LedgerFile:
             raise
         except ledger_text.Altered as altered:
             raise LedgerError(
-                f"a ledger's lines must stay as they were written, line {altered.line + 1} of "
+                f"a ledger's lines must stay as they were written, but line {altered.line + 1} of "
                 f"'{self.path}' was changed, moved or follows a removed one: the file is damaged; "
                 "restore it before spending more."
             ) from None
         except ledger_text.Cut:
             raise LedgerError(
-                f"a ledger must keep its last lines, '{self.path}' is damaged: it was cut; "
+                f"a ledger must keep its last lines, but '{self.path}' is damaged: it was cut; "
                 "restore it before spending more."
             ) from None
         except _NOT_A_LEDGER:
             raise LedgerError(
-                f"a ledger must hold one spending per line, '{self.path}' is damaged or is "
+                f"a ledger must hold one spending per line, but '{self.path}' is damaged or is "
                 "another kind of file; restore it before spending more."
             ) from None
 
     def _unsteady(self) -> LedgerError:
         return LedgerError(
-            f"a ledger must stay in its place, '{self.path}' is removed or replaced again and "
+            f"a ledger must stay in its place, but '{self.path}' is removed or replaced again and "
             "again; stop the program that does it."
         )
 

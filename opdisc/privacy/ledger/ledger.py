@@ -141,7 +141,8 @@ class Ledger:
         ledger = cls(path, epsilon_limit=epsilon_limit, delta_limit=delta_limit, table=table)
         if not ledger._file.create(ledger._asked()):
             raise LedgerError(
-                f"a new ledger must not replace a file, '{ledger.path}' exists; name another file."
+                f"a new ledger must not replace a file, but '{ledger.path}' exists; name another "
+                "file."
             )
         return ledger
 
@@ -266,7 +267,7 @@ class Ledger:
                 return make(descriptor, header, head)
             except ledger_text.TooLong:
                 raise LedgerError(
-                    "a ledger's line must be short, this one is not; shorten the unit's name."
+                    "a ledger's line must be short, but this one is not; shorten the unit's name."
                 ) from None
 
         return checked
@@ -296,14 +297,14 @@ class Ledger:
         rows = (spent.rows_per_unit, entry.rows_per_unit)
         if spent.unit not in ("", entry.unit) or (None not in rows and rows[0] != rows[1]):
             raise LedgerError(
-                "a ledger adds up releases for one privacy unit, this one is for "
-                f"{_unit(spent.unit, rows[0])} and the release for {_unit(entry.unit, rows[1])}; "
-                "use another ledger, or the schema's unit and rows_per_unit of the first release."
+                f"this ledger is for {_unit(spent.unit, rows[0])}, but the release is for "
+                f"{_unit(entry.unit, rows[1])}; use another ledger, or the unit and rows_per_unit "
+                "of its first release."
             )
         if entry.table and spent.table and entry.table not in _spellings(spent.table):
             raise LedgerError(
-                f"a ledger is for one private table, this one is for {spent.table!r} and the "
-                f"release for {entry.table!r}; use that table's ledger, or say --table "
+                f"this ledger is for table {spent.table!r}, but the release is for "
+                f"{entry.table!r}; use that table's ledger, or say --table "
                 f"{spent.table!r} if it is the same."
             )
         # Ledgers of version 0.1.0.dev0 may have caps and VOID fits: the caps bind the others.
@@ -311,20 +312,20 @@ class Ledger:
             limit = getattr(header, f"{name}_limit")
             if limit is not None and entry.is_void:
                 raise LedgerError(
-                    f"the ledger caps {name} at {limit:g}, a VOID fit keeps to no cap; fit "
+                    f"the ledger caps {name} at {limit:g}, but a VOID fit keeps to no cap; fit "
                     "without what makes it VOID, or use a ledger without caps."
                 )
             # The slack is for caps that are sums of rounded numbers themselves.
             if limit is not None and not total <= limit * (1 + 1e-12):
                 raise LedgerError(
-                    f"the ledger caps {name} at {limit:g}, this release would bring it to "
+                    f"the ledger caps {name} at {limit:g}, but this release would bring it to "
                     f"{total:g}; spend less."
                 )
 
     def _replaced(self) -> LedgerError:
         return LedgerError(
-            f"a ledger must keep its charges, '{self.path}' was replaced and lacks one of this "
-            "process; put the newer file back before spending more."
+            f"a ledger must keep its charges, but '{self.path}' was replaced and lacks one of "
+            "this process; put the newer file back before spending more."
         )
 
 

@@ -96,7 +96,7 @@ def read_results(directory: Path) -> Results:
     last = {str(record["run_id"]): record for record in records}
     if not last:
         raise ReportError(
-            f"a report needs at least one finished run, '{directory / RUNS}' has none; "
+            f"a report needs at least one finished run, but '{directory / RUNS}' has none; "
             "run the comparison first."
         )
     return Results(
@@ -114,7 +114,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        raise ReportError(f"the plan of a comparison must be a JSON object, '{path}' is not.")
+        raise ReportError(f"the plan of a comparison must be a JSON object, but '{path}' is not.")
     return record
 
 
@@ -135,8 +135,8 @@ def _records(path: Path) -> tuple[list[dict[str, Any]], bool]:
             torn = True
         else:
             raise ReportError(
-                f"every line of the results must be one run, line {number} of '{path}' is not; "
-                "move that line away."
+                f"every line of the results must be one run, but line {number} of '{path}' is "
+                "not; move that line away."
             )
     return records, torn
 
@@ -147,7 +147,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ReportError(
-            f"a report needs the results of a comparison, '{path}' cannot be read: {reason}."
+            f"a report needs the results of a comparison, but '{path}' cannot be read: {reason}."
         ) from None
 
 

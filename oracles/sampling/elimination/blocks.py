@@ -66,7 +66,7 @@ def choose_blocks(
             parts = [part for part in parts if part] or [[]]
             return tuple(ColumnBlock(groups=tuple(groups[i] for i in part)) for part in parts)
     raise UnsupportedProblem(
-        f"a block may take at most {limit:,} table entries, the smallest split of these "
+        f"a block may take at most {limit:,} table entries, but the smallest split of these "
         f"columns needs about {largest:.1e}; use fewer categories, fewer thresholds or smaller "
         "weights."
     )

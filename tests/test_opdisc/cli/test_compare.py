@@ -66,7 +66,7 @@ def run(capsys, *arguments):
         ([*BASE, "--jobs", "0"], 2, "--jobs"),
         ([*BASE, "--time-limit", "-1"], 2, "time-limit must be > 0"),
         ([*BASE, "--test-fraction", "1"], 2, "test-fraction must be in [0, 1)"),
-        ([*BASE, "--out", "file"], 2, "out must be a directory, file is a file"),
+        ([*BASE, "--out", "file"], 2, "out must be a directory, but file is a file"),
         ([*BASE, "--out", "file/sub"], 2, "out must be a writable directory"),
         ([*BASE, "--out", "full"], 1, "continue it with --resume"),
         (["compare", "--resume"], 2, "--resume needs --out DIR"),

@@ -83,7 +83,7 @@ NEED_CONVEX = {
 def test_a_loss_that_is_not_convex_is_refused_where_convexity_is_needed(name, loss, tmp_path):
     public = facts(loss, domain=SIMPLEX if name == "simplex" else BALL)
     message = refusal(lambda ledger: NEED_CONVEX[name](public, ledger=ledger), tmp_path)
-    assert f"needs a convex loss, the {loss.name} loss is not; choose another." in message
+    assert f"needs a convex loss, but the {loss.name} loss is not; choose another." in message
 
 
 NEED_DELTA = {

@@ -38,7 +38,9 @@ def domain_of(name):
 
 def refused(run, public, tmp_path):
     ledger = Ledger(tmp_path / "ledger")
-    with pytest.raises(OracleUnavailable, match="before anything is spent, it ended with OSError"):
+    with pytest.raises(
+        OracleUnavailable, match="before anything is spent, but it ended with OSError"
+    ):
         run(public, ledger=ledger)
     assert not ledger.path.exists()
 

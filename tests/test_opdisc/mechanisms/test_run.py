@@ -106,7 +106,7 @@ def test_a_gap_of_exactly_the_allowance_is_released(gap_in_rows, released):
     if released:
         assert GRID.contains(run(mechanism, oracle=oracle).hypothesis)
     else:
-        with pytest.raises(UncertifiedRelease, match="at most 0.5 rows, oracle 'diary'"):
+        with pytest.raises(UncertifiedRelease, match="at most 0.5 rows, but oracle 'diary'"):
             run(mechanism, oracle=oracle)
 
 
@@ -163,7 +163,7 @@ def test_a_sampler_without_a_draw_says_only_that(answer):
     Fails.answer = answer
     book = Book([])
     with pytest.raises(
-        UncertifiedRelease, match="complete draw, mechanism 'exponential'"
+        UncertifiedRelease, match="complete draw, but mechanism 'exponential'"
     ) as caught:
         run(Fails(), ledger=book)
     assert book.pages == ["spent"] and "17" not in str(caught.value)

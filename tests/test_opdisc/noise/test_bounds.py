@@ -46,7 +46,7 @@ def test_digits_are_as_few_as_the_cut_allows(rate):
 def test_noise_of_more_than_60_digits_is_refused():
     needed = Fraction(136 * math.log(2) * 1.001) / 2**59
     assert largest_geometric(needed * Fraction(1001, 1000)) == 2**60 - 1
-    with pytest.raises(CalibrationError, match="fit in 60 bits, it needs 61"):
+    with pytest.raises(CalibrationError, match="fit in 60 bits, but it needs 61"):
         largest_geometric(needed * Fraction(999, 1000))
     with pytest.raises(CalibrationError, match="fit in 60 bits"):
         largest_geometric(Fraction(1, 2**2000))

@@ -27,7 +27,7 @@ def test_rates_without_a_law_are_refused() -> None:
     # 60 digits fit, 61 do not.
     edge = Fraction(float(THRESHOLD_BITS * mpmath.log(2) * 1.001)) / 2**59
     assert _digits(edge * Fraction(1001, 1000)) == 60
-    with pytest.raises(CalibrationError, match="must fit in 60 bits, it needs 61"):
+    with pytest.raises(CalibrationError, match="must fit in 60 bits, but it needs 61"):
         _digits(edge * Fraction(999, 1000))
 
 

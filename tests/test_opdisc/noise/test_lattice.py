@@ -279,9 +279,9 @@ def test_a_tiny_rate_still_fits_and_has_its_law():
 
 @pytest.mark.parametrize("rate", [Fraction(1, 2**54), Fraction(1, 10**30)])
 def test_noise_that_does_not_fit_is_refused(rate):
-    with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, it needs"):
+    with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, but it needs"):
         geometric(rate, 1, SeededEntropy(1))
-    with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, it needs"):
+    with pytest.raises(CalibrationError, match="the noise must fit in 60 bits, but it needs"):
         geometric_total_variation(rate, 1)
 
 

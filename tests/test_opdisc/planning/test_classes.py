@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from opdisc.estimators import PrivateMulticlassClassifier
 
 from opdisc.data.schema import Schema
 from opdisc.errors import CalibrationError, SchemaError
+from opdisc.estimators import PrivateMulticlassClassifier
 from opdisc.planning.classes import plan_cards
 
 LABELS = ("a", "b", "c", "d", "e")

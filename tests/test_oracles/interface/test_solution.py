@@ -125,8 +125,8 @@ def test_no_hypothesis_is_an_error_in_one_sentence():
             limit=Limit.TIME,
         )
     assert str(caught.value) == (
-        "oracle 'scripted' must find a hypothesis, it stopped before the first one (time limit); "
-        "raise the limit or choose another oracle."
+        "oracle 'scripted' must find a hypothesis, but it stopped before the first one (time "
+        "limit); raise the limit or choose another oracle."
     )
 
 

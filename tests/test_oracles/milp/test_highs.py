@@ -45,7 +45,7 @@ def test_rejected_options_are_named():
     problem, _ = instances.exclusive_or()
     with pytest.raises(InvalidOption) as caught:
         HighsOracle().solve(problem, SolveOptions(seed=-5))
-    assert str(caught.value) == "HiGHS must accept every option, it rejected random_seed=-5."
+    assert str(caught.value) == "HiGHS must accept every option, but it rejected random_seed=-5."
 
 
 def test_thread_counts_can_change_within_a_process():

@@ -116,7 +116,7 @@ def test_an_environment_that_is_not_named_says_how_to_make_it(monkeypatch):
     with pytest.raises(ComparisonError, match="pip install diffprivlib interpret-core") as caught:
         peer_processes.find_interpreter(None)
     assert "\n" not in str(caught.value) and "OPDISC_PEERS" in str(caught.value)
-    with pytest.raises(ComparisonError, match="must be an executable file, '/nowhere/python'"):
+    with pytest.raises(ComparisonError, match="must be an executable file, but '/nowhere/python'"):
         peer_processes.find_interpreter("/nowhere/python")
     monkeypatch.setenv(peer_processes.VARIABLE, sys.executable)
     assert peer_processes.find_interpreter(None) == sys.executable

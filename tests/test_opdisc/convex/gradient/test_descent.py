@@ -131,13 +131,13 @@ def test_a_smooth_loss_that_is_not_convex_reaches_a_stationary_point():
     slope = data.sum_gradient(public.loss, found.parameters) / 400
     moved = BALL.project(found.parameters - slope)
     np.testing.assert_allclose(moved, found.parameters, atol=2e-3)
-    with pytest.raises(CalibrationError, match="needs a convex loss, the sigmoid loss is not"):
+    with pytest.raises(CalibrationError, match="needs a convex loss, but the sigmoid loss is not"):
         accelerated_mirror_descent(data, public, steps=3, entropy=SeededEntropy(0))
 
 
 def test_the_random_iterate_allows_a_loss_that_is_not_convex_only_if_smooth():
     public = facts(loss=RampLoss())
-    with pytest.raises(CalibrationError, match="needs a smooth loss, the ramp loss is not"):
+    with pytest.raises(CalibrationError, match="needs a smooth loss, but the ramp loss is not"):
         gradient_descent(rows(public), public, steps=3, entropy=SeededEntropy(0))
     good = facts()
     found = gradient_descent(rows(good), good, steps=9, iterate="random", entropy=SystemEntropy())

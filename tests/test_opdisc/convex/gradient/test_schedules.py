@@ -66,7 +66,7 @@ def test_plans_stay_within_their_limits():
     few = facts(n=20, epsilon=0.01)
     assert plan_accelerated_steps(few) == plan_descent_steps(few, iterate="random") == 10
     assert plan_descent_steps(many, ridge=1e-9) == 1000 and plan_descent_steps(many) == 60
-    with pytest.raises(CalibrationError, match="needs a smooth loss, the hinge loss is not"):
+    with pytest.raises(CalibrationError, match="needs a smooth loss, but the hinge loss is not"):
         plan_epochs(facts(loss=HingeLoss()))
 
 

@@ -272,9 +272,9 @@ def test_infinite_epsilon_is_refused_where_it_makes_no_sense(tmp_path):
         )
     with pytest.raises(CalibrationError, match="A20 promises epsilon of at most"):
         mirror_descent(data, facts(delta=1e-3), noise="published", **arguments)
-    with pytest.raises(CalibrationError, match="needs a convex loss, the ramp loss is not"):
+    with pytest.raises(CalibrationError, match="needs a convex loss, but the ramp loss is not"):
         objective_perturbation(data, facts(RampLoss()), **arguments)
-    with pytest.raises(CalibrationError, match="needs a smooth loss, the hinge loss is not"):
+    with pytest.raises(CalibrationError, match="needs a smooth loss, but the hinge loss is not"):
         exponential_sampling(data, facts(HingeLoss()), **arguments)
     with pytest.raises(CalibrationError, match="ridge must be finite and >= 0, got -1.0"):
         output_perturbation(data, public, ridge=-1.0, **arguments)

@@ -301,9 +301,9 @@ def test_receipts_do_not_depend_on_the_rows():
 @pytest.mark.parametrize("mechanism", [objective_perturbation, output_perturbation])
 def test_bad_input_is_refused_in_one_sentence(mechanism):
     data, entropy = rows(facts()), SeededEntropy(0)
-    with pytest.raises(CalibrationError, match="needs a convex loss, the ramp loss is not"):
+    with pytest.raises(CalibrationError, match="needs a convex loss, but the ramp loss is not"):
         mechanism(data, facts(loss=RampLoss()), ridge=1.0, entropy=entropy)
-    with pytest.raises(CalibrationError, match="needs a smooth loss, the hinge loss is not"):
+    with pytest.raises(CalibrationError, match="needs a smooth loss, but the hinge loss is not"):
         mechanism(data, facts(loss=HingeLoss()), ridge=1.0, entropy=entropy)
     with pytest.raises(CalibrationError, match="needs delta > 0, got delta=0.0"):
         mechanism(data, facts(delta=0.0), ridge=99.0, noise="gaussian", entropy=entropy)

@@ -178,7 +178,7 @@ def test_localization_samples_with_a_finer_rate_when_the_ball_is_small():
 def test_sampling_refusals():
     ball = L2Ball(dimension=2, radius=1.0)
     for public, message in (
-        (facts(RampLoss(), ball), "needs a convex loss, the ramp loss is not"),
+        (facts(RampLoss(), ball), "needs a convex loss, but the ramp loss is not"),
         (facts(LogisticLoss(), Simplex(dimension=2)), "needs a domain with an interior"),
         (facts(LogisticLoss(), L2Ball(dimension=9, radius=1.0)), "at most 5 parameters, got 9"),
     ):
