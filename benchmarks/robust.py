@@ -35,7 +35,11 @@ def methods(isolation):
         "robust, stability test, delta 1/n^2": {"rule": "stability", "delta": 15_682**-2.0},
         "robust, add or remove one": {"relation": "add_or_remove_one"},
     }
-    yield "certified (permute-and-flip)", lambda e, s: PrivateScorecardClassifier(e, schema=s)
+    # Both routes with points from -1 to 1.
+    yield (
+        "certified (permute-and-flip)",
+        lambda e, s: PrivateScorecardClassifier(e, schema=s, weight_bound=1),
+    )
     for name, settings in robust.items():
         yield (
             name,
