@@ -28,12 +28,12 @@ EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 def methods(isolation):
     """Return name and factory of each row."""
     robust = {
-        "robust, approval (default)": {},
+        "robust, near-best approved (default)": {},
         "robust, one hypothesis per part": {"oracle": "enumeration"},
         "robust, all minimisers of a part": {"learner": ErmLearner(slack=0.0)},
-        "robust, logistic regression, imitated": {"learner": LogisticRegression()},
-        "robust, stability test, delta 1/n^2": {"rule": "stability", "delta": 15_682**-2.0},
-        "robust, add or remove one": {"relation": "add_or_remove_one"},
+        "robust, logistic regression imitated": {"learner": LogisticRegression()},
+        "robust, stability test (delta $1/n^2$)": {"rule": "stability", "delta": 15_682**-2.0},
+        "robust, add-or-remove-one": {"relation": "add_or_remove_one"},
     }
     # Both routes with points from -1 to 1.
     yield (
