@@ -29,11 +29,11 @@ def methods(isolation):
     """Return name and factory of each row."""
     robust = {
         "robust, near-best approved (default)": {},
-        "robust, one hypothesis per part": {"oracle": "enumeration"},
-        "robust, all minimisers of a part": {"learner": ErmLearner(slack=0.0)},
         "robust, logistic regression imitated": {"learner": LogisticRegression()},
-        "robust, stability test (delta $1/n^2$)": {"rule": "stability", "delta": 15_682**-2.0},
         "robust, add-or-remove-one": {"relation": "add_or_remove_one"},
+        "robust, all minimisers of a part": {"learner": ErmLearner(slack=0.0)},
+        "robust, one hypothesis per part": {"oracle": "enumeration"},
+        "robust, stability test (delta $1/n^2$)": {"rule": "stability", "delta": 15_682**-2.0},
     }
     # Both routes with points from -1 to 1.
     yield (

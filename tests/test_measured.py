@@ -101,18 +101,16 @@ def test_a_caption_says_what_is_known_and_what_is_old():
 
 def test_a_benchmark_saves_day_command_and_version_but_keeps_what_was_said(tmp_path, monkeypatch):
     file = tmp_path / "table.toml"
-    write(
-        file,
-        ResultFile(page="b.md", compared="In turn.", old="x", align="l", columns=("a",), rows=()),
-    )
+    said = {"page": "b.md", "compared": "In turn.", "old": "x"}
+    write(file, ResultFile(**said, align="l", columns=("a",), rows=(("[c](d.md) e",),)))
     script = str(ROOT / "benchmarks" / "streaming.py")
     words = [script, "/home/me/runs", "--rows", "5", "--save", str(file), "--fits", "1"]
     monkeypatch.setattr(sys, "argv", words)
-    result_files.save(file, ["a", "b"], [["c", 1]])
+    result_files.save(file, ["a", "b"], [["c e", 1], ["f", 2]])
     found = load(file)
     assert (found.page, found.compared, found.old) == ("b.md", "In turn.", "")
     assert found.command == "python benchmarks/streaming.py runs --rows 5 --fits 1"
-    assert found.rows == (("c", "1"),)
+    assert found.rows == (("[c](d.md) e", "1"), ("f", "2"))
     assert found.version.startswith("version ") and "core" in found.machine
     result_files.save(file, ["a"], [["b"]], made={"measured": "1 May 2026"})
     assert load(file).measured == "1 May 2026" and load(file).command == found.command
