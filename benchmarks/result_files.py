@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).resolve().parent / "results"
 UNKNOWN = "not recorded"
+_LINK = re.compile(r"\[([^\]]+)\]\([^)\s]+\)")
 _RULES = {"l": "---", "r": "---:"}
 
 
@@ -113,7 +115,7 @@ def save(
     ----------
     path : Path or None
         What ``--save`` named; nothing is written without it. Of a file that is there the page
-        stays, and how things were compared unless that is said anew.
+        stays, links of rows' names, and how things were compared unless that is said anew.
     columns, rows : sequence
         The table.
     align : str
@@ -126,6 +128,7 @@ def save(
     if path is None:
         return
     known = load(path) if path.exists() else None
+    names = {_LINK.sub(r"\1", row[0]): row[0] for row in known.rows} if known else {}
     now = {
         "measured": day_text(date.today()),
         "command": _command(),
@@ -140,7 +143,7 @@ def save(
             compared=compared or (known.compared if known else ""),
             align=align or "l" + "r" * (len(columns) - 1),
             columns=tuple(columns),
-            rows=tuple(tuple(map(str, row)) for row in rows),
+            rows=tuple((names.get(str(name), str(name)), *map(str, row)) for name, *row in rows),
         ),
     )
 

@@ -28,14 +28,18 @@ EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
 def methods(isolation):
     """Return name and factory of each row."""
     robust = {
-        "robust, approval (default)": {},
-        "robust, one hypothesis per part": {"oracle": "enumeration"},
+        "robust, near-best approved (default)": {},
+        "robust, logistic regression imitated": {"learner": LogisticRegression()},
+        "robust, add-or-remove-one": {"relation": "add_or_remove_one"},
         "robust, all minimisers of a part": {"learner": ErmLearner(slack=0.0)},
-        "robust, logistic regression, imitated": {"learner": LogisticRegression()},
-        "robust, stability test, delta 1/n^2": {"rule": "stability", "delta": 15_682**-2.0},
-        "robust, add or remove one": {"relation": "add_or_remove_one"},
+        "robust, one hypothesis per part": {"oracle": "enumeration"},
+        "robust, stability test (delta $1/n^2$)": {"rule": "stability", "delta": 15_682**-2.0},
     }
-    yield "certified (permute-and-flip)", lambda e, s: PrivateScorecardClassifier(e, schema=s)
+    # Both routes with points from -1 to 1.
+    yield (
+        "certified (permute-and-flip)",
+        lambda e, s: PrivateScorecardClassifier(e, schema=s, weight_bound=1),
+    )
     for name, settings in robust.items():
         yield (
             name,
