@@ -20,7 +20,8 @@ from pathlib import Path
 from result_files import FOLDER, ROOT, ResultFile, load
 
 from opdisc.models import SavedModel, load_model
-from opdisc.models.card.content import card_content, signed
+from opdisc.models.card.content import card_content
+from opdisc.models.card.source import signed
 
 STATIC = ROOT / "docs" / "_static"
 MODEL = FOLDER / "tutorial" / "card.json"
@@ -102,14 +103,13 @@ def curves(results: dict[str, ResultFile]) -> str:
 def card(model: SavedModel) -> str:
     """Return a card: each statement that has points, and what the total means."""
     content = card_content(model)
-    lines = [(content.title, "", _INK), ("Start with", signed(content.start), _INK)]
-    for group in content.groups:
+    (part,) = content.parts
+    lines = [(content.title, "", _INK), ("Start with", signed(part.start), _INK)]
+    for group in part.groups:
         for word, points in group.lines:
             text = group.column if group.is_yes_or_no else f"{group.column} {word}"
             lines.append((text, signed(points), _FOR if points > 0 else _AGAINST))
-    threshold = content.explanation.threshold
-    lines.append((f"Total of {threshold} or more: {content.positive}", "", _INK))
-    lines.append((f"Otherwise: {content.negative}", "", _INK))
+    lines += [(f"{total}: {answer}", "", _INK) for total, answer in part.outcomes]
     return _sheet("A card", lines, f'x="{_WIDTH - 28}" text-anchor="end"', "#eaf6ea", "#2f7d3b")
 
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import PATIENCE, TREE, BaseMeasure, Question, ask, card_epsilon
+from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, card_epsilon
 from opdisc.planning.choice import MechanismSettings, build_mechanism
+from opdisc.planning.effort import PATIENCE
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_costs_of_classes,
