@@ -185,8 +185,8 @@ def test_sentences_are_those_of_the_prose():
         (3, "The sum F of C is, see the proof, 3.5.", 10),
         (4, "**Bold.**", 1),
         (4, "(b) Next, e.g. here.", 4),
-        (14, "- One", 1),
-        (15, "- Two words", 2),
+        (15, "- One", 1),
+        (16, "- Two words", 2),
     ]
 
 

@@ -109,7 +109,7 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
         raise SchemaError(
             f"a row is encoded by numbers, but thresholds of "
             f"{schema.private_thresholds[0].column!r} are private and not found yet; fit a "
-            "scorecard with PrivateScorecardClassifier or its kin, or declare them as a list"
+            "scorecard with PrivateScorecardClassifier, or declare them as a list"
         )
     check_columns(table, schema.columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
