@@ -1,8 +1,8 @@
 """Publishable integer scorecards from small sensitive tables, under differential privacy.
 
-The way of a table through the folders: ``data`` reads and encodes it by a public schema,
-``planning`` chooses a mechanism from public facts, ``calibration`` and ``noise`` make the
-mechanism private, ``mechanisms`` and ``convex`` run it, ``models`` holds what is released and
+A table goes through the folders like this. ``data`` reads and encodes it by a public schema.
+``planning`` chooses a mechanism from public facts. ``calibration`` and ``noise`` make the
+mechanism private. ``mechanisms`` and ``convex`` run it. ``models`` holds what is released, and
 ``privacy`` what is promised about it. ``estimators`` and ``cli`` are the doors; ``audit``,
 ``comparison`` and ``report`` test and compare.
 """

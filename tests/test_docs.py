@@ -179,14 +179,14 @@ def test_sentences_are_those_of_the_prose():
     page = (
         "# Not this one. Nor this\n\nThe sum $a + b$ of `x + y` is, see [the\nproof](p.md), 3.5. "
         "**Bold.** (b) Next, e.g. here.\n\n```text\nNo. Never.\n```\n\n    Code. Code.\n\n"
-        "| a. B | c |\n|---|---|\n\n- One\n- Two words\n"
+        "| a. B | c |\n|---|---|\n\n![A. B](c.svg)\n- One\n- Two words\n"
     )
     assert [(sentence.line, sentence.text, sentence.words) for sentence in sentences(page)] == [
         (3, "The sum F of C is, see the proof, 3.5.", 10),
         (4, "**Bold.**", 1),
         (4, "(b) Next, e.g. here.", 4),
-        (14, "- One", 1),
-        (15, "- Two words", 2),
+        (16, "- One", 1),
+        (17, "- Two words", 2),
     ]
 
 

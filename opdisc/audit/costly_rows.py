@@ -14,8 +14,8 @@ AUDITED_COSTS = ErrorCosts(false_negative=5, false_positive=1)
 def swapped_rows() -> NeighboringPair:
     """Return two tables of one positive row each, at the points 1 and -1 of one coordinate.
 
-    Replacing one by the other moves the loss of the weight that gets only the first one right up
-    by the larger cost, and that of the other weight down by as much: the whole pairwise
+    Replacing one by the other moves two losses by the larger cost: that of the weight that gets
+    only the first one right up, and that of the other weight down. That is the whole pairwise
     sensitivity (docs/theory.md, error-costs).
     """
     return _pair(

@@ -24,8 +24,8 @@ def thermometer_shift_size(grid: WeightGrid) -> int:
     Notes
     -----
     Moving only a hypothesis' own threshold (up by mu) and the next one (down by mu) already
-    separates it from every other hypothesis: one with a smaller weight fails the first, one with
-    a larger weight passes the second. Never more than all m separators, and fewer as soon as a
+    separates it from every other hypothesis. One with a smaller weight fails the first, one with a
+    larger weight passes the second. Never more than all m separators, and fewer as soon as a
     coordinate has more than three values.
     """
     return sum(min(2, len(allowed) - 1) for allowed in grid.values)

@@ -93,8 +93,8 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
     """Refuse a column of numbers where declared values are codes that numbers do not keep.
 
     A reader that infers types turns "02139" into 2139, and an integer from 2^53 on into another
-    one, as long as no cell of the column is text or missing: which cells count as a declared value
-    would depend on other rows.
+    one, as long as no cell of the column is text or missing. So which cells count as a declared
+    value would depend on other rows.
 
     Parameters
     ----------

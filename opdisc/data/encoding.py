@@ -3,7 +3,7 @@
 Nothing here is learned from the table: a row's encoding is the same in every table that holds it.
 A missing cell encodes to zeros (or to the category declared for it), and a missing label makes the
 row contribute nothing. A refusal (text where a number belongs, a third label, a single class) does
-depend on the rows: it is meant for whoever keeps the table, never holds a value, and happens
+depend on the rows. It is meant for whoever keeps the table, never holds a value, and happens
 before any release.
 """
 
@@ -109,7 +109,7 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
         raise SchemaError(
             f"a row is encoded by numbers, but thresholds of "
             f"{schema.private_thresholds[0].column!r} are private and not found yet; fit a "
-            "scorecard with PrivateScorecardClassifier or its kin, or declare them as a list"
+            "scorecard with PrivateScorecardClassifier, or declare them as a list"
         )
     check_columns(table, schema.columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)

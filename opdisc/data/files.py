@@ -127,8 +127,8 @@ def atomic_write_bytes(path: FilePath, data: bytes, *, mode: int = 0o666) -> Non
 def atomic_writer(path: FilePath, *, mode: int = 0o666) -> Iterator[Callable[[str | bytes], None]]:
     """Write to a file piece by piece, whole or not at all.
 
-    The pieces go to a temporary file in the same directory, which takes the place of the old one
-    at the end of the block: a reader sees the old file or the new, and an interruption or an error
+    The pieces go to a temporary file in the same directory. At the end of the block it takes the
+    place of the old one. So a reader sees the old file or the new, and an interruption or an error
     leaves the old.
 
     Parameters

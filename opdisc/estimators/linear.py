@@ -140,21 +140,21 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss, > 0. ``float("inf")`` fits without noise: objective and output perturbation
-        and "approximate_minima" minimise the sum of losses plus ``(ridge/2)|theta|^2`` (None: 0)
-        over all weights, the samplers over the receipt's domain, the others take their steps
-        without noise; the receipt is VOID.
+        Privacy loss, > 0. ``float("inf")`` fits without noise, and the receipt is VOID. Objective
+        and output perturbation and "approximate_minima" then minimise the sum of losses plus
+        ``(ridge/2)|theta|^2`` (None: 0) over all weights, the samplers over the receipt's domain.
+        The others take their steps without noise.
     delta : float, default 0.0
         In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
     mechanism : str, default "auto"
-        "auto" (objective perturbation with the noise of smaller predicted error),
-        "objective_perturbation", "approximate_minima", "output_perturbation", "noisy_sgd",
+        "auto" is objective perturbation with the noise of smaller predicted error.
+        "objective_perturbation" and "output_perturbation" may be pure. "exponential_sampling" and
+        "localization" are pure and take at most 5 parameters, intercept included. "grid_walk" is
+        conditional on mixing. These need delta > 0: "approximate_minima", "noisy_sgd",
         "gradient_descent", "gradient_descent_random" (a random iterate),
-        "accelerated_mirror_descent", "mirror_descent", "svrg" and "svrg++", which all need delta >
-        0 like "approximate_minima"; "exponential_sampling" and "localization" (pure, at most 5
-        parameters, intercept included) and "grid_walk" (conditional on mixing); by name also
-        "objective_perturbation_c11", "_k12", "_j14" and "output_perturbation_j14", published
-        constants whose receipts are VOID.
+        "accelerated_mirror_descent", "mirror_descent", "svrg" and "svrg++". Published constants
+        have receipts that are VOID: "objective_perturbation_c11", "_k12", "_j14" and
+        "output_perturbation_j14".
     data_norm : float or None
         Public bound on a row's Euclidean norm; longer rows are shortened to it, in ``fit`` only.
         The intercept's constant column is added after that and counts in the sensitivity.

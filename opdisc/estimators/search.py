@@ -82,7 +82,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
     epsilon, delta : float or None
         Budget of the whole search; None takes the estimator's.
     scoring, cv, n_jobs, refit, verbose
-        For compatibility; only values that a private search can keep are taken: ``None`` or
+        For compatibility. They take only values that a private search can keep: ``None`` or
         "accuracy", ``None``, ``None`` or 1, ``True`` and 0.
     expected_trials : float, default 10.0
         Mean number of trials. How many there are is random, and secret.

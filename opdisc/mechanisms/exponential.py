@@ -229,8 +229,8 @@ class ExponentialMechanism:
         Public cap on the rounds of the sampler of large grids. A cap makes the guarantee
         conditional, and reaching it releases nothing.
     time_limit : float or None
-        Seconds after which a draw from a large grid gives up, looked at between rounds; whoever
-        sets it also says so on the receipt, and reaching it releases nothing.
+        Seconds after which a draw from a large grid gives up, looked at between rounds. Whoever
+        sets it also says so on the receipt. Reaching it releases nothing.
     progress : callable or None
         Told how a long draw goes, about once a second. What it is told depends on the rows: it is
         not private.
@@ -241,8 +241,8 @@ class ExponentialMechanism:
     -----
     **Guarantee.** Pure epsilon-DP with ``beta = epsilon / Delta``, whatever the base measure, as
     long as it does not depend on the rows (docs/theory.md, exponential-mechanism). Losses are
-    integers; grids that can be listed are drawn from by level, larger ones by adaptive rejection
-    over a partition, both exactly up to the distance on the receipt (docs/theory.md,
+    integers. Grids that can be listed are drawn from by level, larger ones by adaptive rejection
+    over a partition. Both are exact up to the distance on the receipt (docs/theory.md,
     exact-sampler).
 
     References

@@ -79,9 +79,9 @@ class BlockOneHotMechanism:
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP by Theorem A of docs/theory.md with the shift ``mu * psi(w)``,
-    ``psi(w)`` being the indicators of the assignments chosen by w: its l1 norm is at most one
-    ``mu`` per block, and adding to one-sided noise keeps it in its support.
+    **Guarantee.** Pure epsilon-DP by Theorem A of docs/theory.md with the shift ``mu * psi(w)``.
+    ``psi(w)`` are the indicators of the assignments chosen by w. The shift's l1 norm is at most
+    one ``mu`` per block, and adding to one-sided noise keeps it in its support.
     """
 
     uses_delta: ClassVar[bool] = False
@@ -187,9 +187,9 @@ class SphereMechanism:
     Notes
     -----
     **Guarantee.** (epsilon, delta)-DP by Theorem A of docs/theory.md with the shift ``c psi(w)``;
-    pure with l2-Laplace noise. The noise is continuous; every table entry is rounded to the
-    lattice, which the calibration pays for as a gap of ``(d + 2)`` lattice spacings: half a
-    spacing for each of ``d + 1`` entries of two hypotheses, and one for the draw's own precision.
+    pure with l2-Laplace noise. The noise is continuous, and every table entry is rounded to the
+    lattice. The calibration pays for that as a gap of ``(d + 2)`` lattice spacings: half a spacing
+    for each of ``d + 1`` entries of two hypotheses, and one for the draw's own precision.
 
     References
     ----------

@@ -64,9 +64,9 @@ def run_mechanism(
         Why this mechanism; printed on the receipt.
     counts_rows : bool
         Whether the problem's counts were made by counting rows, as :func:`opdisc.data.aggregate`
-        does. If not, that no row counts for more than one is a condition on the receipt: counts
-        are compared with the public number of rows, which a row that counts for two may hide
-        behind one that counts for none.
+        does. If not, it is a condition on the receipt that no row counts for more than one. Counts
+        are compared with the public number of rows, but a row that counts for two may hide behind
+        one that counts for none.
 
     Returns
     -------
@@ -162,8 +162,8 @@ def run_sampler(
 ) -> Release:
     """Release one hypothesis that a mechanism draws by itself, from any kind of problem.
 
-    Parameters, errors and guarantee are those of :func:`run_mechanism`; whether one row adds a
-    value in [0, 1] to the problem's losses is the caller's to see to or to name as a condition.
+    Parameters, errors and guarantee are those of :func:`run_mechanism`. The caller sees to it that
+    one row adds a value in [0, 1] to the problem's losses, or names it as a condition.
     """
     prepared = _prepare_sampler(
         mechanism, problem, public, entropy=entropy, options=options, choice=choice

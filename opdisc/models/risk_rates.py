@@ -36,11 +36,11 @@ def fitted_risks(bins: Bins, counts: IntArray, noise_scale: float) -> RiskTable:
     -----
     **Rule.** Counts below 0 count as 0. Each group is mixed with ``SMOOTHING * noise_scale`` rows
     of the overall rate, at least 1. Where rates fall, neighbouring groups are pooled, by weight,
-    until none does (pool adjacent violators), and become one row of the table.
-    **Interval.** With ``t`` such that the noise of one count is larger with probability at most
-    0.025, a row of k groups takes all rates of counts within ``t sqrt(k)`` of the noisy ones; for
-    k = 1 it misses the share of the table's rows with probability at most 5%, for more about that.
-    It says nothing of how the table came about.
+    until none does (pool adjacent violators), and become one row of the table. **Interval.** With
+    ``t`` such that the noise of one count is larger with probability at most 0.025, a row of k
+    groups takes all rates of counts within ``t sqrt(k)`` of the noisy ones. For k = 1 it misses
+    the share of the table's rows with probability at most 5%, for more about that. It says nothing
+    of how the table came about.
     """
     negatives, positives = np.maximum(counts, 0).astype(float)
     overall = (positives.sum() + 1) / (positives.sum() + negatives.sum() + 2)

@@ -45,7 +45,7 @@ def cost_sentences(evaluation: Evaluation, cells: Sequence[ResultCell]) -> tuple
             f"{beside}."
         )
     sentences.append(
-        "What follows ranks by accuracy, for which every mistake counts the same; the column "
-        "“cost” of all numbers has the cost of a row, and regret is in units of cost."
+        "What follows ranks by accuracy, for which every mistake counts the same. The column "
+        "“cost” of all numbers has the cost of a row. Regret is in units of cost."
     )
     return tuple(sentences)

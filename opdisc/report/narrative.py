@@ -141,9 +141,9 @@ def _oracles(results: Results) -> tuple[Answer, ...]:
 def _no_ranking(swept: bool) -> str:
     if swept:
         return (
-            "None is ranked: the oracles were given the same noise on purpose, so that their "
-            "answers and running times can be compared, and known noise protects nobody. The "
-            "receipts are therefore VOID."
+            "None is ranked. The oracles were given the same noise on purpose, so that their "
+            "answers and running times can be compared. Known noise protects nobody, so the "
+            "receipts are VOID."
         )
     return (
         "None can be ranked: no private method has both a guarantee (HOLDS or CONDITIONAL) and "

@@ -54,8 +54,8 @@ def sweep_lines(runs: pd.DataFrame) -> list[SweepLine]:
     """Return how the oracles compare, by method and epsilon, the fastest first.
 
     Agreement counts the repeats in which an oracle makes as many training errors as most oracles
-    do there: exact oracles that get the same noise minimise the same perturbed objective, and
-    may differ only where it has several minimisers.
+    do there. Exact oracles that get the same noise minimise the same perturbed objective. They may
+    differ only where it has several minimisers.
     """
     lines = []
     for method in swept_methods(runs):

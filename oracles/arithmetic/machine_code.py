@@ -1,9 +1,9 @@
 """Machine code kept on disk, each file with a digest: damaged code is never loaded.
 
 Numba takes its files as they are. A file that lost a part makes it raise in the midst of a search,
-and one that changed may run. Here every file begins with a digest of what follows, of its own
-name and of the sources; where that does not fit, or a file cannot be read or written, the function
-is compiled again in this process.
+and one that changed may run. Here every file begins with a digest of what follows, of its own name
+and of the sources. Where that does not fit, or a file cannot be read or written, the function is
+compiled again in this process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Oracles for real parameters: minimise a tilted sum of losses, with a gap proven here.
 
-An oracle opens a *session* on a problem: a function from tilts to claims, so that what is common
-to many tilts is prepared once. :func:`minimise` and :func:`minimise_tilts` turn claims into
+An oracle opens a *session* on a problem: a function from tilts to claims. So what is common to
+many tilts is prepared once. :func:`minimise` and :func:`minimise_tilts` turn claims into
 certificates by weak duality (:mod:`oracles.convex.duality`).
 """
 

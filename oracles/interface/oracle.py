@@ -60,10 +60,10 @@ class SolveOptions:
 class Oracle(Protocol):
     """Anything that minimises a :class:`~oracles.problem.ZeroOneProblem`.
 
-    Contract: the hypothesis is in the grid; ``dual_bound`` never exceeds the optimum; a search
-    that a limit ended never claims ``OPTIMAL``; the problem is not modified; the same inputs give
-    the same answer at ``threads=1``. :func:`oracles.testing.conformance.check_oracle` checks all
-    of it.
+    This is the contract. The hypothesis is in the grid. ``dual_bound`` never exceeds the optimum.
+    A search that a limit ended never claims ``OPTIMAL``. The problem is not modified. The same
+    inputs give the same answer at ``threads=1``. :func:`oracles.testing.conformance.check_oracle`
+    checks all of it.
 
     Attributes
     ----------

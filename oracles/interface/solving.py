@@ -168,11 +168,11 @@ def choose_oracle(problem: ZeroOneProblem) -> str:
     Returns
     -------
     str
-        ``enumeration`` for grids of at most :data:`AUTOMATIC_ENUMERATION` assignments; beyond, an
+        ``enumeration`` for grids of at most :data:`AUTOMATIC_ENUMERATION` assignments. Beyond, an
         installed oracle with integer arithmetic where the objective is on a lattice
-        (``branch-and-bound``, else ``cp-sat``); else ``enumeration`` up to its own limit, and
-        ``highs``. The first two always end with a proof, so that no other oracle has to take
-        over. To give another one the first try, name it: ``"cp-sat then branch-and-bound"``.
+        (``branch-and-bound``, else ``cp-sat``). Else ``enumeration`` up to its own limit, and
+        ``highs``. The first two always end with a proof, so that no other oracle has to take over.
+        To give another one the first try, name it: ``"cp-sat then branch-and-bound"``.
     """
     size = problem.grid.n_assignments
     if size <= AUTOMATIC_ENUMERATION:

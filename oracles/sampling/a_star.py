@@ -125,8 +125,8 @@ def minimise_by_a_star(
     -----
     **Guarantee.** There are independent gains of the stated law such that the answer is within
     ``2 * ROUNDING`` units of the minimum. Clocks are sums of positive terms, each good to a few
-    ``2**-52`` of itself, so a clock is good to ``1e-13`` of itself at any depth, and the
-    exponential below a gain to ``1e-13 / rate`` units plus as much of itself: less than one unit.
+    ``2**-52`` of itself. So a clock is good to ``1e-13`` of itself at any depth. The exponential
+    below a gain is good to ``1e-13 / rate`` units plus as much of itself: less than one unit.
     """
     from oracles.sampling import a_star_kernels as kernels  # compiled code, slow to import
 

@@ -6,10 +6,10 @@ rate 1, the *clocks*::
     steps * L(w) - gain(w),    gain(w) = floor(-ln(1 - exp(-T_w)) / rate)
 
 The gain decreases in the clock. Clocks are drawn top-down: the earliest of ``N`` clocks is
-exponential with rate ``N``; it belongs to each part of them with the part's share, and in any
-other part the earliest clock is later by a fresh exponential with that part's number as its rate.
-A node of the search has a lower bound on the loss and the earliest clock below it; points that
-agree on all open coordinates lose together at least
+exponential with rate ``N``. It belongs to each part of them with the part's share. In any other
+part the earliest clock is later by a fresh exponential with that part's number as its rate. A node
+of the search has a lower bound on the loss and the earliest clock below it; points that agree on
+all open coordinates lose together at least
 
     min over r of sum_i cost_i * 1[r >= threshold_i]
 

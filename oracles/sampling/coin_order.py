@@ -1,13 +1,11 @@
 """Exact draws of the first head: coins are flipped in random order, each candidate's once.
 
-A candidate's coin shows heads with probability ``exp(-beta * (loss - least loss))``, and the
-first head wins. Put the coins at uniform places of [0, 1] and let time ``t`` be
-``-ln(1 - place)``: as long as there was no head, a candidate with chance q of heads wins at the
-rate
+A candidate's coin shows heads with probability ``exp(-beta * (loss - least loss))``, and the first
+head wins. Put the coins at uniform places of [0, 1] and let time ``t`` be ``-ln(1 - place)``. As
+long as there was no head, a candidate with chance q of heads wins at the rate
 ``q e^-t / (1 - q + q e^-t)``, which is at most q. So proposals that come at the rate q of each
-candidate, as in drawing with replacement, are kept with probability
-``e^-t / (1 - q + q e^-t)``. Every decision is made by enclosures that are refined until they
-decide.
+candidate, as in drawing with replacement, are kept with probability ``e^-t / (1 - q + q e^-t)``.
+Every decision is made by enclosures that are refined until they decide.
 """
 
 from __future__ import annotations

@@ -77,11 +77,12 @@ def check_oracle(oracle: Oracle, *, n_random: int = 60, seed: int = 0) -> Confor
 
     Notes
     -----
-    **Guarantee.** On every problem tried: the hypothesis is in the grid; the bound, as claimed and
-    as certified, never exceeds the optimum; "optimal" is optimal and comes with its bound, with a
-    time limit of almost zero too; bounds and incumbents reported on the way are valid; the
-    problem is not modified; the same inputs give the same answer; merging duplicate points,
-    splitting a weight, permuting points or adding weightless points leaves the optimum unchanged.
+    **Guarantee.** This holds on every problem tried. The hypothesis is in the grid. The bound, as
+    claimed and as certified, never exceeds the optimum. "Optimal" is optimal and comes with its
+    bound, with a time limit of almost zero too. Bounds and incumbents reported on the way are
+    valid. The problem is not modified, and the same inputs give the same answer. Merging duplicate
+    points, splitting a weight, permuting points or adding weightless points leaves the optimum
+    unchanged.
     """
     kit = _Kit(oracle)
     for name, problem in itertools.chain(named_problems(), _random_problems(n_random, seed)):

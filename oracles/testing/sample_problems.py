@@ -174,8 +174,8 @@ def wide_problem(rng: np.random.Generator) -> ZeroOneProblem:
     -------
     ZeroOneProblem
         20 to 38 coordinates in {-1, 0, 1}: a constant and groups of exclusive columns. 200 to 600
-        points with labels that a hidden hypothesis explains but for one in ten to one in three;
-        with or without tables, from weak to strong beside the loss.
+        points with labels that a hidden hypothesis explains but for one in ten to one in three.
+        With or without tables, from weak to strong beside the loss.
     """
     d, grid_unit = int(rng.integers(20, 39)), 2.0**-10
     columns = np.arange(1, d)

@@ -1,4 +1,4 @@
-"""The sentences of a page: prose without code, formulas, tables, headings and directives."""
+"""The sentences of a page: prose without code, tables, headings, pictures, directives."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ _LEFT_OUT = re.compile(
     r"|^(?: *\n)(?: {4}[^\n]*\n)+(?= *\n)"  # indented code
     r"|^ *\|[^\n]*$"  # rows of tables
     r"|^#[^\n]*$"  # headings
-    r"|^\([\w-]+\)=$",  # anchors
+    r"|^\([\w-]+\)=$"  # anchors
+    r"|!\[[^\]]*\]\([^)\s]+\)",  # pictures: their texts list what is to be seen
     re.MULTILINE | re.DOTALL,
 )
 _ONE_WORD = (
@@ -17,7 +18,7 @@ _ONE_WORD = (
     (re.compile(r"(?<![\\$])\$(?:(?!\n\n)[^$])+\$"), "F"),
     (re.compile(r"`(?:(?!\n\n)[^`])+`"), "C"),
 )
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]+\)")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]+\)")
 _ITEM = re.compile(r"\n *\n|\n(?= *(?:[-*+]|\d+\.) )")
 _END = re.compile(r"(?<=[.?!])[\"')*_]*\s+(?=[\[*_\"'(]*(?:[A-Z0-9$`]|opdisc|pandas|[a-z]\) ))")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|et al|Eq|Thm|Sec|No|p|pp)\.)$")

@@ -1,8 +1,8 @@
 """What a comparison compares: a method fits a task and hands back something that predicts.
 
 A module named in :data:`SOURCES` contributes its tuple ``METHODS``. Workers look methods up by
-name, so a method's functions need not be picklable, and importing a source must be cheap and must
-not need an optional package: ``fit`` imports what it needs, and its failure becomes a row.
+name, so a method's functions need not be picklable. Importing a source must be cheap and must not
+need an optional package. ``fit`` imports what it needs, and its failure becomes a row.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class Fitted:
     delta : float or None
         What was spent where there is no receipt; None where there is one or nothing was spent.
     guarantee, label, theorem : str or None
-        Where there is no receipt: HOLDS, CONDITIONAL or VOID; proven, published or refuted; and
-        the statement it rests on.
+        Where there is no receipt. The first is HOLDS, CONDITIONAL or VOID, the second proven,
+        published or refuted, the third the statement it rests on.
     conditions : tuple of str
         What the guarantee rests on; added to those of the receipt.
     """

@@ -132,13 +132,13 @@ def mirror_descent(
 
     Notes
     -----
-    *Batches*: a random order of the rows is cut into batches; each takes one step along its mean
-    gradient plus noise, of length at most 1/beta where the loss is smooth; the second half of the
+    *Batches*: a random order of the rows is cut into batches. Each takes one step along its mean
+    gradient plus noise, of length at most 1/beta where the loss is smooth. The second half of the
     iterates is averaged. *Single rows*: rows are drawn uniformly; a fresh row takes a noisy
-    gradient step, a repeated one a step of noise only; the run stops when half the rows were
-    seen, with steps ``D / (sqrt(n) (L + sigma sqrt(p)))`` in the Euclidean geometry.
-    **Guarantee.** The draws do not depend on the table, and given them a replaced row touches one
-    step: analytic Gaussian of sensitivity 2L.
+    gradient step, a repeated one a step of noise only; the run stops when half the rows were seen,
+    with steps ``D / (sqrt(n) (L + sigma sqrt(p)))`` in the Euclidean geometry. **Guarantee.** The
+    draws do not depend on the table, and given them a replaced row touches one step: analytic
+    Gaussian of sensitivity 2L.
     """
     public.require_convex("noisy mirror descent")
     mirror = mirror_map(public.require_domain("noisy mirror descent"), geometry)

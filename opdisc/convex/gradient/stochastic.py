@@ -107,7 +107,7 @@ def plan_batches(
     Averaged over any number of steps, the noise has length ``a = sqrt(p) k L s / n``, s the
     multiplier of one Gaussian release. Steps of 1/beta leave ``(beta + ridge) D^2 / T``, which
     falls to ``a D`` after ``T = (beta + ridge) D / a`` steps (``(L / a)^2``, B14's order of n^2,
-    where the loss is not smooth); batches of a fraction q leave a sampling error of length
+    where the loss is not smooth). Batches of a fraction q leave a sampling error of length
     ``L / sqrt(q n T)``, which is made half of a. Both up to 5,000 steps and 250 passes.
     """
     require_delta(public.params, "noisy SGD")

@@ -201,13 +201,13 @@ def plan_epochs(
     Notes
     -----
     Let a be the noise of one released mean gradient. Strongly convex: 8 (beta + ridge) / ridge
-    inner steps (at most 1,000) divide the distance by more than exp(4) an epoch, until it is
-    a / ridge. Otherwise the inner steps double, from 4 to 8 at first, until the last epoch has
-    beta D / (2 a) of them, in at most 11 epochs. An epoch at least halves the error (unless its
-    steps were cut to 1,000), so an anchor may have twice the noise of the next: all E of them
-    cost less than 4/3 of the last one's budget, where equal noise would cost E, a factor
-    ln(n epsilon). The rate q gives the least ``(A + q^2 T) (1 + 4 / (q^2 T_last))``: the noise of
-    anchors that cost A and of T inner steps, T_last of them in the last epoch.
+    inner steps (at most 1,000) divide the distance by more than exp(4) an epoch, until it is a /
+    ridge. Otherwise the inner steps double, from 4 to 8 at first, until the last epoch has beta D
+    / (2 a) of them, in at most 11 epochs. An epoch at least halves the error (unless its steps
+    were cut to 1,000), so an anchor may have twice the noise of the next. All E of them then cost
+    less than 4/3 of the last one's budget. Equal noise would cost E, a factor ln(n epsilon). The
+    rate q gives the least ``(A + q^2 T) (1 + 4 / (q^2 T_last))``: the noise of anchors that cost A
+    and of T inner steps, T_last of them in the last epoch.
     """
     public.require_curvature("DP-SVRG")
     domain = public.require_domain("DP-SVRG")

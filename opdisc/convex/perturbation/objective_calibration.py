@@ -58,7 +58,7 @@ def replace_one_delta(
     Notes
     -----
     With m = 2L/sigma and e = epsilon - J, the privacy loss is at most ``J + m^2/2 + m R`` where R
-    is the length of a standard normal in the plane of the two rows; delta is the mean of
+    is the length of a standard normal in the plane of the two rows. Delta is the mean of
     ``(1 - exp(e - m^2/2 - m R))_+`` (docs/convex.md, entry "objective-perturbation").
     """
     left = epsilon - curvature_loss(smoothness, ridge)

@@ -50,9 +50,10 @@ def count_rows(
     Parameters
     ----------
     source : path, table or iterable
-        A file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars, Arrow or
-        whatever narwhals knows; a Dask or Ray data set, counted where its parts are; a database
-        cursor or DuckDB relation; or an iterable of any of these, which are added up.
+        One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
+        Arrow or whatever narwhals knows; a Dask or Ray data set; a database cursor or DuckDB
+        relation; an iterable of any of these. A data set is counted where its parts are. An
+        iterable's tables are added up.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query

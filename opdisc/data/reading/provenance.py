@@ -1,14 +1,14 @@
 """Where a table comes from, and what a receipt takes for granted where that is not known.
 
-A receipt compares two tables whose columns are maps of one row. pandas infers the type of a column
-from all its rows, and so does any preparation that is fitted to them; neither can be seen in the
-cells. So the conditions below stand on every receipt, whatever the rows are, except where the
+A receipt compares two tables whose columns are maps of one row. Yet pandas infers the type of a
+column from all its rows, and a preparation may be fitted to all of them. Neither can be seen in
+the cells. So the conditions below stand on every receipt, whatever the rows are, except where the
 library itself gave the columns their types and every column that is used still has them
 (docs/theory.md, entry "provenance").
 
 A text file has no types: each cell is read by itself, and no condition is needed. The columns of
 Parquet, Arrow and Excel files and of query results got their types before, perhaps by a look at
-all rows; reading each value as text does not bring back what that lost.
+all rows. Reading each value as text does not bring back what that lost.
 """
 
 from __future__ import annotations

@@ -47,10 +47,10 @@ def read_table(
     Returns
     -------
     DataFrame
-        One text column per name, at least one row; a missing or empty cell is the empty string.
-        Of a text file it is noted on the table that its types were not inferred from the rows, so
-        a fit by a schema needs no condition about them; the note follows the table's rows,
-        columns and copies. Other files have types that somebody declared or inferred before.
+        One text column per name, at least one row; a missing or empty cell is the empty string. A
+        table from a text file carries a note that its types were not inferred from the rows. So a
+        fit by a schema needs no condition about them. The note follows the table's rows, columns
+        and copies. Other files have types that somebody declared or inferred before.
 
     Raises
     ------

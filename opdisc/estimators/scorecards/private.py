@@ -118,11 +118,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         permute-and-flip's search there. A cap makes the guarantee
         conditional; if it is met, nothing is released.
     base_measure : str or BaseMeasure, default "auto"
-        Public measure that the exponential mechanism weighs scorecards by: "uniform", "levels"
-        (equal mass on 0, 1, 2, 3, 4 points and on all scorecards; grids that can be listed),
-        "sparse" or "sparse:PENALTY" (every weight other than 0 counts exp(-PENALTY), by default
-        exp(-1)), or a :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is uniform, and by levels
-        for the first of staged draws.
+        Public measure that the exponential mechanism weighs scorecards by. "uniform" weighs all
+        alike. "levels" has equal mass on 0, 1, 2, 3, 4 points and on all scorecards (grids that
+        can be listed). With "sparse" or "sparse:PENALTY" every weight other than 0 counts
+        exp(-PENALTY), by default exp(-1). Or give a :class:`~opdisc.mechanisms.BaseMeasure`.
+        "auto" is uniform, and by levels for the first of staged draws.
     patience : float or None
         Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
         what is expected to draw longer, and staged draws look at as many cards as half of it
@@ -179,13 +179,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     -----
     **Guarantee.** As stated on ``receipt_``. Nothing else about the training rows is kept.
     **Assumes.** The schema, the bounds and the label values were written down without looking at
-    the private rows. What the code cannot know becomes a condition on the receipt: with
-    ``schema=None``, that the columns were made without looking at the rows and, without
-    ``classes``, that the two labels are public; with a schema, that types of columns were not
-    inferred from the rows, unless :func:`opdisc.read_table` read them. ``VotingClassifier``,
-    ``StackingClassifier`` and ``cross_val_predict`` number the labels before they fit; the labels
-    are then read off their encoder, and ``classes_`` has the numbers. In worker processes it
-    cannot be seen: there a schema or ``classes`` must call the labels 0 and 1.
+    the private rows. What the code cannot know becomes a condition on the receipt. With
+    ``schema=None`` the columns were made without looking at the rows. Without ``classes`` the two
+    labels are public too. With a schema, types of columns were not inferred from the rows, unless
+    :func:`opdisc.read_table` read them. ``VotingClassifier``, ``StackingClassifier`` and
+    ``cross_val_predict`` number the labels before they fit; the labels are then read off their
+    encoder, and ``classes_`` has the numbers. In worker processes it cannot be seen: there a
+    schema or ``classes`` must call the labels 0 and 1.
 
     References
     ----------

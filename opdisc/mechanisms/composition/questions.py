@@ -1,7 +1,7 @@
 """Which yes/no questions tell several classes apart, and the share of the budget of each.
 
-A row without one of a question's classes does not enter its card, so it costs that row nothing:
-what a row costs is the sum over the questions that name its class (docs/theory.md, multiclass).
+A row without one of a question's classes does not enter its card, so it costs that row nothing.
+What a row costs is the sum over the questions that name its class (docs/theory.md, multiclass).
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def run_on_table(
     problem : TabularProblem
         The private losses. Each row of the private table must add a number in [0, 1] (times
         ``public.rows_per_unit`` per privacy unit) to every entry, as
-        :meth:`~oracles.problem.TabularProblem.from_rows` sees to; of any other table that is a
+        :meth:`~oracles.problem.TabularProblem.from_rows` sees to. For any other table that is a
         condition on the receipt.
     public : GridPublic
         All that the noise may depend on; its spacing must be the table's unit.

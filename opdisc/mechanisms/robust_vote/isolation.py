@@ -3,11 +3,11 @@
 A server process is started before any row is sent. It holds no data. For every part it forks a
 fresh child, which gets the function and that part through a pipe of its own, and may write a fixed
 number of bytes into another. Whatever else it does (raise, print, remember, exit, crash, run on)
-ends with it: its process group is killed before the next part starts, its output goes nowhere, and
+ends with it. Its process group is killed before the next part starts. Its output goes nowhere, and
 nothing that it wrote is interpreted as anything but those bytes. This holds code that errs, not
-code that wants out: a process in a session of its own, a file or the clock reach the next part, so
-that learners of the user's are a condition of the receipt (:mod:`.trust`). Namespaces would close
-some of these ways on some systems and none on others.
+code that wants out. A process in a session of its own, a file or the clock reach the next part. So
+learners of the user's are a condition of the receipt (:mod:`.trust`). Namespaces would close some
+of these ways on some systems and none on others.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class RobustVoteMechanism:
 
     Notes
     -----
-    **Guarantee.** Under either relation a privacy unit with r rows touches at most r ballots, each
+    **Guarantee.** Under either relation a privacy unit with r rows touches at most r ballots. Each
     entry of a ballot is in [0, 1], so the pairwise sensitivity of the votes is 2 r. Pure
     epsilon-DP for permute-and-flip, (epsilon, delta)-DP for the stability test, whatever learners
     and oracles answer, if each sees its own part only: docs/robust.md.

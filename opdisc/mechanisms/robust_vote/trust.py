@@ -50,8 +50,9 @@ def vote_conditions(
 def stays_in(learner: PartLearner) -> bool:
     """Return whether a learner is this library's own code throughout, which reaches nothing else.
 
-    A process of its own does not hold a learner that wants out: it can start another one that
-    outlives the part and kills the servers of later parts, leave a file, or look at the clock.
+    A process of its own does not hold a learner that wants out. It can leave a file, or look at
+    the clock. It can start another process that outlives the part and kills the servers of later
+    parts.
     """
     # The class itself, not one derived from it, and nothing of the user's that it would call.
     if type(learner) is not ErmLearner or type(learner.options) is not SolveOptions:

@@ -93,7 +93,7 @@ class SeparatorMechanism:
     Notes
     -----
     **Guarantee.** Pure epsilon-DP (Laplace) or (epsilon, delta)-DP (Gaussian) by Theorem A of
-    docs/theory.md: two hypotheses differ on at least one separator, and the shift is
+    docs/theory.md. Two hypotheses differ on at least one separator. The shift is
     ``mu (2 psi(w) - 1)`` on all of them, or on a thermometer only at a hypothesis' own threshold
     and the next one.
 

@@ -66,9 +66,9 @@ class StagedMechanism:
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP: every draw is permute-and-flip at its share of
-    epsilon, the shares add up to 1, and candidates are functions of earlier draws and of coins
-    that do not look at the table (docs/theory.md, staged-draws).
+    **Guarantee.** Pure epsilon-DP. Every draw is permute-and-flip at its share of epsilon, and the
+    shares add up to 1. Candidates are functions of earlier draws and of coins that do not look at
+    the table (docs/theory.md, staged-draws).
 
     References
     ----------

@@ -95,9 +95,9 @@ def card_sql(model: CardSource | CardsSource) -> str:
 
     Notes
     -----
-    The answers are those of the encoder, with three exceptions on the safe side or of no
-    practical weight: numbers that are surrounded by white space beyond ASCII, and categories that
-    are declared as numbers and typed with an exponent, give NULL; "nan" in a column of numbers is
+    The answers are those of the encoder, with three exceptions on the safe side or of no practical
+    weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do categories
+    that are declared as numbers and typed with an exponent. And "nan" in a column of numbers is
     missing.
     """
     schema = model.schema

@@ -50,7 +50,7 @@ class LedgerFile:
     Notes
     -----
     **Guarantee.** Whatever is read or appended is in the file that the path names after the lock
-    is held, and an appended line also after it was synced: other programs replace files, and a
+    is held, and an appended line also after it was synced. Other programs replace files, and a
     lock does not hold them.
     """
 

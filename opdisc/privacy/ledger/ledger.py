@@ -1,12 +1,11 @@
 """A durable record of privacy budget: written, flushed and synced before anything is released.
 
-A ledger is a text file of JSON lines (:mod:`opdisc.privacy.ledger.lines`), not an SQLite
-database. SQLite
-would give transactions and constant time, and so does one synced line with running totals. But a
-database that was replaced under an open connection takes a commit and loses it, and that cannot be
-seen; a reader needs write permission to recover one that crashed; and nobody can read it without a
-program. A line-based file can be checked by its inode after the lock and after the sync, read by
-anyone who may read, and kept under version control.
+A ledger is a text file of JSON lines (:mod:`opdisc.privacy.ledger.lines`), not an SQLite database.
+SQLite would give transactions and constant time, and so does one synced line with running totals.
+But a database that was replaced under an open connection takes a commit and loses it, and that
+cannot be seen. A reader needs write permission to recover one that crashed. And nobody can read it
+without a program. A line-based file can be checked by its inode after the lock and after the sync,
+read by anyone who may read, and kept under version control.
 """
 
 from __future__ import annotations
@@ -152,9 +151,9 @@ class Ledger:
         Raises
         ------
         LedgerError
-            If the file cannot be written, is damaged, was replaced by an older one, is for another
-            table, unit or relation, or a cap would be exceeded; then nothing is recorded and
-            nothing may be released.
+            If the file cannot be written, is damaged, was replaced by an older one, or is for
+            another table, unit or relation, or if a cap would be exceeded. Then nothing is
+            recorded and nothing may be released.
         """
         entry = Spending(
             epsilon=receipt.epsilon,

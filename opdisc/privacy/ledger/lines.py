@@ -11,8 +11,8 @@ that was interrupted before anything was released, and is dropped.
 Files of version 0.1.0.dev0 have a header without version and lines without digests. They stay as
 they are; the first line added to them has the digest of all that came before.
 
-The digests are not keyed: they find accidents and careless edits, not a forger who computes all of
-them anew, and not the exchange of a whole file for an older copy.
+The digests are not keyed. They find accidents and careless edits. They do not find a forger who
+computes all of them anew, nor the exchange of a whole file for an older copy.
 """
 
 from __future__ import annotations

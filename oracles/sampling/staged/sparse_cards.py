@@ -1,9 +1,9 @@
 """Exact draws of sparse cards: few columns with a weight of 1 or -1, any start from a range.
 
 Cards are counted, not listed. For every choice of columns the cost of each pattern of active ones
-follows from sums over the points where some of them are active, and those come from matrix
-products; a card's loss is a sum over patterns. A first walk counts the cards of each size by
-loss, a second one stops at the drawn card.
+follows from sums over the points where some of them are active. Those come from matrix products. A
+card's loss is a sum over patterns. A first walk counts the cards of each size by loss, a second
+one stops at the drawn card.
 """
 
 from __future__ import annotations

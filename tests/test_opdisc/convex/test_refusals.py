@@ -129,7 +129,7 @@ def test_a_gaussian_with_delta_zero_is_refused(name, tmp_path):
 def test_a_loss_without_curvature_is_refused_where_steps_need_it(name, tmp_path):
     public = facts(ScoreLoss())
     message = refusal(lambda ledger: NEED_DELTA[name](public, ledger=ledger), tmp_path)
-    assert "steps by 1 / smoothness, the score loss has none; use noisy SGD." in message
+    assert "steps by 1 / smoothness, but the score loss has none; use noisy SGD." in message
 
 
 def test_online_play_with_delta_zero_is_refused(tmp_path):

@@ -291,10 +291,10 @@ FIFTY = {"privacy_unit": "one patient", "rows_per_unit": 50}
 @pytest.mark.parametrize(
     ("receipt", "arguments", "words"),
     [
-        ({"rows_per_unit": 50}, {}, "as many rows as the selection, 1, one allows 50"),
-        ({}, {"rows_per_unit": 50}, "as many rows as the selection, 50, one allows 1"),
-        ({"privacy_unit": "one patient"}, {}, "'one row', one protects 'one patient'"),
-        ({}, {"privacy_unit": "one patient"}, "'one patient', one protects 'one row'"),
+        ({"rows_per_unit": 50}, {}, "as many rows as the selection, 1, but one allows 50"),
+        ({}, {"rows_per_unit": 50}, "as many rows as the selection, 50, but one allows 1"),
+        ({"privacy_unit": "one patient"}, {}, "'one row', but one protects 'one patient'"),
+        ({}, {"privacy_unit": "one patient"}, "'one patient', but one protects 'one row'"),
         ({"kind": _GridLike, "sensitivity": 100}, {}, "one allows 50"),
         ({"kind": _GridLike, "sensitivity": 2}, {"rows_per_unit": 2}, "one allows 1"),
     ],

@@ -37,7 +37,7 @@ def test_a_refusal_names_the_ledgers_unit_and_then_the_releases(tmp_path):
     ledger.spend(replace(receipt(), sensitivity=10))
     with pytest.raises(LedgerError) as caught:
         ledger.spend(receipt())
-    assert "is for one row of up to 5 rows and the release for one row;" in str(caught.value)
+    assert "is for one row of up to 5 rows, but the release is for one row;" in str(caught.value)
     assert len(ledger.spendings()) == 1
 
 
