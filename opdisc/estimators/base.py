@@ -17,7 +17,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from opdisc.data import (
     COLUMNS_UNSEEN,
@@ -356,6 +361,44 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Return the predicted label of each row, shape (n_samples,)."""
         positive = self._scores(X) > 0
         return np.asarray(self._labels()[positive.astype(int)])
+
+    def score(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Labels are compared as in the fit: the text ``"1"`` is the number 1 of ``classes_``.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+        y : array-like of shape (n_samples,)
+            Their labels, as numbers or as text.
+        sample_weight : array-like of shape (n_samples,) or None
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+
+        Notes
+        -----
+        Of private rows it is private: it is for tables that were held out and may be shown.
+        """
+        check_is_fitted(self)
+        labels = self._column(y)
+        check_consistent_length(X, labels, sample_weight)
+        if labels.dtype.kind != self.classes_.dtype.kind:
+            known = {canonical_text(label): label for label in self.classes_.tolist()}
+            stored = [known.get(canonical_text(label)) for label in labels.tolist()]
+            right = self.predict(X) == np.array(stored, dtype=object)
+            return float(np.average(right, weights=sample_weight))
+        return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         """Declare a binary classifier."""

@@ -15,7 +15,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
-from opdisc import OPDiscClassifier, PermuteAndFlipClassifier, PrivateScorecardClassifier
+from opdisc import (
+    OPDiscClassifier,
+    PermuteAndFlipClassifier,
+    PrivateLogisticRegression,
+    PrivateScorecardClassifier,
+)
 from opdisc.data import LABELS_PUBLIC
 from opdisc.data.encoding import encode_features
 from opdisc.data.reading import with_declared_dtypes
@@ -368,3 +373,21 @@ def test_fitting_warns_about_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted().predict(TABLE)
+
+
+@pytest.mark.parametrize("estimator", [PrivateScorecardClassifier, PrivateLogisticRegression])
+def test_a_score_reads_labels_as_the_fit_does(estimator):
+    rows = table()
+    numbers = np.where(rows["ill"] == "yes", 1, 0)
+    model = estimator(epsilon=50.0, schema=schema(positive=1, negative=0)).fit(rows, numbers)
+    right = np.mean(model.predict(rows) == numbers)
+    assert right > 0.8
+    for labels in (numbers, numbers.astype(float), numbers.astype(str), numbers.astype(object)):
+        assert model.score(rows, labels) == pytest.approx(right)
+    weights = np.where(model.predict(rows) == numbers, 3.0, 1.0)
+    assert model.score(rows, numbers.astype(str), weights) == pytest.approx(
+        np.average(weights == 3.0, weights=weights)
+    )
+    assert model.score(rows, np.full(len(rows), "neither")) == 0
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(rows, numbers[1:].astype(str))
