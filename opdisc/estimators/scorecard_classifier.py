@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -425,15 +425,20 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         self._learn_counts(lambda: self._counted(X, y))
 
-    def _counted(
-        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
-    ) -> tuple[RowCounts, _Labelled | None]:
+    def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         counts = _counts_of(rows, signs, schema, assumptions)
-        table = as_table(X, schema) if schema.private_thresholds else None
-        return counts, None if table is None else (table, signs)
+        if not schema.private_thresholds:
+            return counts
+        table = as_table(X, schema)
 
-    def _checked(self, counts: RowCounts) -> tuple[RowCounts, None]:
+        def recount(concrete: Schema) -> RowCounts:
+            return _counts_of(encode_features(table, concrete), signs, concrete, assumptions)
+
+        ranks = count_below(table, schema, signs)
+        return dataclasses.replace(counts, ranks=ranks, recount=recount)
+
+    def _checked(self, counts: RowCounts) -> RowCounts:
         """Return counts by this estimator's schema, of both classes."""
         if not isinstance(counts, RowCounts):
             raise TableError(
@@ -451,12 +456,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)
         self.classes_ = np.sort(np.array(schema.classes))
-        return dataclasses.replace(counts, schema=schema), None
+        return dataclasses.replace(counts, schema=schema)
 
-    def _learn_counts(self, read: Callable[[], tuple[RowCounts, _Labelled | None]]) -> None:
+    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        counts, labelled = read()
+        counts = read()
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
 
@@ -479,8 +484,6 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         structure, ledger = column_structure(schema), self._open_ledger()
         receipt = None
         if cuts is not None:
-            assert labelled is not None  # counts are by a schema without private thresholds
-            table, signs = labelled
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
@@ -490,10 +493,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             ledger = None  # the one charge covers what follows
 
             def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
-                below = count_below(table, schema, signs)
-                concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
-                encoded = encode_features(table, concrete)
-                problem = counted_problem(encoded, signs, settled.public.grid)
+                concrete = schema.with_thresholds(draw_thresholds(cuts, counts.ranks, entropy))
+                assert counts.recount is not None
+                again = counts.recount(concrete)
+                if again.n_rows != counts.n_rows:
+                    raise TableError("the rows must stay as they were counted first.")
+                problem = _problem(again, settled.public.grid)
                 return concrete, problem, self._prepare(problem, settled, entropy)
 
             self.schema_, problem, prepared = after_the_spend(found)
@@ -548,10 +553,6 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=settled.reason,
             counts_rows=True,
         )
-
-
-_Labelled: TypeAlias = tuple["pd.DataFrame", NDArray[np.int8]]
-"""A table and the signs of its labels, for a second look after private thresholds are drawn."""
 
 
 def _counts_of(
