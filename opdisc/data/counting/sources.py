@@ -47,6 +47,7 @@ def count_rows(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    sheet: str | None = None,
     chunk_cells: int = CHUNK_CELLS,
 ) -> RowCounts:
     """Count the rows of a table of any size, for an estimator's ``fit_counts``.
@@ -59,7 +60,7 @@ def count_rows(
         cursor or DuckDB relation; or an iterable of any of these, which are added up.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
-    delimiter, encoding, query
+    delimiter, encoding, query, sheet
         As for :func:`opdisc.read_table`, of paths.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
@@ -87,7 +88,7 @@ def count_rows(
     RowCounts(schema='equal-width')
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     parsed = parse_schema(schema)
     if parsed.is_multiclass:
         raise SchemaError(
