@@ -73,8 +73,9 @@ class RowCounts:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for array in (self.points, self.positives, self.negatives, *self.ranks):
-            array.setflags(write=False)
+        self.points.setflags(write=False)
+        for counts in (self.positives, self.negatives, *self.ranks):
+            counts.setflags(write=False)
 
     def __repr__(self) -> str:
         """Say what was counted and how, and nothing that the rows decide."""
@@ -108,8 +109,9 @@ class RowCounts:
         counter = PointCounter(self.schema)
         for counts in (self, other):
             counter.add_counts(counts)
-        again = (self.recount, other.recount)
-        return counter.result(None if None in again else partial(_recounted, again))
+        if self.recount is None or other.recount is None:
+            return counter.result()
+        return counter.result(partial(_recounted, (self.recount, other.recount)))
 
 
 class PointCounter:
