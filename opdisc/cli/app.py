@@ -216,7 +216,7 @@ def fit(
         from opdisc.cli.fitting import learn_model, read_to_learn  # heavy imports only when needed
 
         step("reading the table")
-        table = read_to_learn(data, schema, taken_reading(arguments))
+        table = read_to_learn(data, schema, taken_reading(arguments), warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):

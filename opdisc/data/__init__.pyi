@@ -8,7 +8,7 @@ from .cells import (
     parse_number as parse_number,
 )
 from .counting.row_counts import RowCounts as RowCounts, counted_problem as counted_problem
-from .counting.sources import count_rows as count_rows
+from .counting.sources import count_rows as count_rows, reads_twice as reads_twice
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,

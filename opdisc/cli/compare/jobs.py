@@ -122,7 +122,8 @@ def _source(
         "dataset": dataset,
         **({} if costs == (None, None) else {"error_costs": list(costs)}),
     }
-    if reading != {"delimiter": None, "encoding": "utf-8", "query": None}:
+    usual = {"delimiter": None, "encoding": "utf-8", "query": None, "sheet": None}
+    if reading != usual:
         arguments["reading"] = reading
     return _priced(load_source(data, schema, dataset, **reading), costs), arguments
 

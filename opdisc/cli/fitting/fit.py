@@ -18,6 +18,7 @@ from opdisc.data import (
     count_rows,
     load_schema,
     read_table,
+    reads_twice,
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
@@ -53,14 +54,23 @@ _TWO_CLASSES_ONLY = {"delta": 0.0, "risk_budget": None, "threshold_budget": None
 
 
 def read_to_learn(
-    path: Path, schema: str | PathLike[str], reading: dict[str, Any]
+    path: Path,
+    schema: str | PathLike[str],
+    reading: dict[str, Any],
+    say: Callable[[str], object],
 ) -> pd.DataFrame | RowCounts:
-    """Return a file's rows, counted as they are read wherever a fit looks at them only once.
+    """Return a file's rows, counted as they are read.
 
-    Private thresholds and several classes need the rows themselves.
+    Several classes need the rows themselves, and so do private thresholds of a pipe.
     """
     declared = load_schema(schema)
-    if declared.is_multiclass or declared.private_thresholds:
+    if declared.private_thresholds and not reads_twice(path):
+        say(
+            f"private thresholds look at the rows twice and {path} can be read once, so the whole "
+            "table is held in memory; name a file to avoid that"
+        )
+        return read_table(path, **reading)
+    if declared.is_multiclass:
         return read_table(path, **reading)
     return count_rows(path, schema, **reading)
 

@@ -9,17 +9,18 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-READING = ("delimiter", "encoding", "query")
+READING = ("delimiter", "encoding", "query", "sheet")
 
 _OPTIONS = (
     click.option("--delimiter", help="Between DATA's cells, or 'tab'.  [default: by its header]"),
     click.option("--encoding", default="utf-8", show_default=True, help="Of DATA, if it is text."),
     click.option("--query", help="SQL whose result is the table, if DATA is a database file."),
+    click.option("--sheet", help="Of DATA, if it is an Excel file; else its first sheet."),
 )
 
 
 def reading_options(command: Command) -> Command:
-    """Add ``--delimiter``, ``--encoding`` and ``--query`` to a command."""
+    """Add ``--delimiter``, ``--encoding``, ``--query`` and ``--sheet`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

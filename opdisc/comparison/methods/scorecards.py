@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from opdisc.comparison.methods.linear import ROWS_GUESS
 from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
@@ -120,7 +121,7 @@ def _fit_opsamp(task: FitTask) -> Fitted:
         epsilon=task.epsilon,
         delta=task.delta,
         relation=task.relation.value,
-        public_row_guess=None if task.relation.value == "replace_one" else len(signs),
+        public_row_guess=None if task.relation.value == "replace_one" else ROWS_GUESS,
         random_state=task.noise_seed,
         classes=(-1, 1),
         error_costs=task.error_costs,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +20,7 @@ from opdisc.data.packing import (
     sum_groups,
     unpack_rows,
 )
+from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import all_assumptions
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
@@ -27,6 +30,8 @@ from oracles.problem import WeightGrid, ZeroOneProblem
 Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 
 Grouped: TypeAlias = tuple[WordArray, IntArray, IntArray]
+
+Recount: TypeAlias = Callable[[Schema], "RowCounts"]
 
 _PENDING = 2**18
 """Points of single chunks that wait before they are merged into the sum."""
@@ -50,6 +55,12 @@ class RowCounts:
         Rows, those with a missing label included.
     assumptions : tuple of str
         What must be true of the table besides the schema; each becomes a condition.
+    ranks : tuple of int64 array, each of shape (n_candidates + 1,)
+        For each private threshold of the schema: rows with a number below each candidate, then all
+        rows that count. The points are then those of stand-ins.
+    recount : callable or None
+        From the schema with the thresholds that were drawn to the same rows, read once more; None
+        where no threshold is private.
     """
 
     schema: Schema
@@ -58,6 +69,8 @@ class RowCounts:
     negatives: IntArray
     n_rows: int
     assumptions: tuple[str, ...] = ()
+    ranks: tuple[IntArray, ...] = ()
+    recount: Recount | None = None
 
     @classmethod
     def from_rows(
@@ -80,8 +93,9 @@ class RowCounts:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for array in (self.points, self.positives, self.negatives):
-            array.setflags(write=False)
+        self.points.setflags(write=False)
+        for counts in (self.positives, self.negatives, *self.ranks):
+            counts.setflags(write=False)
 
     def __repr__(self) -> str:
         """Say what was counted and how, and nothing that the rows decide."""
@@ -97,6 +111,7 @@ class RowCounts:
             and np.array_equal(self.points, other.points)
             and np.array_equal(self.positives, other.positives)
             and np.array_equal(self.negatives, other.negatives)
+            and all(map(np.array_equal, self.ranks, other.ranks))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,7 +129,9 @@ class RowCounts:
         counter = PointCounter(self.schema)
         for counts in (self, other):
             counter.add_counts(counts)
-        return counter.result()
+        if self.recount is None or other.recount is None:
+            return counter.result()
+        return counter.result(partial(_recounted, (self.recount, other.recount)))
 
 
 def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
@@ -136,10 +153,19 @@ class PointCounter:
     ----------
     schema : Schema
         Public facts.
+
+    Attributes
+    ----------
+    encoded_by : Schema
+        The same with stand-ins for private thresholds.
+    ranks : RankCounter
+        Where private thresholds may be drawn.
     """
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
+        self.encoded_by = schema.with_stand_ins() if schema.private_thresholds else schema
+        self.ranks = RankCounter(schema)
         self._n_rows = 0
         self._assumptions: tuple[str, ...] = ()
         width = -(-(1 + schema.n_columns) // WORD_BITS)
@@ -164,6 +190,7 @@ class PointCounter:
                     "both tables by the same"
                 )
             self.assume(counts.assumptions)
+            self.ranks.add_below(counts.ranks)
         self._n_rows += counts.n_rows
         self._add(pack_rows(counts.points), counts.positives, counts.negatives)
 
@@ -171,8 +198,8 @@ class PointCounter:
         """Note what must be true of rows that were added."""
         self._assumptions = all_assumptions(self._assumptions, assumptions)
 
-    def result(self) -> RowCounts:
-        """Return the sum so far."""
+    def result(self, recount: Recount | None = None) -> RowCounts:
+        """Return the sum so far, and how to read its rows once more."""
         self._merge()
         words, positives, negatives = self._total
         points = unpack_rows(words, 1 + self.schema.n_columns)
@@ -187,6 +214,8 @@ class PointCounter:
             negatives=negatives.copy(),
             n_rows=self._n_rows,
             assumptions=self._assumptions,
+            ranks=self.ranks.below(),
+            recount=recount,
         )
 
     def _add(self, words: WordArray, positives: Counts, negatives: Counts) -> None:
@@ -201,6 +230,11 @@ class PointCounter:
         minus: IntArray = np.concatenate(negatives)
         self._total = _merged(np.concatenate(words), plus, minus)
         self._pending, self._waiting = [], 0
+
+
+def _recounted(again: tuple[Recount, Recount], schema: Schema) -> RowCounts:
+    first, second = again
+    return first(schema) + second(schema)
 
 
 def _merged(words: WordArray, positives: Counts, negatives: Counts) -> Grouped:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import stat
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -43,6 +47,7 @@ def count_rows(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    sheet: str | None = None,
     chunk_cells: int = CHUNK_CELLS,
 ) -> RowCounts:
     """Count the rows of a table of any size, for an estimator's ``fit_counts``.
@@ -56,7 +61,7 @@ def count_rows(
         iterable's tables are added up.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
-    delimiter, encoding, query
+    delimiter, encoding, query, sheet
         As for :func:`opdisc.read_table`, of paths.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
@@ -64,7 +69,8 @@ def count_rows(
     Returns
     -------
     RowCounts
-        Private but for its schema. Of a text file it needs no condition on a receipt.
+        Private but for its schema. Of a text file it needs no condition on a receipt. With private
+        thresholds the fit reads the source once more, when they are drawn: keep it until then.
 
     Raises
     ------
@@ -83,14 +89,45 @@ def count_rows(
     RowCounts(schema='equal-width')
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     parsed = parse_schema(schema)
-    if parsed.is_multiclass or parsed.private_thresholds:
+    if parsed.is_multiclass:
         raise SchemaError(
-            "rows are counted for two classes and public thresholds, but the schema declares more "
-            "classes or private thresholds; fit to the rows themselves."
+            "rows are counted for two classes, but the schema declares more; fit to the rows "
+            "themselves."
         )
-    counter = PointCounter(parsed)
+    if not parsed.private_thresholds:
+        return _counted(source, declared, chunk_cells, parsed)
+    if not reads_twice(source):
+        kind = "pipe" if isinstance(source, str | PathLike) else type(source).__name__
+        raise TableError(
+            f"rows are read twice for private thresholds, but a {kind} gives them once; read them "
+            "into a table or a file first."
+        )
+    again = partial(_counted, source, declared, chunk_cells)
+    return replace(again(parsed), recount=again)
+
+
+def reads_twice(source: Any) -> bool:
+    """Return whether the rows of a source can be read once more: not those of a pipe or cursor."""
+    if isinstance(source, str | PathLike):
+        return not _is_pipe(source)
+    if isinstance(source, RowCounts):
+        return source.recount is not None
+    if isinstance(source, list | tuple):
+        return all(map(reads_twice, source))
+    return hasattr(source, "columns") and not hasattr(source, "fetchmany")
+
+
+def _is_pipe(path: str | PathLike[str]) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):  # what cannot be opened is refused where it is
+        return False
+
+
+def _counted(source: Any, declared: TableFormat, chunk_cells: int, schema: Schema) -> RowCounts:
+    counter = PointCounter(schema)
     _add(counter, source, declared, chunk_cells)
     return counter.result()
 
@@ -102,7 +139,8 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
     elif isinstance(source, RowCounts):
-        counter.add_counts(source)
+        drawn = source.recount is not None and not schema.private_thresholds
+        counter.add_counts(source.recount(schema) if drawn and source.recount else source)
     elif isinstance(source, pd.DataFrame):
         _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
     elif (counts := engine_counts(source, schema, _count_part)) is not None:
@@ -123,12 +161,12 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
 
 
 def _count_part(part: Any, schema: Schema) -> RowCounts:
-    """Count one part of a table on a cluster."""
-    return count_rows(part, schema)
+    """Count one part of a table on a cluster; the whole of it knows how to be read again."""
+    return _counted(part, TableFormat(), CHUNK_CELLS, schema)
 
 
 def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:
-    encoder = ChunkEncoder(counter.schema)
+    encoder = ChunkEncoder(counter.encoded_by, counter.ranks)
     check_names(table.header, encoder.columns)
     positions = [table.header.index(name) for name in encoder.columns]
     for chunk in table.chunks(positions, chunk_cells):
@@ -144,7 +182,8 @@ def _add_frame(counter: PointCounter, frame: pd.DataFrame, size: int) -> None:
     for start in range(0, len(frame), size):
         rows = frame.iloc[start : start + size]
         labels = encode_labels(rows, schema)
-        counter.add_counts(aggregate(encode_features(rows, schema), labels))
+        counter.ranks.add_table(rows, labels)
+        counter.add_counts(aggregate(encode_features(rows, counter.encoded_by), labels))
 
 
 class _FrameReader:

@@ -21,6 +21,7 @@ from opdisc.data.encoding import (
     number_cuts,
 )
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray
+from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import CategoryFeature, Schema
 from oracles.arithmetic import FloatArray, IntArray
@@ -38,6 +39,8 @@ class ChunkEncoder:
     ----------
     schema : Schema
         Public facts.
+    ranks : RankCounter or None
+        Is given the numbers of private thresholds, which the schema has stand-ins for.
 
     Attributes
     ----------
@@ -45,7 +48,8 @@ class ChunkEncoder:
         The columns that a chunk must have, in order; the target is last.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, ranks: RankCounter | None = None) -> None:
+        self._ranks = ranks
         self.columns = (*schema.columns, schema.target.column)
         self._schema = schema
         self._known: list[dict[str, int]] = [{} for _ in (*schema.features, schema.target)]
@@ -86,6 +90,8 @@ class ChunkEncoder:
                 if numbers is None:
                     texts = pd.Series(cells, dtype="str")
                     numbers = read_numbers(texts, feature.column, schema.missing_values)
+                if self._ranks is not None:
+                    self._ranks.add(i, numbers, labels)
                 for k, cut in enumerate(number_cuts(feature)):
                     _set(words, first + k, numbers >= cut)
         return words, labels

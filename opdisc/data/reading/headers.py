@@ -13,6 +13,7 @@ def read_header(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[str, ...]:
     """Return the names of a table's columns; nothing but the header is read.
 
@@ -20,7 +21,7 @@ def read_header(
     ----------
     path : path
         A file that :func:`opdisc.read_table` reads.
-    delimiter, encoding, query
+    delimiter, encoding, query, sheet
         As for :func:`opdisc.read_table`.
 
     Returns
@@ -33,6 +34,6 @@ def read_header(
     TableError
         If the file cannot be read or has no header.
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     with open_table(path, declared) as table:
         return table.header

@@ -18,8 +18,9 @@ from opdisc.errors import FileMistake
 _KINDS = (
     (b"ARROW1\0\0", open_arrow),
     (b"\xff\xff\xff\xff", open_arrow),
-    (b"PK\x03\x04", open_excel),
 )
+
+_EXCEL = b"PK\x03\x04"
 
 _PARQUET = b"PAR1"
 
@@ -39,6 +40,8 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
     with refusals(path, declared.encoding), open_input(path) as file:
         start = file.peek(16)[:16]  # type: ignore[attr-defined]
         if start.startswith(SQLITE) or start[8:12] == _DUCKDB:
+            if declared.sheet is not None:
+                raise _no_sheets(path)
             if declared.query is None:
                 raise FileMistake(
                     f"a database needs a query that returns the table, but for {path} there is "
@@ -49,13 +52,29 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             return
         if declared.query is not None:
             raise FileMistake(f"a query is for a DuckDB or SQLite file, but {path} is neither")
+        if start.startswith(_EXCEL):
+            _check_seekable(file, path)
+            with open_excel(file, path, declared.sheet) as table:
+                yield table
+            return
+        if declared.sheet is not None:
+            raise _no_sheets(path)
         opener = next((opener for magic, opener in _KINDS if start.startswith(magic)), None)
         if opener is None and start.startswith(_PARQUET) and _ends_with(file, _PARQUET):
             opener = open_parquet
-        if opener is not None and not file.seekable():
-            raise FileMistake(f"only text can be read from a pipe, but {path} is one; name a file")
+        if opener is not None:
+            _check_seekable(file, path)
         with open_text(file, path, declared) if opener is None else opener(file, path) as table:
             yield table
+
+
+def _check_seekable(file: BinaryIO, path: FilePath) -> None:
+    if not file.seekable():
+        raise FileMistake(f"only text can be read from a pipe, but {path} is one; name a file")
+
+
+def _no_sheets(path: FilePath) -> FileMistake:
+    return FileMistake(f"a sheet is for an Excel file, but {path} is none; leave it out")
 
 
 def _ends_with(file: BinaryIO, magic: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""How a table is stored, as far as somebody must say it: delimiter, encoding, query."""
+"""How a table is stored, as far as somebody must say it: delimiter, encoding, query, sheet."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class TableFormat:
         Of a text file; any name that Python knows.
     query : str or None
         SQL whose result is the table, for a database file.
+    sheet : str or None
+        Name of the sheet of an Excel file; None takes the first one.
 
     Raises
     ------
@@ -35,6 +37,7 @@ class TableFormat:
     delimiter: str | None = None
     encoding: str = "utf-8"
     query: str | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""

@@ -25,6 +25,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    sheet: str | None = None,
 ) -> pd.DataFrame:
     """Read a table in which nothing is guessed: every cell is text.
 
@@ -43,6 +44,8 @@ def read_table(
         Of a text file.
     query : str or None
         SQL whose result is the table.
+    sheet : str or None
+        Name of the sheet of an Excel file; None takes the first one.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def read_table(
         If the file cannot be read, has no rows, lacks a column, or has a line whose number of
         cells differs from the header's. No cell is named.
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     with open_table(path, declared) as table:
         names = list(table.header if columns is None else columns)
         chunks = list(table.chunks(_positions(table.header, columns)))
@@ -86,9 +89,10 @@ def count_lines(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    sheet: str | None = None,
 ) -> int:
     """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query)
+    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     with open_table(path, declared) as table:
         found = sum(chunk.n_rows for chunk in table.chunks(()))
     return require_rows(found)

@@ -17,7 +17,7 @@ from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import cell_texts, chunk_of_rows
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
 from opdisc.data.reading.provenance import DTYPES_DECLARED
-from opdisc.errors import FileMistake, OPDiscError, TableError
+from opdisc.errors import FileMistake, OPDiscError, TableError, quoted
 
 
 def optional_module(name: str, extra: str, what: str) -> Any:
@@ -118,7 +118,7 @@ def open_arrow(file: BinaryIO, path: FilePath) -> Iterator[ArrowBatches]:
 
 
 class Sheet:
-    """The first sheet of a workbook; the first row names the columns.
+    """A sheet of a workbook; the first row names the columns.
 
     Parameters
     ----------
@@ -169,13 +169,22 @@ class Sheet:
 
 
 @contextmanager
-def open_excel(file: BinaryIO, path: FilePath) -> Iterator[Sheet]:
-    """Open the first sheet of an Excel workbook."""
+def open_excel(file: BinaryIO, path: FilePath, name: str | None) -> Iterator[Sheet]:
+    """Open a sheet of an Excel workbook, by default the first one.
+
+    A name that is none is refused without the names that there are: they may say what is inside.
+    """
     openpyxl = optional_module("openpyxl", "tables", "an Excel file")
     with _refusals(path, "Excel"):
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         try:
-            yield Sheet(book.worksheets[0].iter_rows(values_only=True), path)
+            found = [s for s in book.worksheets if name is None or s.title == name]
+            if not found:
+                raise FileMistake(
+                    f"sheet must name a sheet of the workbook, but {path} has none called "
+                    f"{quoted(name)}; spell it as Excel shows it"
+                )
+            yield Sheet(found[0].iter_rows(values_only=True), path)
         finally:
             book.close()
 

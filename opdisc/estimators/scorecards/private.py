@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from msgspec.structs import replace
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from opdisc.data import (
     Classes,
@@ -18,7 +18,6 @@ from opdisc.data import (
     RowCounts,
     Schema,
     SchemaLike,
-    aggregate,
     as_table,
     column_structure,
     count_below,
@@ -71,9 +70,6 @@ from opdisc.privacy import (
 )
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import WeightGrid, ZeroOneProblem
-
-_Labelled: TypeAlias = tuple[pd.DataFrame, NDArray[np.int8]]
-"""A table and the signs of its labels, for a second look after private thresholds are drawn."""
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -273,15 +269,21 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         self._learn_counts(lambda: self._counted(X, y))
 
-    def _counted(
-        self, X: ArrayLike | pd.DataFrame, y: ArrayLike
-    ) -> tuple[RowCounts, _Labelled | None]:
+    def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         counts = RowCounts.from_rows(rows, signs, schema, assumptions)
-        table = as_table(X, schema) if schema.private_thresholds else None
-        return counts, None if table is None else (table, signs)
+        if not schema.private_thresholds:
+            return counts
+        table = as_table(X, schema)
 
-    def _checked(self, counts: RowCounts) -> tuple[RowCounts, None]:
+        def recount(concrete: Schema) -> RowCounts:
+            rows = encode_features(table, concrete)
+            return RowCounts.from_rows(rows, signs, concrete, assumptions)
+
+        ranks = count_below(table, schema, signs)
+        return dataclasses.replace(counts, ranks=ranks, recount=recount)
+
+    def _checked(self, counts: RowCounts) -> RowCounts:
         """Return counts by this estimator's schema, of both classes."""
         if not isinstance(counts, RowCounts):
             raise TableError(
@@ -299,12 +301,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)
         self.classes_ = np.sort(np.array(schema.classes))
-        return dataclasses.replace(counts, schema=schema), None
+        return dataclasses.replace(counts, schema=schema)
 
-    def _learn_counts(self, read: Callable[[], tuple[RowCounts, _Labelled | None]]) -> None:
+    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        counts, labelled = read()
+        counts = read()
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
 
@@ -327,8 +329,6 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         structure, ledger = column_structure(schema), self._open_ledger()
         receipt = None
         if cuts is not None:
-            assert labelled is not None  # counts are by a schema without private thresholds
-            table, signs = labelled
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
@@ -338,10 +338,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             ledger = None  # the one charge covers what follows
 
             def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
-                below = count_below(table, schema, signs)
-                concrete = schema.with_thresholds(draw_thresholds(cuts, below, entropy))
-                encoded = encode_features(table, concrete)
-                problem = counted_problem(aggregate(encoded, signs), settled.public.grid)
+                concrete = schema.with_thresholds(draw_thresholds(cuts, counts.ranks, entropy))
+                assert counts.recount is not None
+                again = counts.recount(concrete)
+                if again.n_rows != counts.n_rows:
+                    raise TableError("the rows must stay as they were counted first.")
+                problem = counted_problem(again, settled.public.grid)
                 return concrete, problem, self._prepare(problem, settled, entropy)
 
             self.schema_, problem, prepared = after_the_spend(found)

@@ -49,6 +49,16 @@ def make_sqlite(path):
     connection.close()
 
 
+def make_excel(path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["about"])
+    sheet = book.create_sheet("people")
+    for row in (HEADER, *ROWS):
+        sheet.append(row)
+    book.save(path)
+
+
 KINDS = {
     "plain": (lambda: Path("data").write_text(text(), encoding="utf-8"), []),
     "latin": (
@@ -61,7 +71,9 @@ KINDS = {
     ),
     "tab": (lambda: Path("data").write_text(text("\t")), ["--delimiter", "tab"]),
     "database": (lambda: make_sqlite("data"), ["--query", "SELECT * FROM people"]),
+    "excel": (lambda: make_excel("data"), ["--sheet", "people"]),
 }
+TYPED = ("database", "excel")
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +105,7 @@ def test_every_command_reads_every_kind(kind, run):
     assert status == 0, err
     receipt = load_model("card.json").receipt
     assert receipt.n_rows == 60
-    assert receipt.guarantee == ("CONDITIONAL" if kind == "database" else "HOLDS")
+    assert receipt.guarantee == ("CONDITIONAL" if kind in TYPED else "HOLDS")
     status, out, _ = run("predict", "card.json", "data", *options, "--json")
     assert status == 0
     predicted = json.loads(out)
@@ -182,6 +194,7 @@ def test_a_pipe_is_read_where_one_look_is_not_enough(run):
         (["--delimiter", "ab"], "a delimiter must be one character"),
         (["--encoding", "klingon"], "an encoding must be one that Python knows"),
         (["--query", "SELECT 1"], "a query is for a DuckDB or SQLite file"),
+        (["--sheet", "people"], "a sheet is for an Excel file"),
     ],
 )
 def test_impossible_options_are_wrong_usage_of_every_command(options, words, run):
@@ -197,6 +210,20 @@ def test_impossible_options_are_wrong_usage_of_every_command(options, words, run
         status, out, err = run(*command, *options)
         assert status == 2 and out == "" and words in err and err.count("\n") == 1
     assert not Path("new.json").exists() and not Path("found").exists()
+
+
+def test_a_header_is_checked_on_the_sheet_that_is_named(run):
+    make_excel("data")
+    check = ["schema", "check", "data", "--schema", "./schema.toml"]
+    status, out, _ = run(*check, "--sheet", "people")
+    assert status == 0 and "note" in out
+    status, _, _ = run(*check)
+    assert status == 1  # the first sheet has other columns
+    status, out, err = run(*check, "--sheet", "persons")
+    assert status == 2 and out == "" and err.count("\n") == 1
+    assert "has none called 'persons'" in err and "people" not in err
+    status, out, _ = run("schema", "new", "data", "--sheet", "people", "--out", "new.toml")
+    assert status == 0 and "raucht" in Path("new.toml").read_text(encoding="utf-8")
 
 
 def test_a_missing_encoding_is_named_as_the_remedy(run):

@@ -162,6 +162,55 @@ def test_blank_rows_of_a_sheet(tmp_path):
         assert CANARY not in str(caught.value)
 
 
+@pytest.fixture
+def workbook(tmp_path):
+    """Write a workbook of two tables."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "notes"
+    book.active.append(["about"])
+    book.active.append([CANARY])
+    sheet = book.create_sheet("2026 Q1")
+    sheet.append(list(TEXTS.columns))
+    for row in TEXTS.to_numpy().tolist():
+        sheet.append(row)
+    book.save(tmp_path / "loans.xlsx")
+    return tmp_path / "loans.xlsx"
+
+
+def test_a_sheet_is_read_by_its_name(workbook):
+    assert read_header(workbook) == ("about",)
+    assert read_header(workbook, sheet="2026 Q1") == tuple(TEXTS.columns)
+    assert count_lines(workbook, sheet="2026 Q1") == len(TEXTS)
+    read = read_table(workbook, sheet="2026 Q1")
+    assert read["ward"].tolist() == TEXTS["ward"].tolist()
+    counts, expected = count_rows(workbook, SCHEMA, sheet="2026 Q1"), count_rows(TEXTS, SCHEMA)
+    assert np.array_equal(counts.points, expected.points)
+
+
+@pytest.mark.parametrize("sheet", ["2026 q1", "", "notes\n"])
+def test_a_missing_sheet_is_refused_without_the_names_of_the_others(workbook, sheet):
+    for read in (read_header, read_table, count_lines):
+        with pytest.raises(TableError, match="must name a sheet of the workbook") as caught:
+            read(workbook, sheet=sheet)
+        told = str(caught.value)
+        assert "Q1" not in told.replace(str(workbook), "") and "\n" not in told
+
+
+@pytest.mark.parametrize("kind", ["text", "parquet", "file", "database"])
+def test_a_sheet_of_another_kind_of_file_is_refused(tmp_path, kind):
+    path = tmp_path / "table"
+    if kind == "text":
+        path.write_text("a,b\n1,2\n")
+    elif kind == "database":
+        sqlite3.connect(path).execute("CREATE TABLE t (a)").connection.close()
+    else:
+        written(path, kind)
+    with pytest.raises(TableError, match="a sheet is for an Excel file") as caught:
+        read_header(path, sheet="x")
+    assert "\n" not in str(caught.value)
+
+
 # --- databases -----------------------------------------------------------------------------------
 
 
