@@ -142,13 +142,11 @@ def _learn_cards(
     table: pd.DataFrame, schema: Schema, mechanism: str, noise: str, settings: dict[str, Any]
 ) -> SavedMulticlassModel:
     """Learn a card for each question that tells the schema's classes apart."""
-    spent = {"delta": 0.0, "risk_budget": None}
-    for option, unset in spent.items():
-        if settings.pop(option, unset) not in (unset, None):
-            raise CalibrationError(
-                f"{option} needs a target of two classes, the schema declares "
-                f"{len(schema.labels)}; leave it out."
-            )
+    if settings.pop("delta", 0.0) not in (0.0, None):
+        raise CalibrationError(
+            f"delta needs a target of two classes, the schema declares {len(schema.labels)}; "
+            "leave it out."
+        )
     if noise != "l2-laplace":
         raise CalibrationError(
             "noise must be 'l2-laplace' for more than two classes, whose cards are pure; leave it "
