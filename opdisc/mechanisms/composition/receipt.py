@@ -61,11 +61,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         """Return how many cards there are, how they go together, and what their parts cost."""
         return [
             ("cards", f"{len(self.cards)}, {self.strategy.replace('_', ' ')}"),
-            *(
-                line
-                for number, card in enumerate(self.cards, 1)
-                for line in (_card_line(number, card), *card.split())
-            ),
+            *(_card_line(number, card) for number, card in enumerate(self.cards, 1)),
         ]
 
     def section(self) -> Lines:
@@ -83,4 +79,10 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
 
 def _card_line(number: int, card: GridReceipt) -> tuple[str, str]:
-    return f"card {number}", f"epsilon {card.epsilon:.6g} for a row; {card.mechanism}"
+    parts = card.risks
+    split = (
+        ""
+        if parts is None
+        else (f", {parts.card_epsilon:.6g} for the card and {parts.epsilon:.6g} for its risks")
+    )
+    return f"card {number}", f"epsilon {card.epsilon:.6g} for a row{split}; {card.mechanism}"

@@ -80,10 +80,10 @@ def _body(card: Card) -> str:
         _items(card.notes) if several else "",
         *(_part(part) for part in card.parts),
         "" if several else _items(card.notes),
+        "" if several else _unused(card.parts[0]),
         _example(card),
         "" if several else _risks(card.parts[0], "h2"),
         _receipt(card),
-        "" if several else _unused(card.parts[0]),
     ]
     return "\n".join(part for part in parts if part)
 

@@ -108,9 +108,11 @@ def test_three_classes_with_risks(run):
     status, out, _ = run(f"{FIT} ./three.toml --risk-budget 0.2")
     assert status == 0
     assert out.count("Share of rows that are ") == 2
-    assert len(re.findall(r"^  for the card: +epsilon 6: ", out, re.M)) == 2
+    split = r"^card \d: +epsilon 7.5 for a row, 6 for the card and 1.5 for its risks; "
+    assert len(re.findall(split, out, re.M)) == 2
+    explained = run("show card.json --explain")[1]
     noise = r"^  for the risks: +epsilon 1.5: exact discrete Laplace noise"
-    assert len(re.findall(noise, out, re.M)) == 2
+    assert len(re.findall(noise, explained, re.M)) == 2
     assert run("show card.json")[1] == out
     (charge,) = Ledger("budget").spendings()
     assert charge.epsilon == 30

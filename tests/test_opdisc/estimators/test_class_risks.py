@@ -127,7 +127,7 @@ def test_shares_are_stated_exact_and_paid_once(relation, rows_per_unit, share, t
         questions = zip(ask("tree", 4), receipt.cards, strict=True)
         spent = sum(Fraction(c.epsilon) for q, c in questions if k in q.no + q.yes)
         assert spent * changed <= Fraction(3.7)
-    assert str(receipt).count("for the risks") == receipt.brief().count("for the risks") == 3
+    assert str(receipt).count("for the risks") == receipt.brief().count("for its risks") == 3
 
 
 def test_one_row_moves_one_count_of_the_cards_that_name_its_class(monkeypatch):
