@@ -47,7 +47,7 @@ class CardsRelease:
     totals: tuple[tuple[Bins, IntArray], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CardRisks:
     """What the risks of each card are made from.
 

@@ -7,8 +7,16 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opdisc import Ledger, PrivateMulticlassClassifier, Schema, load_model, save_model
+from opdisc import (
+    Ledger,
+    PrivateMulticlassClassifier,
+    PrivateSearchCV,
+    Schema,
+    load_model,
+    save_model,
+)
 from opdisc.data import aggregate, column_structure, counted_problem, encode_features
 from opdisc.errors import CalibrationError, ModelFileError
 from opdisc.mechanisms import ask
@@ -191,6 +199,22 @@ def test_without_a_risk_budget_there_are_no_probabilities():
     model = fitted(risk_budget=None)
     assert not hasattr(model, "predict_proba") and not hasattr(model, "risk_tables_")
     assert model.to_model().risk_tables == () and "risk_tables" not in model.to_model().to_dict()
+
+
+def test_a_private_search_hands_on_the_risks_of_its_best():
+    one = PrivateMulticlassClassifier(epsilon=60.0, schema=schema(), risk_budget=0.25)
+    X, y = patients()
+    search = PrivateSearchCV(one, {"weight_bound": [1, 2]}, expected_trials=2.0).fit(X, y)
+    assert np.array_equal(search.predict_proba(X), search.best_estimator_.predict_proba(X))
+    assert search.to_model().risk_tables == search.best_estimator_.risk_tables_
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [PrivateMulticlassClassifier(epsilon=1e4, random_state=0, risk_budget=0.5)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def test_files_and_cards_show_what_was_paid_for(exact, tmp_path):
