@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
@@ -44,6 +44,7 @@ from opdisc.mechanisms import (
     TREE,
     BaseMeasure,
     CardRisks,
+    CardsRelease,
     MulticlassReceipt,
     PreparedRelease,
     Question,
@@ -205,15 +206,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             own_params = PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0)
             if self.risk_budget is not None:
                 left, _ = split_epsilon(left, self.risk_budget)
-                spec = calibrate_risks(
-                    PublicInputs(
-                        params=own_params, relation=NeighboringRelation.ADD_OR_REMOVE_ONE
-                    ),
-                    self.risk_budget,
-                    n_rows=_share_of_rows(question, len(schema.labels), public.n_rows),
-                )
-                specs.append(spec)
-                own_params = PrivacyParams(epsilon=spec.card_epsilon, delta=0.0)
+                specs.append(self._risk_spec(question, own_params, public.n_rows))
+                own_params = PrivacyParams(epsilon=specs[-1].card_epsilon, delta=0.0)
             share = PrivacyParams(epsilon=left, delta=0.0)
 
             def public_for(weight_bound: int) -> GridPublic:
@@ -248,6 +242,23 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             ledger=self._open_ledger(),
             risks=risks if specs else None,
         )
+        self._publish_cards(questions, release, specs)
+
+    def _risk_spec(
+        self, question: Question, params: PrivacyParams, n_rows: int | None
+    ) -> RiskSpec:
+        """Return the noise of a card's counts, planned for a public guess of its rows."""
+        own = PublicInputs(params=params, relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+        if n_rows is None:
+            return calibrate_risks(own, self.risk_budget)
+        # As if all classes had as many rows.
+        share = len(question.no + question.yes) / len(self.schema_.labels)
+        return calibrate_risks(own, self.risk_budget, n_rows=n_rows * share)
+
+    def _publish_cards(
+        self, questions: Sequence[Question], release: CardsRelease, specs: Sequence[RiskSpec]
+    ) -> None:
+        schema = self.schema_
         if specs:
             self.risk_tables_ = tuple(
                 fitted_risks(bins, counts, spec.scale)
@@ -399,13 +410,6 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         tags.classifier_tags.multi_class = True
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _share_of_rows(question: Question, n_classes: int, n_rows: int | None) -> float | None:
-    """Return how many rows a card would get if all classes had as many; a public guess."""
-    if n_rows is None:
-        return None
-    return n_rows * len(question.no + question.yes) / n_classes
 
 
 def _require_two_classes(positions: IntArray) -> None:
