@@ -12,6 +12,7 @@ from .composition.attribute_tables import (
     release_tables as release_tables,
 )
 from .composition.cards import (
+    CardRisks as CardRisks,
     CardsRelease as CardsRelease,
     card_epsilon as card_epsilon,
     run_cards as run_cards,

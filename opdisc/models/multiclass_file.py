@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.data import Label, Schema, canonical_text, encode_features
+from opdisc.data import CellArray, Label, Schema, canonical_text, encode_features
 from opdisc.errors import ModelFileError, escaped
 from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
 from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
 from opdisc.models.document import check_receipt, model_digest
+from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.scorecard_file import check_points
 from opdisc.models.verdict import ClassesVerdict, judge_cards
 from opdisc.privacy import Record
-from oracles.arithmetic import IntArray
+from oracles.arithmetic import FloatArray, IntArray
 
 MULTICLASS_FORMAT = "opdisc-multiclass-model"
 
@@ -65,6 +66,8 @@ class SavedMulticlassModel:
         The public facts that encode a row, and the classes in order.
     receipt : MulticlassReceipt
         The privacy statement of all cards.
+    risk_tables : tuple of RiskTable
+        Of each card, if they were paid for; of a tree.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class SavedMulticlassModel:
     scorecards: tuple[Scorecard, ...]
     schema: Schema
     receipt: MulticlassReceipt
+    risk_tables: tuple[RiskTable, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -92,6 +96,11 @@ class SavedMulticlassModel:
             if card.target != self.schema.target.column:
                 raise ModelFileError("a model's scorecard must predict the target of its schema.")
             check_points(card, own)
+        paid = [card.risks.noise_scale for card in receipt.cards if card.risks is not None]
+        if paid != [table.noise_scale for table in self.risk_tables]:
+            raise ModelFileError("a model must hold the risk tables on its receipt, and no other.")
+        if paid and receipt.strategy != TREE:
+            raise ModelFileError("a model with risk tables must be a tree of cards.")
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -107,6 +116,25 @@ class SavedMulticlassModel:
             Has the schema's feature columns; the target is not needed.
         """
         return np.asarray(np.array(self.schema.labels, dtype=object)[self.positions(table)])
+
+    def risks(self, encoded: CellArray) -> FloatArray:
+        """Return the rate of each declared class, shape (n, n_classes): they add up to 1.
+
+        The product of the rates on the way to the class.
+
+        Parameters
+        ----------
+        encoded : ndarray of shape (n, 1 + n_columns)
+            Rows as the schema encodes them.
+        """
+        found = np.ones((len(encoded), len(self.schema.labels)))
+        for card, table, question in zip(
+            self.scorecards, self.risk_tables, self.questions, strict=True
+        ):
+            rates = table.rates(card.scores(encoded))[:, np.newaxis]
+            found[:, list(question.yes)] *= rates
+            found[:, list(question.no)] *= 1 - rates
+        return found
 
     def positions(self, table: pd.DataFrame) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
@@ -160,6 +188,8 @@ class SavedMulticlassModel:
     def summary(self) -> str:
         """The cards as tables in words, and how they go together."""
         parts = [f"Card {k}: {card}" for k, card in enumerate(self.scorecards, 1)]
+        for k, table in enumerate(self.risk_tables):
+            parts[k] += f"\n\n{table.text(self.scorecards[k].classes[1])}"
         return "\n\n".join([*parts, escaped(self.rule())])
 
     def rule(self) -> str:
@@ -184,6 +214,8 @@ class SavedMulticlassModel:
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
         }
+        if self.risk_tables:
+            body["risk_tables"] = [table.to_dict() for table in self.risk_tables]
         return {**body, "sha256": model_digest(body)}
 
     @classmethod
@@ -200,6 +232,7 @@ class SavedMulticlassModel:
             scorecards=tuple(Scorecard.from_dict(card) for card in file.scorecards),
             schema=Schema.from_dict(file.schema),
             receipt=MulticlassReceipt.from_dict(file.receipt),
+            risk_tables=tuple(RiskTable.from_dict(table) for table in file.risk_tables),
         )
 
 
@@ -213,3 +246,4 @@ class _MulticlassFile(Record, frozen=True, kw_only=True):
     scorecards: tuple[dict[str, Any], ...]
     schema: dict[str, Any]
     receipt: dict[str, Any]
+    risk_tables: tuple[dict[str, Any], ...] = ()

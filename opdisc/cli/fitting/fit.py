@@ -49,7 +49,7 @@ _UNSET = {
 }
 """Options that only some mechanisms take, and what leaves each out."""
 
-_TWO_CLASSES_ONLY = {"delta": 0.0, "risk_budget": None, "threshold_budget": None}
+_TWO_CLASSES_ONLY = {"delta": 0.0, "threshold_budget": None}
 """Options that several cards do not take, and what leaves each out."""
 
 

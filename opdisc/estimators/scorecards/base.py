@@ -151,9 +151,10 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
 
     @property
     def predict_proba(self) -> Callable[[ArrayLike | pd.DataFrame], FloatArray]:
-        """Probability of each class, shape (n_samples, 2), in the order of ``classes_``.
+        """Probability of each class, shape (n_samples, n_classes), in the order of ``classes_``.
 
-        The rate of each row's total in ``risk_table_``. It exists with ``risk_budget`` only.
+        The rate of each row's total in ``risk_table_``; of several cards, the product of the
+        rates on the way to the class. It exists with ``risk_budget`` only.
         """
         self._require_risks("predict_proba")
         return self._risks

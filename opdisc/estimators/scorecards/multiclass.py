@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
@@ -25,6 +25,7 @@ from opdisc.data import (
     aggregate,
     as_table,
     canonical_text,
+    column_structure,
     counted_problem,
     encode_classes,
     encode_features,
@@ -36,25 +37,31 @@ from opdisc.data import (
     table_assumptions,
     warn_of_cells_between_0_and_1,
 )
-from opdisc.errors import SchemaError, TableError
+from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.base import as_declared, require_same_length
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     TREE,
     BaseMeasure,
+    CardRisks,
+    CardsRelease,
     MulticlassReceipt,
     PreparedRelease,
     Question,
+    RiskSpec,
     ask,
+    calibrate_risks,
     card_epsilon,
     preferences,
     run_cards,
+    split_epsilon,
 )
-from opdisc.models import SavedMulticlassModel, Scorecard, card_classes
+from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
 from opdisc.planning import SettledFit, check_costs_of_classes, parse_automatic_bound, settle_fit
 from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
+from oracles.problem import ZeroOneProblem
 
 
 class PrivateMulticlassClassifier(PrivateScorecardClassifier):
@@ -78,6 +85,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         "tree" halves the classes in their order, and the halves again: K - 1 cards, and a row
         pays for the about log2 K that name its class. "one_versus_rest" has K cards at
         ``epsilon / K`` each; the highest total wins, of equal ones the class declared first.
+    risk_budget : float or None
+        Share of each card's budget, in (0, 1), that buys the observed rate per total of that
+        card: ``risk_tables_`` and ``predict_proba``; for a tree only. None buys none.
 
     Attributes
     ----------
@@ -85,6 +95,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         The published cards.
     receipt_ : MulticlassReceipt
         The privacy statement of all of them.
+    risk_tables_ : tuple of RiskTable
+        Rates per total of each card; with ``risk_budget`` only.
     verdict_ : ClassesVerdict
         Which labels the cards never give.
     schema_ : Schema
@@ -114,6 +126,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
 
     receipt_: MulticlassReceipt  # type: ignore[assignment]
     scorecards_: tuple[Scorecard, ...]
+    risk_tables_: tuple[RiskTable, ...]
 
     def __init__(
         self,
@@ -134,6 +147,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         patience: float | None = None,
         classes: Classes | None = None,
         strategy: str = TREE,
+        risk_budget: float | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -152,6 +166,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             base_measure=base_measure,
             patience=patience,
             classes=classes,
+            risk_budget=risk_budget,
         )
         self.strategy = strategy
 
@@ -164,11 +179,24 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         public = PublicInputs(params=params, **facts)
         entropy = self._entropy()
         questions = ask(self.strategy, len(schema.labels))
+        if self.risk_budget is not None and self.strategy != TREE:
+            raise CalibrationError(
+                "risks of several classes are multiplied along a tree of cards; use "
+                'strategy="tree", or leave out risk_budget.'
+            )
+        problems: list[ZeroOneProblem] = []
+        specs: list[RiskSpec] = []
         settled: dict[Fraction, SettledFit] = {}
 
         def prepare(question: Question) -> PreparedRelease:
             # The same noise as one card's at this share of epsilon: that decides what runs.
-            share = PrivacyParams(epsilon=float(self.epsilon * question.share), delta=0.0)
+            left = float(self.epsilon * question.share)
+            own_params = PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0)
+            if self.risk_budget is not None:
+                left, _ = split_epsilon(left, self.risk_budget)
+                specs.append(self._risk_spec(question, own_params, public.n_rows))
+                own_params = PrivacyParams(epsilon=specs[-1].card_epsilon, delta=0.0)
+            share = PrivacyParams(epsilon=left, delta=0.0)
 
             def public_for(weight_bound: int) -> GridPublic:
                 return GridPublic(params=share, grid=self._grid(schema, weight_bound), **facts)
@@ -179,23 +207,51 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                 )
             plan = settled[question.share]
             own = GridPublic(
-                params=PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0),
+                params=own_params,
                 relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
                 schema_digest=public.schema_digest,
                 assumptions=public.assumptions,
                 grid=plan.public.grid,
             )
             problem = counted_problem(aggregate(rows, question.signs(positions)), own.grid)
+            problems.append(problem)
             return self._prepare(problem, replace(plan, public=own), entropy)
 
+        prepared = [prepare(question) for question in questions]
+        risks = CardRisks(
+            specs=tuple(specs), problems=tuple(problems), structure=column_structure(schema)
+        )
         release = run_cards(
             self.strategy,
             len(schema.labels),
-            [prepare(question) for question in questions],
+            prepared,
             public,
             entropy=entropy,
             ledger=self._open_ledger(),
+            risks=risks if specs else None,
         )
+        self._publish_cards(questions, release, specs)
+
+    def _risk_spec(
+        self, question: Question, params: PrivacyParams, n_rows: int | None
+    ) -> RiskSpec:
+        """Return the noise of a card's counts, planned for a public guess of its rows."""
+        own = PublicInputs(params=params, relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+        if n_rows is None:
+            return calibrate_risks(own, self.risk_budget)
+        # As if all classes had as many rows.
+        share = len(question.no + question.yes) / len(self.schema_.labels)
+        return calibrate_risks(own, self.risk_budget, n_rows=n_rows * share)
+
+    def _publish_cards(
+        self, questions: Sequence[Question], release: CardsRelease, specs: Sequence[RiskSpec]
+    ) -> None:
+        schema = self.schema_
+        if specs:
+            self.risk_tables_ = tuple(
+                fitted_risks(bins, counts, spec.scale)
+                for (bins, counts), spec in zip(release.totals, specs, strict=True)
+            )
         self.scorecards_ = tuple(
             Scorecard(
                 target=schema.target.column,
@@ -283,10 +339,13 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             return self.classes_
         return np.array(self.schema_.labels, dtype=self.classes_.dtype)
 
+    def _encoded(self, X: ArrayLike | pd.DataFrame) -> CellArray:
+        rows = self._rows(X)
+        return self._encoded_numbers(rows) if self.schema is None else rows
+
     def _preferences(self, X: ArrayLike | pd.DataFrame) -> IntArray:
         """Return how much each row speaks for each class, in declared order."""
-        rows = self._rows(X)
-        encoded = self._encoded_numbers(rows) if self.schema is None else rows
+        encoded = self._encoded(X)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards_])
         strategy = self.receipt_.strategy
         return preferences(strategy, ask(strategy, self.receipt_.n_classes), totals)
@@ -320,17 +379,18 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             return np.asarray(self.predict(X) == y, dtype=bool)
         return np.asarray(self._preferences(X).argmax(axis=1) == self._positions(y, self.schema_))
 
-    def _require_risks(self, method: str) -> None:
-        raise AttributeError(
-            f"{method} needs rates that were paid for, which are sold for two classes; use "
-            "PrivateScorecardClassifier with risk_budget for one of the labels."
-        )
+    def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
+        check_is_fitted(self)
+        return self.to_model().risks(self._encoded(X))[:, np.argsort(self._labels())]
 
     def to_model(self) -> SavedMulticlassModel:
         """Return what :func:`opdisc.save_model` writes: scorecards, schema and receipt."""
         check_is_fitted(self)
         return SavedMulticlassModel(
-            scorecards=self.scorecards_, schema=self.schema_, receipt=self.receipt_
+            scorecards=self.scorecards_,
+            schema=self.schema_,
+            receipt=self.receipt_,
+            risk_tables=getattr(self, "risk_tables_", ()),
         )
 
     def __sklearn_tags__(self) -> Any:

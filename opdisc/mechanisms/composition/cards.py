@@ -11,6 +11,8 @@ import numpy as np
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.composition.questions import Question, ask
 from opdisc.mechanisms.composition.receipt import MulticlassReceipt
+from opdisc.mechanisms.composition.risks import RiskSpec, count_totals, receipt_with_risks
+from opdisc.mechanisms.composition.totals import Bins
 from opdisc.mechanisms.receipts import PreparedRelease
 from opdisc.privacy import (
     CalibrationStatus,
@@ -21,7 +23,8 @@ from opdisc.privacy import (
     PublicInputs,
     common_fields,
 )
-from oracles.problem import Hypothesis
+from oracles.arithmetic import IntArray
+from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +37,33 @@ class CardsRelease:
         Weights of each card, the intercept first.
     receipt : MulticlassReceipt
         The privacy statement of all of them.
+    totals : tuple of (bins, counts)
+        Of each card the groups of its totals and their rows with noise, as in
+        :class:`RiskRelease`; empty where no risks were bought.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     receipt: MulticlassReceipt
+    totals: tuple[tuple[Bins, IntArray], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CardRisks:
+    """What the risks of each card are made from.
+
+    Parameters
+    ----------
+    specs : tuple of RiskSpec
+        One for each card, from its own public facts.
+    problems : tuple of ZeroOneProblem
+        The private points of each card.
+    structure : tuple of ColumnGroup
+        What the schema says of the columns.
+    """
+
+    specs: tuple[RiskSpec, ...]
+    problems: tuple[ZeroOneProblem, ...]
+    structure: tuple[ColumnGroup, ...]
 
 
 def card_epsilon(question: Question, public: PublicInputs) -> float:
@@ -63,6 +89,7 @@ def run_cards(
     *,
     entropy: EntropySource,
     ledger: Ledger | None = None,
+    risks: CardRisks | None = None,
 ) -> CardsRelease:
     """Release all cards, or nothing.
 
@@ -79,6 +106,8 @@ def run_cards(
         That of the prepared releases.
     ledger : Ledger or None
         Where the whole budget is recorded, once, before the first draw.
+    risks : CardRisks or None
+        With it each card keeps to ``card_epsilon`` of its spec, and its counts are released too.
 
     Raises
     ------
@@ -91,14 +120,25 @@ def run_cards(
     """
     if public.params.delta > 0:
         raise CalibrationError("several cards must be pure, so delta must be 0; leave it out.")
-    for question, one in zip(ask(strategy, n_classes), prepared, strict=True):
+    specs = (None,) * len(prepared) if risks is None else risks.specs
+    for question, one, spec in zip(ask(strategy, n_classes), prepared, specs, strict=True):
         adds = one.public.relation is NeighboringRelation.ADD_OR_REMOVE_ONE
-        if not adds or one.public.params.epsilon > card_epsilon(question, public):
+        own = one.public.params.epsilon
+        kept = spec is None or (spec.card_epsilon, spec.sensitivity) == (own, 1)
+        whole = own if spec is None else spec.whole.epsilon
+        if not (adds and kept) or whole > card_epsilon(question, public):
             raise CalibrationError("each card must keep to its share of the budget.")
-    receipt = _receipt(strategy, n_classes, prepared, public, entropy)
+    receipt = _receipt(strategy, n_classes, prepared, specs, public, entropy)
     if ledger is not None:
         ledger.spend(receipt)
-    return CardsRelease(hypotheses=tuple(one.draw() for one in prepared), receipt=receipt)
+    cards = tuple(one.draw() for one in prepared)
+    if risks is None:
+        return CardsRelease(hypotheses=cards, receipt=receipt)
+    totals = (
+        count_totals(card, problem, spec, risks.structure, entropy)
+        for card, problem, spec in zip(cards, risks.problems, risks.specs, strict=True)
+    )
+    return CardsRelease(hypotheses=cards, receipt=receipt, totals=tuple(totals))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,17 +158,22 @@ def _receipt(
     strategy: str,
     n_classes: int,
     prepared: Sequence[PreparedRelease],
+    specs: Sequence[RiskSpec | None],
     public: PublicInputs,
     entropy: EntropySource,
 ) -> MulticlassReceipt:
-    cards = tuple(one.receipt() for one in prepared)
+    cards = tuple(
+        one.receipt() if spec is None else receipt_with_risks(one, spec)
+        for one, spec in zip(prepared, specs, strict=True)
+    )
     conditions = dict.fromkeys(text for card in cards for text in card.conditions)
     void = [card.guarantee == Guarantee.VOID.value for card in cards]
     common = common_fields(
         "cards for several classes",
         _AllNoise(
             scales=tuple(scale for card in cards for scale in card.noise_scales),
-            total_variation=sum(one.spec.total_variation for one in prepared),
+            total_variation=sum(one.spec.total_variation for one in prepared)
+            + sum(spec.total_variation for spec in specs if spec is not None),
         ),
         public,
         entropy,

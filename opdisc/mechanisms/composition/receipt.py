@@ -43,6 +43,8 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         for card in self.cards:
             if card.relation != NeighboringRelation.ADD_OR_REMOVE_ONE.value or card.delta > 0:
                 raise ValueError("each card must promise for one row more or less, with delta 0.")
+            if (card.risks is None) != (self.cards[0].risks is None):
+                raise ValueError("either all cards must have bought risks, or none.")
             if card.schema_digest != self.schema_digest:
                 raise ValueError("the cards must be of the receipt's schema.")
         changed = NeighboringRelation(self.relation).loss_sensitivity * self.rows_per_unit
@@ -56,7 +58,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
                 raise ValueError("the cards must not cost a unit more than what is promised.")
 
     def terms(self) -> Lines:
-        """Return how many cards there are, how they go together, and what each costs."""
+        """Return how many cards there are, how they go together, and what their parts cost."""
         return [
             ("cards", f"{len(self.cards)}, {self.strategy.replace('_', ' ')}"),
             *(_card_line(number, card) for number, card in enumerate(self.cards, 1)),
@@ -68,6 +70,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         for number, card in enumerate(self.cards, 1):
             lines += [
                 _card_line(number, card),
+                *card.split(),
                 ("  theorem", f"{card.theorem} [{card.calibration}]"),
                 ("  noise", card.noise_law),
                 *((f"  {name}", text) for name, text in card.section()),
@@ -76,4 +79,10 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
 
 def _card_line(number: int, card: GridReceipt) -> tuple[str, str]:
-    return f"card {number}", f"epsilon {card.epsilon:.6g} for a row; {card.mechanism}"
+    parts = card.risks
+    split = (
+        ""
+        if parts is None
+        else (f", {parts.card_epsilon:.6g} for the card and {parts.epsilon:.6g} for its risks")
+    )
+    return f"card {number}", f"epsilon {card.epsilon:.6g} for a row{split}; {card.mechanism}"

@@ -38,7 +38,7 @@ from opdisc.privacy import (
     RiskReceipt,
 )
 from oracles.arithmetic import IntArray
-from oracles.problem import ColumnGroup, ZeroOneProblem
+from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
 
 MOST_BINS = 30
 """Most groups of totals that are counted."""
@@ -118,8 +118,19 @@ def split_epsilon(epsilon: float, share: object) -> tuple[float, float]:
     return parts
 
 
-def calibrate_risks(public: PublicInputs, share: object) -> RiskSpec:
+def calibrate_risks(
+    public: PublicInputs, share: object, *, n_rows: float | None = None
+) -> RiskSpec:
     """Return the noise of the counts for a share of ``public.params``, and what the card may cost.
+
+    Parameters
+    ----------
+    public : PublicInputs
+        Budget of card and counts.
+    share : real number
+        In (0, 1).
+    n_rows : float or None
+        How many rows to plan groups for, a public fact; None takes that of ``public``.
 
     Raises
     ------
@@ -129,10 +140,10 @@ def calibrate_risks(public: PublicInputs, share: object) -> RiskSpec:
     card, risks = split_epsilon(public.params.epsilon, share)
     rate = Fraction(risks) / public.changed_rows
     check_noise_fits(4.0 * MOST_BINS * largest_geometric(rate))
-    most = _FEW_BINS
-    if public.n_rows is not None:
+    most, rows = _FEW_BINS, public.n_rows if n_rows is None else n_rows
+    if rows is not None:
         # So many that a group of the mean size has a few times more rows than noise.
-        most = min(MOST_BINS, max(2, int(public.n_rows * rate / _ROWS_PER_NOISE)))
+        most = min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))
     return RiskSpec(
         whole=public.params,
         epsilon=risks,
@@ -157,6 +168,20 @@ class RiskRelease(Release):
 
     bins: Bins
     counts: IntArray
+
+
+def count_totals(
+    card: Hypothesis,
+    problem: ZeroOneProblem,
+    spec: RiskSpec,
+    structure: Iterable[ColumnGroup],
+    entropy: EntropySource,
+) -> tuple[Bins, IntArray]:
+    """Return the groups of a released card's totals, and their rows with noise."""
+    bins = bin_totals(possible_totals(card, structure), spec.most_bins)
+    totals = problem.points @ np.array(card, dtype=np.int64)
+    counts = count_by_bin(totals, problem.positives, problem.negatives, bins)
+    return bins, noisy_counts(counts, spec.rate, entropy)
 
 
 def run_with_risks(
@@ -197,15 +222,8 @@ def run_with_risks(
     if ledger is not None:
         ledger.spend(receipt)
     card = prepared.draw()
-    bins = bin_totals(possible_totals(card, structure), spec.most_bins)
-    totals = problem.points @ np.array(card, dtype=np.int64)
-    counts = count_by_bin(totals, problem.positives, problem.negatives, bins)
-    return RiskRelease(
-        hypothesis=card,
-        receipt=receipt,
-        bins=bins,
-        counts=noisy_counts(counts, spec.rate, prepared.entropy),
-    )
+    bins, counts = count_totals(card, problem, spec, structure, prepared.entropy)
+    return RiskRelease(hypothesis=card, receipt=receipt, bins=bins, counts=counts)
 
 
 def noisy_counts(counts: IntArray, rate: Fraction, entropy: EntropySource) -> IntArray:

@@ -14,7 +14,7 @@ _LONGEST_EXAMPLE = 6
 
 
 def longest_way(model: CardsSource) -> tuple[dict[str, str], ClassExplanation]:
-    """Return a made-up row that meets as many cards as any that was tried, and its way.
+    """Return the made-up row that meets most cards and statements, of some, and its way.
 
     Tried are, for each card, the row of its statements with most points, with fewest, and with
     most either way.
@@ -22,7 +22,11 @@ def longest_way(model: CardsSource) -> tuple[dict[str, str], ClassExplanation]:
     signs: tuple[Callable[[int], int], ...] = (abs, lambda p: max(p, 0), lambda p: max(-p, 0))
     rows = [made_up_row(card, model.schema, worth) for card in model.scorecards for worth in signs]
     ways = [(row, model.explain(row)) for row in rows]
-    return max(ways, key=lambda found: len(found[1].cards))
+    return max(ways, key=lambda found: _length(found[1]))
+
+
+def _length(way: ClassExplanation) -> tuple[int, int]:
+    return len(way.cards), sum(len(one.statements) for _, one in way.cards)
 
 
 def made_up_row(

@@ -32,10 +32,12 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
     parts += [f"**{_safe(sentence)}**" for sentence in card.verdict]
     parts += [_safe(card.rule)] if card.rule else []
+    notes = "\n".join(f"- {_safe(note)}" for note in card.notes)
+    parts += [notes] if several else []
     for part in card.parts:
         parts += _points(part)
         parts += _risks(part, "###") if several else []
-    parts.append("\n".join(f"- {_safe(note)}" for note in card.notes))
+    parts += [] if several else [notes]
     parts += ["## A made-up row", *_example(card)]
     parts += [] if several else _risks(card.parts[0], "##")
     parts += ["## Receipt", _table(("", ""), card.receipt)]

@@ -77,12 +77,13 @@ def _body(card: Card) -> str:
         f'<p class="quiet">{_text(card.subtitle)}</p></header>',
         *(f'<p class="verdict" role="note">{_text(said)}</p>' for said in card.verdict),
         f"<p>{_text(card.rule)}</p>" if card.rule else "",
+        _items(card.notes) if several else "",
         *(_part(part) for part in card.parts),
-        _items(card.notes),
+        "" if several else _items(card.notes),
+        "" if several else _unused(card.parts[0]),
         _example(card),
-        *(() if several else (_risks(card.parts[0], "h2"),)),
+        "" if several else _risks(card.parts[0], "h2"),
         _receipt(card),
-        *(() if several else (_unused(card.parts[0]),)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -107,7 +108,7 @@ def _points(part: CardPart) -> str:
 <tbody><tr class="start"><th scope="row">Start with</th>\
 <td class="number">{signed(part.start)}</td>\
 <td class="number paper">{signed(part.start)}</td></tr></tbody>
-{groups}<tfoot><tr><th scope="row">{_text(part.footer)}</th><td></td>\
+{groups}<tfoot><tr><th scope="row" colspan="2">{_text(part.footer)}</th>\
 <td class="paper box"></td></tr></tfoot>
 </table>"""
 
@@ -134,10 +135,13 @@ def _example(card: Card) -> str:
         f"<div><dt>{_text(column)}</dt><dd>{_text(cell)}</dd></div>"
         for column, cell in card.example
     )
+    row = f"<dl>{cells or '<div><dd>every cell is missing</dd></div>'}</dl>"
     sums = "\n".join(_sum(name, explained) for name, explained in card.sums)
+    shown = f'<div class="columns">{row}\n{sums}</div>'
+    if len(card.parts) > 1:
+        shown = f'{row}\n<div class="columns">{sums}</div>'
     return f"""<section><h2>A made-up row</h2>
-<div class="columns"><dl>{cells or "<div><dd>every cell is missing</dd></div>"}</dl>
-<div>{sums}</div></div>
+{shown}
 <p>The answer is “{_text(card.answer)}”. This is nobody's row: it was made from the card.</p>
 </section>"""
 

@@ -217,7 +217,7 @@ def _risks(table: Any) -> tuple[RiskLine, ...]:
         return ()
     return tuple(
         RiskLine(
-            totals=f"{row.lowest:d}" if row.lowest == row.highest else _span(row),
+            totals=_span(row),
             rate=f"{row.rate:.0%}",
             between=f"{row.low:.0%} to {row.high:.0%}" if hasattr(row, "low") else "",
         )
@@ -226,4 +226,5 @@ def _risks(table: Any) -> tuple[RiskLine, ...]:
 
 
 def _span(row: Any) -> str:
-    return f"{row.lowest:d} to {row.highest:d}".replace("-", "−")
+    ends = f"{row.lowest:d}" if row.lowest == row.highest else f"{row.lowest:d} to {row.highest:d}"
+    return ends.replace("-", "−")

@@ -104,11 +104,27 @@ def test_three_classes_from_the_table_to_predictions(run):
     assert json.loads(run("show card.json --json")[1])["receipt"]["n_classes"] == 3
 
 
+def test_three_classes_with_risks(run):
+    status, out, _ = run(f"{FIT} ./three.toml --risk-budget 0.2")
+    assert status == 0
+    assert out.count("Share of rows that are ") == 2
+    split = r"^card \d: +epsilon 7.5 for a row, 6 for the card and 1.5 for its risks; "
+    assert len(re.findall(split, out, re.M)) == 2
+    explained = run("show card.json --explain")[1]
+    noise = r"^  for the risks: +epsilon 1.5: exact discrete Laplace noise"
+    assert len(re.findall(noise, explained, re.M)) == 2
+    assert run("show card.json")[1] == out
+    (charge,) = Ledger("budget").spendings()
+    assert charge.epsilon == 30
+    record = json.loads(run("show card.json --json")[1])
+    assert len(record["risk_tables"]) == len(record["scorecards"]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ("--delta 1e-6", "delta needs a target of two classes"),
-        ("--risk-budget 0.2", "risk_budget needs a target of two classes"),
+        ("--risk-budget 2", "risk_budget must be a share of epsilon"),
         ("--mechanism opdisc --noise gaussian", "noise must be 'l2-laplace'"),
         ("--false-negative-cost 5", "error costs weigh the mistakes between two classes"),
     ],

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from helpers.opdisc.cards import released
+from helpers.opdisc.cards import released, released_cards
 
 from opdisc.models import card_page
 
@@ -41,6 +41,17 @@ MODEL = released(
     (1, 1, 2, -1, 1, -2, 1, *range(-15, 15)),
     start=-2,
 )
+CARDS = released_cards(
+    {
+        "name": "triage",
+        "target": {"column": "urgency", "classes": ["wait", LONG, "<b>soon</b>", "now"]},
+        "feature": [
+            {"column": "age", "thresholds": [40, 65]},
+            {"column": LONG, "categories": ["a", "b", "c"]},
+        ],
+    },
+    [(0, 1, 1, 1, 0, 1), (0, 1, 0, -1, 0, 0), (-1, 0, 2, 2, 0, 1)],
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +73,7 @@ def place(tmp_path_factory):
     directory = Path(named) if named else tmp_path_factory.mktemp("card")
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "card.html").write_text(card_page(MODEL), encoding="utf-8")
+    (directory / "cards.html").write_text(card_page(CARDS), encoding="utf-8")
     return directory
 
 
@@ -69,7 +81,7 @@ def place(tmp_path_factory):
 def start(browser, place):
     """Return a function that opens the card as on the device it is told."""
 
-    def open_card(*, dark=False, phone=False, media=""):
+    def open_card(*, dark=False, phone=False, media="", page="card.html"):
         do = browser.execute_cdp_cmd
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         do("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
@@ -79,7 +91,7 @@ def start(browser, place):
             do("Emulation.setDeviceMetricsOverride", screen | {"mobile": True})
         for log in ("browser", "performance"):
             browser.get_log(log)
-        browser.get((place / "card.html").as_uri())
+        browser.get((place / page).as_uri())
         return browser
 
     return open_card
@@ -126,6 +138,31 @@ def test_everything_is_readable_and_nothing_scrolls_sideways(start, place, dark,
         assert contrast(driver, f".opdisc-card {selector}") >= 4.5
     assert not shown(driver, ".paper") and not shown(driver, "pre")
     picture(driver, place / f"{'dark' if dark else 'light'}-{'phone' if phone else 'desk'}.png")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
+def test_cards_for_several_classes_are_readable_too(start, place, dark, phone):
+    driver = start(dark=dark, phone=phone, page="cards.html")
+    assert overflow(driver) <= 0
+    assert len(shown(driver, "section.part table.points")) == 3
+    assert len(shown(driver, "table.sum caption")) == 2
+    for selector in ("h1", "h2", ".for", ".against", ".rule", "caption", "li"):
+        assert contrast(driver, f".opdisc-card {selector}") >= 4.5
+    picture(
+        driver, place / f"cards-{'dark' if dark else 'light'}-{'phone' if phone else 'desk'}.png"
+    )
+
+
+def test_several_cards_on_paper_have_boxes_and_no_closed_parts(start, place):
+    driver = start(dark=True, media="print", page="cards.html")
+    # Nine lines with points and three totals to write down.
+    assert len(shown(driver, "td.box")) == 9 + 3
+    assert not shown(driver, "details")
+    page = {"printBackground": True, "preferCSSPageSize": True}
+    data = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", page)["data"])
+    assert data.startswith(b"%PDF")
+    (place / "cards.pdf").write_bytes(data)
 
 
 def test_names_stay_text_and_nothing_is_asked_of_the_network(start, place):
