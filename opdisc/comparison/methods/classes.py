@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -134,7 +135,7 @@ METHODS = (
         family="opdisc",
         private=True,
         tuning="fixed",
-        fit=lambda task: fit_cards(task, strategy="one_versus_rest"),
+        fit=partial(fit_cards, strategy="one_versus_rest"),
         summary="A card for each class against all others, at an equal share of epsilon.",
         has_grid=True,
         automatic_bound=True,
