@@ -247,6 +247,8 @@ def _together(
     found: list[tuple[Question, SettledFit, ErrorPrediction]],
 ) -> PlannedFit:
     most = math.inf if rows is None else float(rows)
+    staged = dict.fromkeys(one.beside for one in predictions if one.beside)
+    beside = f"{' or '.join(staged)} for each card, added up" if staged else _BESIDE
     predictions = [prediction for *_, prediction in found]
     shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
     changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
@@ -260,7 +262,7 @@ def _together(
             level=planner.level,
             confidence=min(_CONFIDENCE, *(one.confidence for one in predictions)),
             rows=rows,
-            beside=_BESIDE,
+            beside=beside,
         ),
         reason=Reason(
             f"epsilon {epsilon:g} is split over the cards",
@@ -273,7 +275,7 @@ def _together(
             epsilon,
             rows,
             level=planner.level,
-            beside=_BESIDE,
+            beside=beside,
             n_classes=len(planner.schema.labels),
         ),
     )
