@@ -247,9 +247,9 @@ def _together(
     found: list[tuple[Question, SettledFit, ErrorPrediction]],
 ) -> PlannedFit:
     most = math.inf if rows is None else float(rows)
+    predictions = [prediction for *_, prediction in found]
     staged = dict.fromkeys(one.beside for one in predictions if one.beside)
     beside = f"{' or '.join(staged)} for each card, added up" if staged else _BESIDE
-    predictions = [prediction for *_, prediction in found]
     shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
     changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
     return PlannedFit(
