@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from opdisc.comparison.methods import ComparisonError, ComparisonMistake
-from opdisc.comparison.plan import Plan, runs_of
+from opdisc.comparison.plan import Plan, check_classes, runs_of
 from opdisc.comparison.runs import Row, package_versions, setting_of
 from opdisc.comparison.source import Source, check_split
 from opdisc.comparison.store import open_store
 from opdisc.comparison.workers import Backend, run_all
 from opdisc.errors import OPDiscError
+from opdisc.planning import check_costs_of_classes
 
 Reporter: TypeAlias = Callable[[Path], Path]
 
@@ -109,6 +110,8 @@ def compare(
         If nothing could be started.
     """
     watcher = Watcher() if watcher is None else watcher
+    check_classes(plan, len(source.schema.labels))
+    check_costs_of_classes(source.schema)
     check_split(source, plan.test_fraction)
     settings = settings_of(source, plan, arguments or {})
     interrupted = False

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import Fitted
+from opdisc.comparison.methods import Fitted, class_positions
 from opdisc.data import Schema, encode_labels
 from oracles.arithmetic import BoolArray, FloatArray
 
@@ -33,8 +33,11 @@ def measured(fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str) -> 
     -------
     dict
         Fields of a row. The area under the ROC curve is None where the method has no scores, a
-        score is not finite, or the rows are all of one class.
+        score is not finite, or the rows are all of one class. Of more than two classes it is the
+        mean over the classes that occur, each against the rest, and there is no curve.
     """
+    if schema.is_multiclass:
+        return _measured_of_classes(fitted, table, schema, part)
     truth = np.asarray(encode_labels(table, schema) == 1)
     predicted = np.asarray(fitted.predict(table), dtype=bool)
     right = predicted == truth
@@ -56,6 +59,28 @@ def measured(fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str) -> 
     if scores is not None and len(recalls) == 2:
         measures[f"{part}_auc"] = area_under_roc(truth, scores)
         measures["roc"] = roc_curve_points(truth, scores)
+    return measures
+
+
+def _measured_of_classes(
+    fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str
+) -> dict[str, Any]:
+    truth = class_positions(table, schema)
+    right = np.asarray(fitted.predict(table)) == truth
+    occurring = np.unique(truth)
+    measures: dict[str, Any] = {
+        f"{part}_accuracy": float(right.mean()),
+        f"{part}_balanced_accuracy": float(np.mean([right[truth == k].mean() for k in occurring])),
+        f"{part}_auc": None,
+    }
+    if part == "train":
+        measures["train_errors"] = int((~right).sum())
+    scores = usable_scores(fitted, table)
+    if scores is not None and len(occurring) > 1:
+        # One score for a row, whatever the class, says nothing of any class.
+        columns = scores if scores.ndim == 2 else np.zeros((len(truth), len(schema.labels)))
+        areas = [area_under_roc(truth == k, columns[:, k]) for k in occurring]
+        measures[f"{part}_auc"] = float(np.mean(areas))
     return measures
 
 

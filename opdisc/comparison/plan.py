@@ -31,6 +31,16 @@ DEFAULT_METHODS = (
     "private-majority",
 )
 
+SEVERAL_CLASSES_METHODS = (
+    "auto",
+    "one-versus-rest",
+    "logistic-objective",
+    "logistic-gradient-descent",
+    "logistic",
+    "majority",
+)
+"""The default ones where there are more than two classes."""
+
 YARDSTICKS = ("majority", "private-majority")
 """What every comparison of methods runs: the least that a private method must beat."""
 
@@ -223,7 +233,9 @@ def parse_method(name: str) -> tuple[Method, int | Literal["auto"] | None]:
     return method, int(bound)
 
 
-def method_names(asked: tuple[str, ...], *, swept: bool, peers: bool) -> tuple[str, ...]:
+def method_names(
+    asked: tuple[str, ...], *, swept: bool, peers: bool, n_classes: int = 2
+) -> tuple[str, ...]:
     """Return the methods of a plan: those asked for, or the default ones.
 
     "all" stands for every method that could run here, "default" for the default ones. The majority
@@ -237,18 +249,41 @@ def method_names(asked: tuple[str, ...], *, swept: bool, peers: bool) -> tuple[s
         Whether several oracles are compared.
     peers : bool
         Whether there is an interpreter for external peers.
+    n_classes : int
+        How many classes the table has: only methods that take so many stand for "all".
     """
+    defaults = DEFAULT_METHODS if n_classes == 2 else SEVERAL_CLASSES_METHODS
     if not asked:
         asked = SWEPT_METHODS if swept else ("default",)
     names: list[str] = []
     for name in asked:
         if name == "default":
-            names += DEFAULT_METHODS
+            names += defaults
         elif name == "all":
-            names += [m.name for m in registry().values() if _can_run(m, peers)]
+            known = registry().values()
+            names += [m.name for m in known if _can_run(m, peers) and m.takes(n_classes)]
         else:
             names.append(name)
-    return tuple(dict.fromkeys([*names, *(() if swept else YARDSTICKS)]))
+    always = () if swept else tuple(m for m in YARDSTICKS if find_method(m).takes(n_classes))
+    return tuple(dict.fromkeys([*names, *always]))
+
+
+def check_classes(plan: Plan, n_classes: int) -> None:
+    """Refuse methods that do not tell so many classes apart.
+
+    Raises
+    ------
+    ComparisonError
+        If the plan has one.
+    """
+    for name in plan.methods:
+        method, _ = parse_method(name)
+        if not method.takes(n_classes):
+            number = "two classes" if method.classes == "two" else "more than two classes"
+            raise ComparisonMistake(
+                f"method '{name}' needs a target of {number}, the schema declares {n_classes}; "
+                "leave it out."
+            )
 
 
 def runs_of(plan: Plan) -> Iterator[Run]:

@@ -51,6 +51,8 @@ class Setting:
         Labelled rows.
     error_costs : ErrorCosts
         What a mistake costs, by the schema.
+    n_classes : int
+        Declared classes.
     """
 
     plan: Plan
@@ -59,6 +61,7 @@ class Setting:
     schema_digest: str
     n_rows: int
     error_costs: ErrorCosts = ErrorCosts()
+    n_classes: int = 2
 
     @property
     def n_train(self) -> int:
@@ -80,6 +83,7 @@ def setting_of(plan: Plan, source: Source) -> Setting:
         schema_digest=source.schema.digest(),
         n_rows=len(source.table),
         error_costs=source.schema.error_costs,
+        n_classes=len(source.schema.labels),
     )
 
 
@@ -96,6 +100,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
         "n_rows": setting.n_rows,
         "n_train": setting.n_train,
         "n_test": setting.n_rows - setting.n_train,
+        **({} if setting.n_classes == 2 else {"n_classes": setting.n_classes}),
         "method": run.method,
         "title": title,
         "family": method.family,
@@ -230,6 +235,9 @@ def _executed(run: Run, setting: Setting, source: Source) -> Row:
     row["parameters"] = dict(fitted.parameters)
     if fitted.scorecard is not None:
         row |= {"scorecard": str(fitted.scorecard), "scorecard_data": fitted.scorecard.to_dict()}
+    if fitted.scorecards:
+        numbered = enumerate(fitted.scorecards, 1)
+        row["scorecard"] = "\n\n".join(f"Card {number}: {card}" for number, card in numbered)
     row |= _privacy(fitted, row)
     row |= measured(fitted, task.table, source.schema, "train")
     if len(task.test):

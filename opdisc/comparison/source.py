@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods import ComparisonError, ComparisonMistake
+from opdisc.comparison.methods import ComparisonError, ComparisonMistake, class_positions
 from opdisc.data import (
     DATASETS,
     Schema,
+    check_columns,
     encode_features,
     encode_labels,
     load_comparison_dataset,
@@ -25,6 +26,7 @@ from opdisc.data import (
     read_table,
     require_both_classes,
 )
+from oracles.arithmetic import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +104,22 @@ def make_source(dataset: str, table: pd.DataFrame, schema: Schema) -> Source:
         If a column is missing, a cell cannot be read, or a class does not occur.
     """
     encode_features(table, schema)
-    signs = encode_labels(table, schema)
-    require_both_classes(signs)
-    kept = table.loc[signs != 0, [*schema.columns, schema.target.column]]
+    check_columns(table, (schema.target.column,))
+    positions = _positions(table, schema)
+    if not schema.is_multiclass:
+        require_both_classes(encode_labels(table, schema))
+    elif len(np.unique(positions[positions >= 0])) < 2:
+        raise ComparisonError("a comparison needs rows of two classes or more; use another table.")
+    kept = table.loc[positions >= 0, [*schema.columns, schema.target.column]]
     return Source(dataset=dataset, table=kept.reset_index(drop=True), schema=schema)
+
+
+def _positions(table: pd.DataFrame, schema: Schema) -> IntArray:
+    """Return the position of each row's class, negative before positive; -1: no label."""
+    if schema.is_multiclass:
+        return class_positions(table, schema)
+    signs = encode_labels(table, schema).astype(np.int64)
+    return np.where(signs == 0, -1, (signs + 1) // 2)
 
 
 def _known(dataset: str, schema: str | None) -> tuple[pd.DataFrame, Schema]:
@@ -138,9 +152,9 @@ def split_rows(source: Source, test_fraction: float, seed: int) -> tuple[np.ndar
     positions = np.arange(len(source.table))
     if test_fraction == 0:
         return positions, positions[:0]
-    signs = encode_labels(source.table, source.schema)
+    classes = _positions(source.table, source.schema)
     train, test = train_test_split(
-        positions, test_size=test_fraction, random_state=seed, stratify=signs
+        positions, test_size=test_fraction, random_state=seed, stratify=classes
     )
     return np.sort(train), np.sort(test)
 
@@ -153,12 +167,14 @@ def check_split(source: Source, test_fraction: float) -> None:
     ComparisonError
         If a split would.
     """
-    signs = encode_labels(source.table, source.schema)
-    smaller = min(int((signs == 1).sum()), int((signs == -1).sum()))
-    held_out = len(signs) - training_rows(len(signs), test_fraction)
-    if test_fraction > 0 and (smaller < 2 or held_out < 2 or len(signs) - held_out < 2):
+    n_rows = len(source.table)
+    counts = np.bincount(_positions(source.table, source.schema))
+    counts = counts[counts > 0]
+    kept = training_rows(n_rows, test_fraction)
+    if test_fraction > 0 and (counts.min() < 2 or min(kept, n_rows - kept) < len(counts)):
+        each = "every class" if source.schema.is_multiclass else "both classes"
         raise ComparisonError(
-            "a split needs rows of both classes in both parts, but this table has too few; use "
+            f"a split needs rows of {each} in both parts, but this table has too few; use "
             "--test-fraction 0 or more rows."
         )
 

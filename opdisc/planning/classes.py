@@ -249,6 +249,8 @@ def _together(
 ) -> PlannedFit:
     most = math.inf if rows is None else float(rows)
     predictions = [prediction for *_, prediction in found]
+    staged = dict.fromkeys(one.beside for one in predictions if one.beside)
+    beside = f"{' or '.join(staged)} for each card, added up" if staged else _BESIDE
     shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
     changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
     return PlannedFit(
@@ -261,7 +263,7 @@ def _together(
             level=planner.level,
             confidence=min(_CONFIDENCE, *(one.confidence for one in predictions)),
             rows=rows,
-            beside=_BESIDE,
+            beside=beside,
         ),
         reason=Reason(
             f"epsilon {epsilon:g} is split over the cards",
@@ -274,7 +276,7 @@ def _together(
             epsilon,
             rows,
             level=planner.level,
-            beside=_BESIDE,
+            beside=beside,
             n_classes=len(planner.schema.labels),
         ),
     )

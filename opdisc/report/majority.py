@@ -93,8 +93,9 @@ def _line(evaluation: Evaluation, ranking: Ranking) -> str:
     balanced = metrics.get(evaluation.metric.replace("_acc", "_balanced_acc"))
     area = metrics.get(area_metric(evaluation))
     known = ""
+    even = percent(evaluation.constant_balance, 0)
     if balanced is not None:
-        known += f", balanced accuracy {percent(balanced.mean)} (any constant answer: 50%)"
+        known += f", balanced accuracy {percent(balanced.mean)} (any constant answer: {even})"
     if area is not None:
         known += f", area under the ROC curve {area.mean:.3f} (any constant answer: 0.5)"
     return (

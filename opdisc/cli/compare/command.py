@@ -172,6 +172,7 @@ def _list_methods(as_json: bool) -> None:
             "private": method.private,
             "tuning": method.tuning,
             "requires": method.requires,
+            "classes": method.classes,
             "default": method.name in DEFAULT_METHODS,
             "summary": method.summary,
         }

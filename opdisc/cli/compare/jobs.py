@@ -64,7 +64,7 @@ def make_job(
     source, arguments = _source(data, schema, dataset, costs, taken_reading(settings))
     directory = Path(f"compare-{source.dataset}") if out is None else out
     return CompareJob(
-        source=source, plan=_plan(settings), directory=directory, arguments=arguments
+        source=source, plan=_plan(settings, source), directory=directory, arguments=arguments
     )
 
 
@@ -136,7 +136,7 @@ def _priced(source: Source, costs: tuple[int | None, int | None]) -> Source:
     return replace(source, schema=schema)
 
 
-def _plan(settings: dict[str, Any]) -> Plan:
+def _plan(settings: dict[str, Any], source: Source) -> Plan:
     from opdisc.comparison import Plan, method_names
 
     given = {name: value for name, value in settings.items() if value not in (None, ())}
@@ -155,6 +155,7 @@ def _plan(settings: dict[str, Any]) -> Plan:
         given.get("methods", ()),
         swept=len(given.get("oracles", ())) > 1,
         peers=given.get("peers") is not None,
+        n_classes=len(source.schema.labels),
     )
     return Plan(**given)
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from opdisc.cli.fitting.fit import take_out_two_class_options
 from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def planner_for(
 
     if not schema.is_multiclass:
         return partial(plan_fit, schema, error_costs=costs, compare_others=in_detail, **arguments)
+    from opdisc.cli.fitting.fit import take_out_two_class_options
+
     settings = dict(arguments)
     take_out_two_class_options(settings, schema)
     return partial(plan_cards, with_error_costs(schema, costs), each_card=in_detail, **settings)
@@ -107,7 +108,7 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     lines += [_row(item) for item in planned]
     each = "mechanism" if planned[0].automatic else "card"
     told = {item.prediction.beside for item in planned if item.prediction is not None}
-    beside = "those of the best scorecard" if each == "mechanism" else "".join(told)
+    beside = "those of the best scorecard" if each == "mechanism" else " or ".join(sorted(told))
     lines += [
         "",
         f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",

@@ -1,3 +1,4 @@
+from .classes import class_positions as class_positions
 from .method import (
     ComparisonError as ComparisonError,
     ComparisonMistake as ComparisonMistake,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from opdisc.comparison.methods.classes import one_versus_rest
 from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
@@ -63,7 +64,7 @@ def fitted_linear(
 
 
 def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None = None) -> Fitted:
-    """Fit a convex baseline.
+    """Fit a convex baseline; of several classes one for each against the rest.
 
     Parameters
     ----------
@@ -78,6 +79,9 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
     """
     from opdisc.estimators import PrivateLinearSVC, PrivateLogisticRegression
 
+    if task.schema.is_multiclass:
+        binary = partial(fit_linear, model=model, mechanism=mechanism, ridge=ridge)
+        return one_versus_rest(task, binary)
     assert task.epsilon is not None
     estimator = PrivateLogisticRegression if model == "logistic" else PrivateLinearSVC
     fitted = estimator(
@@ -107,6 +111,7 @@ def _methods() -> tuple[Method, ...]:
             tuning="fixed",
             fit=partial(fit_linear, model=model, mechanism=mechanism),
             summary=f"{words[0].upper()}{words[1:]} by {title}, public defaults.",
+            classes="any",
         )
         for model, words in models.items()
         for short, (mechanism, title) in _MECHANISMS.items()

@@ -22,15 +22,18 @@ from opdisc.data import Schema
 from opdisc.errors import OPDiscError, PublicMistake
 from opdisc.models import Scorecard
 from opdisc.privacy import NeighboringRelation, PrivacyReceipt
-from oracles.arithmetic import BoolArray, FloatArray
+from oracles.arithmetic import BoolArray, FloatArray, IntArray
 from oracles.problem import ErrorCosts
 
 Family: TypeAlias = Literal["opdisc", "convex", "reference", "peer"]
+
+Classes: TypeAlias = Literal["two", "several", "any"]
 
 Tuning: TypeAlias = Literal["fixed", "non-private", "private"]
 
 SOURCES = (
     "opdisc.comparison.methods.scorecards",
+    "opdisc.comparison.methods.classes",
     "opdisc.comparison.methods.linear",
     "opdisc.comparison.methods.references",
     "opdisc.comparison.methods.majority",
@@ -113,13 +116,17 @@ class Fitted:
     Parameters
     ----------
     predict : callable
-        Table of n raw rows to bool array (n,): whether the positive class is predicted.
+        Table of n raw rows to bool array (n,): whether the positive class is predicted. Of more
+        than two classes: to int array (n,), positions in declared order.
     scores : callable or None
-        Table to float array (n,), larger for the positive class; None where there is no score.
+        Table to float array (n,), larger for the positive class; None where there is no score. Of
+        more than two classes: to float array (n, n_classes).
     receipt : PrivacyReceipt or None
         The privacy statement, if the method writes one.
     scorecard : Scorecard or None
         The scorecard, where one is learned.
+    scorecards : tuple of Scorecard
+        All of them, where several classes need several.
     parameters : mapping
         What was chosen or learned about settings, as JSON types.
     delta : float or None
@@ -131,10 +138,11 @@ class Fitted:
         What the guarantee rests on; added to those of the receipt.
     """
 
-    predict: Callable[[pd.DataFrame], BoolArray]
+    predict: Callable[[pd.DataFrame], BoolArray | IntArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
     receipt: PrivacyReceipt | None = None
     scorecard: Scorecard | None = None
+    scorecards: tuple[Scorecard, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
     guarantee: str | None = None
@@ -175,6 +183,8 @@ class Method:
         Whether it learns points in ``-weight_bound .. weight_bound``; "name@B" then asks for B.
     automatic_bound : bool
         Whether it can decide that bound itself; "name@auto" then asks for it.
+    classes : str
+        What it tells apart: "two" classes, "several" (more than two), or "any" number.
     """
 
     name: str
@@ -188,6 +198,11 @@ class Method:
     uses_oracle: bool = False
     has_grid: bool = False
     automatic_bound: bool = False
+    classes: Classes = "two"
+
+    def takes(self, n_classes: int) -> bool:
+        """Return whether it tells so many classes apart."""
+        return self.classes in ("any", "two" if n_classes == 2 else "several")
 
 
 @cache

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opdisc.comparison.methods.method import FitTask, Fitted, Method, same_for_all
-from oracles.arithmetic import BoolArray, FloatArray
+from opdisc.comparison.methods.classes import class_positions
+from opdisc.comparison.methods.method import Classes, FitTask, Fitted, Method, same_for_all
+from oracles.arithmetic import BoolArray, FloatArray, IntArray
 
 
 def fit_best_scorecard(
@@ -81,6 +82,8 @@ def _fit_logistic(task: FitTask) -> Fitted:
 
     from opdisc.data import encode_features
 
+    if task.schema.is_multiclass:
+        return _fit_logistic_of_classes(task)
     model = LogisticRegression(C=1.0, max_iter=5000).fit(*_encoded(task))
 
     def scores(table: pd.DataFrame) -> FloatArray:
@@ -93,7 +96,33 @@ def _fit_logistic(task: FitTask) -> Fitted:
     return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
 
 
+def _fit_logistic_of_classes(task: FitTask) -> Fitted:
+    from sklearn.linear_model import LogisticRegression
+
+    from opdisc.data import encode_features
+
+    positions = class_positions(task.table, task.schema)
+    rows = encode_features(task.table, task.schema)[:, 1:].astype(np.float64)
+    known = positions >= 0
+    model = LogisticRegression(C=1.0, max_iter=5000).fit(rows[known], positions[known])
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        columns = encode_features(table, task.schema)[:, 1:].astype(np.float64)
+        found = np.zeros((len(table), len(task.schema.labels)))
+        found[:, model.classes_] = model.predict_proba(columns)
+        return found
+
+    def predict(table: pd.DataFrame) -> IntArray:
+        return np.asarray(scores(table).argmax(axis=1), dtype=np.int64)
+
+    return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
+
+
 def _fit_majority(task: FitTask) -> Fitted:
+    if task.schema.is_multiclass:
+        positions = class_positions(task.table, task.schema)
+        most = int(np.bincount(positions[positions >= 0]).argmax())
+        return Fitted(predict=lambda table: np.full(len(table), most), scores=same_for_all)
     positive = _encoded(task)[1]
     missed, alarms = int(positive.sum()), int((~positive).sum())
     cheaper = task.error_costs.total(missed, 0) > task.error_costs.total(0, alarms)
@@ -104,7 +133,15 @@ def _fit_majority(task: FitTask) -> Fitted:
     return Fitted(predict=predict, scores=same_for_all)
 
 
-def _reference(name: str, title: str, fit: Any, summary: str, *, grid: bool = False) -> Method:
+def _reference(
+    name: str,
+    title: str,
+    fit: Any,
+    summary: str,
+    *,
+    grid: bool = False,
+    classes: Classes = "two",
+) -> Method:
     return Method(
         name=name,
         title=title,
@@ -115,6 +152,7 @@ def _reference(name: str, title: str, fit: Any, summary: str, *, grid: bool = Fa
         summary=summary,
         uses_oracle=grid,
         has_grid=grid,
+        classes=classes,
     )
 
 
@@ -131,11 +169,13 @@ METHODS = (
         "logistic regression (not private)",
         _fit_logistic,
         "scikit-learn's logistic regression on the same columns.",
+        classes="any",
     ),
     _reference(
         "majority",
         "majority class (not private)",
         _fit_majority,
         "Always the more frequent class of the training rows, or the one that costs more to miss.",
+        classes="any",
     ),
 )

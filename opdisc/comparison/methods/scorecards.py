@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from opdisc.comparison.methods.classes import fit_cards
 from opdisc.comparison.methods.linear import ROWS_GUESS
-from opdisc.comparison.methods.method import FitTask, Fitted, Method
+from opdisc.comparison.methods.method import Classes, FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
 
@@ -47,6 +48,8 @@ def _labels(task: FitTask) -> pd.Series[Any]:
 
 
 def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
+    if task.schema.is_multiclass:
+        return fit_cards(task, mechanism=mechanism)
     from opdisc.estimators import PrivateScorecardClassifier
 
     assert task.epsilon is not None
@@ -152,6 +155,7 @@ def _scorecard(
     uses_oracle: bool = False,
     has_grid: bool = True,
     automatic_bound: bool = False,
+    classes: Classes = "two",
 ) -> Method:
     return Method(
         name=name,
@@ -164,6 +168,7 @@ def _scorecard(
         uses_oracle=uses_oracle,
         has_grid=has_grid,
         automatic_bound=automatic_bound,
+        classes=classes,
     )
 
 
@@ -174,6 +179,7 @@ METHODS = (
         partial(_fit_scorecard, mechanism="auto"),
         "The mechanism that PrivateScorecardClassifier chooses from public sizes.",
         automatic_bound=True,
+        classes="any",
     ),
     _scorecard(
         "permute-and-flip",
@@ -181,6 +187,7 @@ METHODS = (
         partial(_fit_scorecard, mechanism="permute_and_flip"),
         "Permute-and-flip over every scorecard, pure.",
         automatic_bound=True,
+        classes="any",
     ),
     _scorecard(
         "exponential",
@@ -188,6 +195,7 @@ METHODS = (
         partial(_fit_scorecard, mechanism="exponential"),
         "The exponential mechanism over every scorecard, drawn exactly, pure.",
         automatic_bound=True,
+        classes="any",
     ),
     _scorecard(
         "block-one-hot",
@@ -196,6 +204,7 @@ METHODS = (
         "Objective perturbation with one noise value per assignment of a block, pure.",
         automatic_bound=True,
         uses_oracle=True,
+        classes="any",
     ),
     _scorecard(
         "one-hot",
@@ -204,6 +213,7 @@ METHODS = (
         "Objective perturbation with one noise value per weight of a column, pure.",
         automatic_bound=True,
         uses_oracle=True,
+        classes="any",
     ),
     _scorecard(
         "opdisc",

@@ -51,6 +51,12 @@ class Evaluation:
         return tuple(sorted(self.runs["epsilon"].dropna().unique()))
 
     @property
+    def constant_balance(self) -> float:
+        """Balanced accuracy of any constant answer; two classes where runs do not say."""
+        stated = self.runs["n_classes"].dropna()
+        return 1 / float(stated.max()) if len(stated) else 0.5
+
+    @property
     def repeats(self) -> int:
         """Number of different repeats."""
         return int(self.runs["repeat"].nunique())

@@ -174,10 +174,15 @@ def test_what_a_plan_of_several_classes_does_not_take(run, options, words):
     assert status == 2 and out == "" and words in err and err.count("\n") == 1
 
 
-def test_commands_for_two_classes_say_so(run):
-    for command in (
-        "compare table.csv --schema ./three.toml --epsilons 1 --repeats 1 --out results",
-    ):
-        status, out, err = run(command)
-        assert status == 2 and out == ""
-        assert "needs a target of two classes" in err and err.count("\n") == 1
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--methods rspm", "method 'rspm' needs a target of two classes, the schema declares 3"),
+        ("--methods auto --false-negative-cost 5", "weigh the mistakes between two classes"),
+    ],
+)
+def test_what_a_comparison_of_several_classes_does_not_take(run, options, words):
+    command = "compare table.csv --schema ./three.toml --epsilons 1 --repeats 1 --out results"
+    status, out, err = run(f"{command} {options}")
+    assert status == 2 and out == "" and words in err and err.count("\n") == 1
+    assert not Path("results").exists()

@@ -111,6 +111,20 @@ def test_the_verdict_of_all_cards_is_inverted_from_their_bound():
     assert plan_cards(n_rows=200, epsilon=0.99 * epsilon, **facts)[0].verdict.dominates
 
 
+def test_staged_cards_are_counted_from_what_their_stages_are():
+    schema = Schema.from_dict(
+        {
+            "name": "wide",
+            "target": {"column": "kind", "classes": ["a", "b", "c"]},
+            "feature": [{"column": f"x{i}", "binary": True} for i in range(60)],
+        }
+    )
+    total, *cards = plan_cards(schema, epsilon=1.0, n_rows=3000)
+    assert {card.mechanism for card in cards} == {"staged"}
+    assert total.verdict.beside == f"{cards[0].prediction.beside} for each card, added up"
+    assert "the best scorecard of at most" in str(total.verdict)
+
+
 def test_private_numbers_of_rows_are_not_used():
     found = {
         plan_cards(
