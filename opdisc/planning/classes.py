@@ -9,7 +9,7 @@ from typing import Literal
 
 from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, card_epsilon
+from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, card_epsilon, split_epsilon
 from opdisc.planning.choice import MechanismSettings, build_mechanism
 from opdisc.planning.effort import PATIENCE
 from opdisc.planning.grid import scorecard_grid
@@ -57,6 +57,8 @@ class _CardsPlanner:
         Of the automatic choice.
     level : float
         Probability with which all bounds hold together.
+    risk_budget : float or None
+        Share of each card's budget that its risk table takes.
     """
 
     schema: Schema
@@ -67,6 +69,7 @@ class _CardsPlanner:
     max_nonzero: int | None
     settings: MechanismSettings
     level: float
+    risk_budget: float | None
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -74,7 +77,7 @@ class _CardsPlanner:
 
     def settled(self, share: Fraction, epsilon: float, rows: int | None) -> SettledFit:
         """Return what draws a card of some share, as the estimator decides it."""
-        params = PrivacyParams(epsilon=float(epsilon * share), delta=0.0)
+        params = PrivacyParams(epsilon=self._without_risks(float(epsilon * share)), delta=0.0)
 
         def public_for(weight_bound: int) -> GridPublic:
             grid = scorecard_grid(
@@ -106,7 +109,11 @@ class _CardsPlanner:
             relation=self.relation,
             rows_per_unit=self.schema.rows_per_unit,
         )
-        return card_epsilon(question, whole)
+        return self._without_risks(card_epsilon(question, whole))
+
+    def _without_risks(self, epsilon: float) -> float:
+        """Return what the risk table leaves of a card's budget."""
+        return epsilon if self.risk_budget is None else split_epsilon(epsilon, self.risk_budget)[0]
 
     def predicted(
         self, question: Question, settled: SettledFit, epsilon: float
@@ -161,6 +168,7 @@ def plan_cards(
     max_nonzero: int | None = None,
     base_measure: str | BaseMeasure = "auto",
     patience: float = PATIENCE,
+    risk_budget: float | None = None,
     quantile: float = 0.95,
     each_card: bool = True,
 ) -> tuple[PlannedFit, ...]:
@@ -176,6 +184,8 @@ def plan_cards(
         Number of rows; used only where the relation makes it public.
     strategy, weight_bound, relation, norm_budget, max_nonzero, base_measure, patience
         As in :class:`~opdisc.PrivateMulticlassClassifier`.
+    risk_budget : float or None
+        Share of each card's budget for its risk table; the rest is the card's.
     quantile : float
         Probability with which the bounds of all cards hold together.
     each_card : bool
@@ -216,9 +226,17 @@ def plan_cards(
             patience=patience,
         ),
         level=quantile,
+        risk_budget=risk_budget,
     )
     scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
     PrivacyParams(epsilon=epsilon, delta=0.0)  # an impossible argument is refused, not planned
+    if risk_budget is not None:
+        if strategy != TREE:
+            raise CalibrationError(
+                "risks of several classes are multiplied along a tree of cards; use "
+                'strategy="tree", or leave out risk_budget.'
+            )
+        split_epsilon(epsilon, risk_budget)
     name = f"{len(planner.questions)} cards, {strategy.replace('_', ' ')}"
     try:
         found = planner.all_cards(epsilon, rows)

@@ -50,6 +50,23 @@ def test_a_plan_names_what_the_fit_then_does(strategy, relation, n_classes):
     assert [card.weight_bound for card in cards] == [r.weights[1][-1] for r in receipts]
 
 
+def test_a_plan_leaves_the_risks_their_share():
+    rows, kinds = table_of(3)
+    settings = {"epsilon": 4.0, "risk_budget": 0.25}
+    fitted = PrivateMulticlassClassifier(schema=schema_of(3), **settings).fit(rows, kinds)
+    _, *cards = plan_cards(schema_of(3), n_rows=len(rows), **settings)
+    receipts = fitted.receipt_.cards
+    assert [card.epsilon for card in cards] == [receipt.card_epsilon for receipt in receipts]
+    assert all(receipt.card_epsilon < receipt.epsilon for receipt in receipts)
+    assert [card.mechanism for card in cards] == [receipt.mechanism for receipt in receipts]
+    for changes, words in (
+        ({"risk_budget": 1.5}, "share of epsilon"),
+        ({"strategy": "one_versus_rest"}, "along a tree"),
+    ):
+        with pytest.raises(CalibrationError, match=words):
+            plan_cards(schema_of(3), n_rows=len(rows), **{**settings, **changes})
+
+
 @pytest.mark.parametrize("strategy", ["tree", "one_versus_rest"])
 def test_the_extra_errors_of_all_cards_add_up(strategy):
     total, *cards = plan_cards(schema_of(5), epsilon=5.0, n_rows=10_000, strategy=strategy)
