@@ -24,6 +24,9 @@ source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+# A button to the page's source lies outside of every landmark, and says nothing to a reader.
+html_theme_options = {"top_of_page_buttons": []}
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 autosummary_generate = False

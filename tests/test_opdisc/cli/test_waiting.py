@@ -1,7 +1,6 @@
 """What a wait, a limit or a slow solver may cost: shown on a terminal, said before the spend."""
 
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.opdisc.terminals import open_terminal
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import progress_steps, run_command_line
@@ -90,7 +90,7 @@ def test_a_refused_fit_says_its_refusal_only(options, folder, capsys):
 
 def shown_on_a_terminal(program, *arguments):
     """Run a program whose standard error is a terminal; return what that shows."""
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     parts = []
 
     def read():

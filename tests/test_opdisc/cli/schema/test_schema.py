@@ -2,13 +2,13 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from helpers.opdisc.command_lines import assert_one_plain_sentence, told
+from helpers.opdisc.terminals import open_terminal
 
 from opdisc.cli.schema import command
 from opdisc.cli.schema.findings import row_findings
@@ -158,7 +158,7 @@ def test_an_impossible_answer_is_asked_again_with_a_reason():
 
 def test_questions_are_asked_in_a_terminal():
     """The whole command behind a pseudo-terminal."""
-    controller, terminal = pty.openpty()
+    controller, terminal = open_terminal()
     process = subprocess.Popen(
         [sys.executable, "-m", "opdisc.cli.app", "schema", "new", "loans.csv", "-o", "asked.toml"],
         stdin=terminal,
