@@ -132,23 +132,22 @@ def predicted(schema: Schema, n_rows: int, epsilon: float) -> tuple[str, Work | 
 def measured(schema: Schema, table: pd.DataFrame, epsilon: float) -> dict[str, Any]:
     """Fit in a process of its own; say what it took, or which error it ended with."""
     ours, theirs = os.pipe()
-    held = _peak_bytes(reset=True)
     child = os.fork()
     if child == 0:
         began, clock = time.process_time(), time.perf_counter()
         record: dict[str, Any] = {}
         try:
-            _peak_bytes(reset=True)
+            held = _peak_bytes(reset=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = PrivateScorecardClassifier(epsilon=epsilon, schema=schema)
                 model.fit(table, table[schema.target.column])
             record["mechanism"] = model.receipt_.mechanism
+            record["memory"] = _peak_bytes() - held
         except Exception as error:
             record["error"] = f"{type(error).__name__}: {error}"[:300]
         record["seconds"] = round(time.process_time() - began, 3)
         record["clock"] = round(time.perf_counter() - clock, 3)
-        record["memory"] = max(0, _peak_bytes() - held)
         os.write(theirs, json.dumps(record).encode())
         os._exit(0)
     os.close(theirs)

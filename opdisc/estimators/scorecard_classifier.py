@@ -578,7 +578,7 @@ def counted_problem(rows: CellArray, signs: NDArray[np.int8], grid: WeightGrid) 
 
 
 def _problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
-    points = counts.points.astype(np.int64)
+    points: NDArray[Any] = counts.points
     if not len(points):
         points = np.eye(1, grid.n_features, dtype=np.int64)
         nothing = np.zeros(1, dtype=np.int64)

@@ -8,6 +8,7 @@ loss, a second one stops at the drawn card.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -135,6 +136,16 @@ class _Walk:
         self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
         self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
 
+    @functools.cached_property
+    def _sums(self) -> IntArray:
+        """Cost of the points where each column is active."""
+        costs = self._points.costs.astype(np.float64)
+        step = max(1, _CHUNK // max(1, len(costs)))
+        columns = self._columns
+        parts = [columns[k : k + step] @ costs for k in range(0, len(columns), step)]
+        # Integers within a double's precision: any order is exact.
+        return np.concatenate([np.zeros(0), *parts]).astype(np.int64)
+
     def count(self, size: int) -> IntArray:
         """Return how many cards of a size have each loss."""
         counts = np.zeros(self._points.total + 1, dtype=np.int64)
@@ -175,7 +186,7 @@ class _Walk:
             for start in range(low, high + 1):
                 yield self._card(start, {}), base + (everything if start >= 1 else 0)
             return
-        active = self._columns.astype(np.int64) @ costs
+        active = self._sums
         for c in range(len(self._used)):
             for sign in self._cards.signs[self._used[c]]:
                 for start in range(low, high + 1):
