@@ -34,7 +34,7 @@ from opdisc.planning.effort import (
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, DrawProgress, is_sparse
+from oracles.sampling import LARGEST_BLOCK, LARGEST_TOTAL, DrawProgress, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -227,7 +227,7 @@ def choose_mechanism(
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
         _check_uniform(measure, "a named oracle")
-    staged = public is not None and not minimise and _takes_stages(grid, measure)
+    staged = public is not None and not minimise and _takes_stages(public, measure)
 
     def ends(mechanism: Mechanism) -> bool:
         if public is None or not staged:
@@ -350,12 +350,14 @@ def extra_loss(excess: float, costs: ErrorCosts, rows: int | None) -> str:
     return f"{math.ceil(excess):,} units of extra cost{rows_text} ({costs})"
 
 
-def _takes_stages(grid: WeightGrid, measure: BaseMeasure) -> bool:
-    """Return whether the stages know the base measure and the values of every weight."""
+def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
+    """Return whether the stages know the base measure, every weight's values and the total."""
     intervals = all(
-        0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1 for allowed in grid.values
+        0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
+        for allowed in public.grid.values
     )
-    return intervals and (measure.is_uniform or measure.by_levels)
+    countable = (public.largest_loss or 0) <= LARGEST_TOTAL
+    return intervals and countable and (measure.is_uniform or measure.by_levels)
 
 
 def _staged(settings: MechanismSettings) -> StagedMechanism:
