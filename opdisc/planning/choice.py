@@ -117,6 +117,13 @@ class MechanismSettings:
     time_limit: float | None = None
     progress: DrawProgress | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a patience that no fit could keep."""
+        if not 0 < self.patience < math.inf:
+            raise CalibrationError(
+                f"patience must be finite and > 0 seconds, got {self.patience:g}."
+            )
+
 
 def build_mechanism(
     name: str,
@@ -239,7 +246,8 @@ def choose_mechanism(
         planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
         return Reason(brief, detail + planned + _predicted(mechanism, public))
 
-    if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
+    beyond = grid.n_assignments > ENUMERATION_LIMIT
+    if not beyond and not measure.is_uniform:
         return (
             "exponential",
             Reason(
@@ -248,11 +256,7 @@ def choose_mechanism(
             ),
         )
     searched = not minimise and is_searched(grid, public)
-    if (
-        grid.n_assignments <= ENUMERATION_LIMIT
-        and not searched
-        and ends(listed := PermuteAndFlipMechanism())
-    ):
+    if not (beyond or searched) and ends(listed := PermuteAndFlipMechanism()):
         return "permute_and_flip", because(
             f"{cards} cards are few enough to try all",
             f"the grid's {size} weight combinations can all be listed, and one block errs least",
@@ -268,7 +272,7 @@ def choose_mechanism(
             ),
         )
     if (
-        (searched or can_flip_by_a_star(grid))
+        (searched or (beyond and can_flip_by_a_star(grid)))
         and measure.is_uniform
         and ends(search := AStarPermuteAndFlipMechanism())
     ):

@@ -150,7 +150,7 @@ class _Walk:
         """Return how many cards of a size have each loss."""
         counts = np.zeros(self._points.total + 1, dtype=np.int64)
         if size < 2:
-            for _, loss in self._smallest(size):
+            for _, _, loss in self._smallest(size):
                 counts[loss] += 1
         else:
             for prefix in self._prefixes(size - 2):
@@ -160,8 +160,10 @@ class _Walk:
     def find(self, size: int, level: int, rank: int) -> Hypothesis:
         """Return the card of a size, a loss and a rank."""
         if size < 2:
-            members = (card for card, loss in self._smallest(size) if loss == level)
-            return next(itertools.islice(members, rank, None))
+            members = (
+                (start, weights) for start, weights, loss in self._smallest(size) if loss == level
+            )
+            return self._card(*next(itertools.islice(members, rank, None)))
         found = np.zeros(4, dtype=np.int64)
         for prefix in self._prefixes(size - 2):
             rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
@@ -177,14 +179,14 @@ class _Walk:
             card[1 + self._used[c]] = weight
         return tuple(card)
 
-    def _smallest(self, size: int) -> Iterator[tuple[Hypothesis, int]]:
-        """Yield the cards of no or of one column, and their losses."""
+    def _smallest(self, size: int) -> Iterator[tuple[int, dict[int, int], int]]:
+        """Yield start, weights and loss of the cards of no or of one column."""
         low, high = self._cards.starts[size]
         costs, base = self._points.costs, self._points.base
         everything = int(costs.sum())
         if size == 0:
             for start in range(low, high + 1):
-                yield self._card(start, {}), base + (everything if start >= 1 else 0)
+                yield start, {}, base + (everything if start >= 1 else 0)
             return
         active = self._sums
         for c in range(len(self._used)):
@@ -192,7 +194,7 @@ class _Walk:
                 for start in range(low, high + 1):
                     loss = base + (int(active[c]) if start + sign >= 1 else 0)
                     loss += everything - int(active[c]) if start >= 1 else 0
-                    yield self._card(start, {c: sign}), loss
+                    yield start, {c: sign}, loss
 
     def _prefixes(self, length: int) -> Iterator[tuple[int, ...]]:
         """Yield the columns before the last two; sums of every subset are known meanwhile."""

@@ -16,6 +16,7 @@ from opdisc.data import (
     column_structure,
     with_error_costs,
 )
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
@@ -188,6 +189,13 @@ def test_patience_decides_and_stands_on_the_receipt():
     assert "planned for" not in default.receipt_.choice_detail
     assert hurried.receipt_.mechanism == "staged"
     assert "planned for at most 0.01 s" in hurried.receipt_.choice_detail
+
+
+@pytest.mark.parametrize("patience", [0.0, -1.0, np.inf, np.nan])
+def test_an_impossible_patience_is_refused_whatever_would_be_chosen(patience):
+    X, y = random_table(0, 3, 300)
+    with pytest.raises(CalibrationError, match="patience must be finite and > 0 seconds"):
+        PrivateScorecardClassifier(classes=(0, 1), patience=patience).fit(X, y)
 
 
 def test_without_time_for_more_a_constant_card_is_drawn():
