@@ -294,7 +294,7 @@ def aggregate(features: CellArray, labels: CellArray) -> EncodedTable:
         ``n_rows`` is n; one class or no row at all is not refused here.
     """
     kept = labels != 0
-    rows, signs = features[kept], labels[kept]
+    rows, signs = (features, labels) if kept.all() else (features[kept], labels[kept])
     order, starts = group_rows(pack_rows(rows))
     return EncodedTable(
         points=np.ascontiguousarray(rows[order[starts]]),

@@ -15,12 +15,18 @@ WordArray: TypeAlias = npt.NDArray[np.uint64]
 
 WORD_BITS = 64
 
+_CHUNK = 1 << 24
+
 
 def pack_rows(rows: CellArray) -> WordArray:
     """Return rows of 0 and 1, shape (n, d), as words whose order is that of the rows."""
-    packed = np.packbits(rows.astype(bool), axis=1)
-    width = -packed.shape[1] % 8
-    return np.pad(packed, ((0, 0), (0, width))).view(">u8").astype(np.uint64)
+    n_words = -(-rows.shape[1] // WORD_BITS)
+    packed = np.zeros((len(rows), 8 * n_words), dtype=np.uint8)
+    step = max(1, _CHUNK // max(1, rows.shape[1]))
+    for first in range(0, len(rows), step):
+        part = np.packbits(rows[first : first + step].astype(bool), axis=1)
+        packed[first : first + step, : part.shape[1]] = part
+    return packed.view(">u8").astype(np.uint64)
 
 
 def unpack_rows(words: WordArray, n_columns: int) -> CellArray:

@@ -34,7 +34,7 @@ from opdisc.planning.effort import (
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, DrawProgress, is_sparse
+from oracles.sampling import LARGEST_BLOCK, LARGEST_TOTAL, DrawProgress, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -116,6 +116,13 @@ class MechanismSettings:
     max_rounds: int | None = None
     time_limit: float | None = None
     progress: DrawProgress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a patience that no fit could keep."""
+        if not 0 < self.patience < math.inf:
+            raise CalibrationError(
+                f"patience must be finite and > 0 seconds, got {self.patience:g}."
+            )
 
 
 def build_mechanism(
@@ -227,7 +234,7 @@ def choose_mechanism(
     exponential = ExponentialMechanism(structure=structure, base_measure=measure)
     if minimise:
         _check_uniform(measure, "a named oracle")
-    staged = public is not None and not minimise and _takes_stages(grid, measure)
+    staged = public is not None and not minimise and _takes_stages(public, measure)
 
     def ends(mechanism: Mechanism) -> bool:
         if public is None or not staged:
@@ -239,7 +246,8 @@ def choose_mechanism(
         planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
         return Reason(brief, detail + planned + _predicted(mechanism, public))
 
-    if grid.n_assignments <= ENUMERATION_LIMIT and not measure.is_uniform:
+    beyond = grid.n_assignments > ENUMERATION_LIMIT
+    if not beyond and not measure.is_uniform:
         return (
             "exponential",
             Reason(
@@ -248,11 +256,7 @@ def choose_mechanism(
             ),
         )
     searched = not minimise and is_searched(grid, public)
-    if (
-        grid.n_assignments <= ENUMERATION_LIMIT
-        and not searched
-        and ends(listed := PermuteAndFlipMechanism())
-    ):
+    if not (beyond or searched) and ends(listed := PermuteAndFlipMechanism()):
         return "permute_and_flip", because(
             f"{cards} cards are few enough to try all",
             f"the grid's {size} weight combinations can all be listed, and one block errs least",
@@ -268,7 +272,7 @@ def choose_mechanism(
             ),
         )
     if (
-        (searched or can_flip_by_a_star(grid))
+        (searched or (beyond and can_flip_by_a_star(grid)))
         and measure.is_uniform
         and ends(search := AStarPermuteAndFlipMechanism())
     ):
@@ -350,12 +354,14 @@ def extra_loss(excess: float, costs: ErrorCosts, rows: int | None) -> str:
     return f"{math.ceil(excess):,} units of extra cost{rows_text} ({costs})"
 
 
-def _takes_stages(grid: WeightGrid, measure: BaseMeasure) -> bool:
-    """Return whether the stages know the base measure and the values of every weight."""
+def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
+    """Return whether the stages know the base measure, every weight's values and the total."""
     intervals = all(
-        0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1 for allowed in grid.values
+        0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
+        for allowed in public.grid.values
     )
-    return intervals and (measure.is_uniform or measure.by_levels)
+    countable = (public.largest_loss or 0) <= LARGEST_TOTAL
+    return intervals and countable and (measure.is_uniform or measure.by_levels)
 
 
 def _staged(settings: MechanismSettings) -> StagedMechanism:

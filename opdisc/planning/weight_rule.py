@@ -17,7 +17,13 @@ from opdisc.mechanisms import (
     automatic_bound,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
-from opdisc.planning.effort import can_flip_by_a_star, can_list, draw_is_short
+from opdisc.planning.effort import (
+    PATIENCE,
+    can_flip_by_a_star,
+    can_list,
+    draw_is_short,
+    predict_draw,
+)
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.utility import predict_error
 from opdisc.privacy import GridPublic, PrivacyParams, Reason
@@ -210,7 +216,7 @@ def _within_reach(
         return _settled(bound, public_for, build)
     except BeyondReach:
         public = public_for(bound)
-        sparse = _sparsest(public.grid)
+        sparse = _sparsest(public)
         if sparse is None:
             raise
     found = _settled(bound, lambda _: replace(public, grid=sparse), build)
@@ -224,13 +230,19 @@ def _within_reach(
     )
 
 
-def _sparsest(grid: WeightGrid) -> WeightGrid | None:
-    """Return the grid of the most nonzero weights that can be listed; None for fewer than two."""
-    found = None
+def _sparsest(public: GridPublic) -> WeightGrid | None:
+    """Return the grid of the most nonzero weights that are listed in time; None below two.
+
+    In time means within 60 s as predicted; two weights other than 0 take as long as they take.
+    """
+    found, grid = None, public.grid
     if grid.norm_budget is None:
         for budget in range(2, grid.n_features):
             smaller = WeightGrid(values=grid.values, norm_budget=budget)
             if not is_sparse(smaller):
+                break
+            work = predict_draw(ExponentialMechanism(), replace(public, grid=smaller))
+            if found is not None and (work is None or not work.fits(PATIENCE)):
                 break
             found = smaller
     return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracles.arithmetic import IntArray, Objective, frozen
+from oracles.arithmetic import IntArray, Objective
 from oracles.errors import InvalidProblem
 from oracles.problem.grid import WeightGrid
 from oracles.problem.perturbation import Perturbation
@@ -30,7 +30,12 @@ def _integers(values: ArrayLike, *, name: str, n_dimensions: int) -> IntArray:
         raise InvalidProblem(f"{name} must have {n_dimensions} dimension(s), got {array.ndim}.")
     if array.dtype.kind not in "biu" and not (array.dtype.kind == "f" and array.size == 0):
         raise InvalidProblem(f"{name} must hold integers, got dtype {array.dtype}.")
-    return frozen(array.astype(np.int64))
+    if array.dtype == np.int64 and array.base is None and not array.flags.writeable:
+        if array.flags.c_contiguous:
+            return array  # another problem's: nobody writes to it
+    owned = np.array(array, dtype=np.int64, order="C", copy=True)
+    owned.setflags(write=False)
+    return owned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +100,9 @@ class ZeroOneProblem:
         if self.perturbation is not None and self.perturbation.unit is not None:
             for table in (*self.perturbation.tables, self.perturbation.norm_table):
                 largest += 0.0 if table is None else float(np.abs(table.astype(float)).max())
-        reach = np.abs(self.points.astype(float)).max(initial=0.0) * sum(
+        # Of the two ends: a copy in doubles would be the largest array of all.
+        ends = (self.points.min(initial=0), self.points.max(initial=0))
+        reach = max(abs(float(end)) for end in ends) * sum(
             float(max(abs(allowed[0]), abs(allowed[-1]))) for allowed in self.grid.values
         )
         if max(largest, reach) >= _LARGEST_SUM:

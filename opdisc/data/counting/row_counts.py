@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +136,7 @@ class RowCounts:
 
 def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
     """Return the problem of counted rows; where there is none, of one point without weight."""
-    points = counts.points.astype(np.int64)
+    points: npt.NDArray[Any] = counts.points
     if not len(points):
         points = np.eye(1, grid.n_features, dtype=np.int64)
         nothing = np.zeros(1, dtype=np.int64)

@@ -6,7 +6,6 @@ those of docs/peers.md: processor seconds of one fit in a process that has compi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opdisc.mechanisms import (
@@ -68,7 +67,7 @@ class Work:
 
 
 def predict_work(
-    mechanism: Mechanism, public: GridPublic, structure: Sequence[ColumnGroup] = ()
+    mechanism: Mechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
 ) -> Work | None:
     """Return what a fit is expected to take, or None where nobody knows.
 
@@ -78,7 +77,7 @@ def predict_work(
         What would run.
     public : GridPublic
         What it would be calibrated with.
-    structure : sequence of ColumnGroup
+    structure : tuple of ColumnGroup
         Facts about the columns.
 
     Raises
@@ -103,7 +102,7 @@ def predict_work(
 
 
 def predict_draw(
-    mechanism: Mechanism, public: GridPublic, structure: Sequence[ColumnGroup] = ()
+    mechanism: Mechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
 ) -> Work | None:
     """Return what the draw alone is expected to take; as :func:`predict_work`."""
     grid = public.grid
@@ -134,7 +133,7 @@ def predict_draw(
     return None
 
 
-def largest_points(public: GridPublic, structure: Sequence[ColumnGroup]) -> float:
+def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> float:
     """Return how many different rows a table can have."""
     rows, patterns = public.n_rows or ASSUMED_ROWS, 1.0
     for group in complete_structure(structure, public.grid.n_features):

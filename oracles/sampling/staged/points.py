@@ -50,7 +50,8 @@ class BinaryPoints:
         points = problem.points
         total = int(problem.positives.sum() + problem.negatives.sum())
         negative = min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0
-        binary = bool((points[:, 0] == 1).all()) and not ((points != 0) & (points != 1)).any()
+        bounded = points.min(initial=0) >= 0 and points.max(initial=0) <= 1
+        binary = bool((points[:, 0] == 1).all()) and bounded
         if problem.perturbation is not None or not binary or negative or total > LARGEST_TOTAL:
             raise UnsupportedProblem(
                 "staged draws take 0/1 points whose first column is 1, without a perturbation, "

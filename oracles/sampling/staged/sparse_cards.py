@@ -8,6 +8,7 @@ one stops at the drawn card.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -135,11 +136,21 @@ class _Walk:
         self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
         self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
 
+    @functools.cached_property
+    def _sums(self) -> IntArray:
+        """Cost of the points where each column is active."""
+        costs = self._points.costs.astype(np.float64)
+        step = max(1, _CHUNK // max(1, len(costs)))
+        columns = self._columns
+        parts = [columns[k : k + step] @ costs for k in range(0, len(columns), step)]
+        # Integers within a double's precision: any order is exact.
+        return np.concatenate([np.zeros(0), *parts]).astype(np.int64)
+
     def count(self, size: int) -> IntArray:
         """Return how many cards of a size have each loss."""
         counts = np.zeros(self._points.total + 1, dtype=np.int64)
         if size < 2:
-            for _, loss in self._smallest(size):
+            for _, _, loss in self._smallest(size):
                 counts[loss] += 1
         else:
             for prefix in self._prefixes(size - 2):
@@ -149,8 +160,10 @@ class _Walk:
     def find(self, size: int, level: int, rank: int) -> Hypothesis:
         """Return the card of a size, a loss and a rank."""
         if size < 2:
-            members = (card for card, loss in self._smallest(size) if loss == level)
-            return next(itertools.islice(members, rank, None))
+            members = (
+                (start, weights) for start, weights, loss in self._smallest(size) if loss == level
+            )
+            return self._card(*next(itertools.islice(members, rank, None)))
         found = np.zeros(4, dtype=np.int64)
         for prefix in self._prefixes(size - 2):
             rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
@@ -166,22 +179,22 @@ class _Walk:
             card[1 + self._used[c]] = weight
         return tuple(card)
 
-    def _smallest(self, size: int) -> Iterator[tuple[Hypothesis, int]]:
-        """Yield the cards of no or of one column, and their losses."""
+    def _smallest(self, size: int) -> Iterator[tuple[int, dict[int, int], int]]:
+        """Yield start, weights and loss of the cards of no or of one column."""
         low, high = self._cards.starts[size]
         costs, base = self._points.costs, self._points.base
         everything = int(costs.sum())
         if size == 0:
             for start in range(low, high + 1):
-                yield self._card(start, {}), base + (everything if start >= 1 else 0)
+                yield start, {}, base + (everything if start >= 1 else 0)
             return
-        active = self._columns.astype(np.int64) @ costs
+        active = self._sums
         for c in range(len(self._used)):
             for sign in self._cards.signs[self._used[c]]:
                 for start in range(low, high + 1):
                     loss = base + (int(active[c]) if start + sign >= 1 else 0)
                     loss += everything - int(active[c]) if start >= 1 else 0
-                    yield self._card(start, {c: sign}), loss
+                    yield start, {c: sign}, loss
 
     def _prefixes(self, length: int) -> Iterator[tuple[int, ...]]:
         """Yield the columns before the last two; sums of every subset are known meanwhile."""

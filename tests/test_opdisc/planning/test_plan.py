@@ -7,6 +7,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
+from opdisc.cli.fitting.planning import work_text
 from opdisc.errors import CalibrationError
 from opdisc.planning.choice import MECHANISMS
 from opdisc.planning.plan import plan_fit
@@ -81,3 +82,25 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     assert run_command_line(cli, [*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["automatic"] is True
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.toml", "table.csv"]
+
+
+def test_a_plan_holds_seconds_and_memory():
+    facts = {"epsilon": 1.0, "n_rows": 100_000, "compare_others": False}
+    (chosen,) = plan_fit("german", **facts)
+    assert chosen.mechanism == "staged" and 2 < chosen.seconds < 60 and 1e8 < chosen.memory < 2e9
+    (hurried,) = plan_fit("german", patience=1.0, **facts)
+    assert hurried.seconds < 2
+    planned = {i.mechanism: i for i in plan_fit("german", epsilon=1.0, n_rows=1000)}
+    assert planned["one_hot"].seconds is None and planned["one_hot"].memory is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "memory", "said"),
+    [
+        (0.3, 1e8, "takes about a second or less"),
+        (4.8, 1e8, "takes about 5 seconds"),
+        (33.0, 1.3e9, "takes about 30 seconds and up to 1.3 GB of memory"),
+    ],
+)
+def test_what_a_fit_takes_is_said_in_words(seconds, memory, said):
+    assert work_text(seconds, memory) == said
