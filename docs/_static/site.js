@@ -11,9 +11,4 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".citation-list, .citation").forEach((part) => {
     part.removeAttribute("role");
   });
-  if (!document.querySelector("h1")) {
-    const heading = document.createElement("h1"); // the generator's page of search has none
-    heading.textContent = "Search";
-    document.querySelector("[role=main]")?.prepend(heading);
-  }
 });
