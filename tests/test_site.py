@@ -241,7 +241,7 @@ def without_formulas(browser):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", [*PAGES, "genindex", "search"])
+@pytest.mark.parametrize("name", [*PAGES, "genindex"])
 def test_a_page_hinders_nobody(without_formulas, site, name):
     """Contrast by day and night, names of links and controls, order of headings: axe's rules.
 

@@ -397,7 +397,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             known = {canonical_text(label): label for label in self.classes_.tolist()}
             stored = [known.get(canonical_text(label)) for label in labels.tolist()]
             right = self.predict(X) == np.array(stored, dtype=object)
-            return float(np.average(right, weights=sample_weight))
+            weights = None if sample_weight is None else np.asarray(sample_weight)
+            return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
