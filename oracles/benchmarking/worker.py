@@ -93,7 +93,7 @@ class Curve:
     def __init__(self) -> None:
         self.places: list[tuple[float, float | None, float | None]] = []
 
-    def __call__(self, incumbent: float, bound: float, seconds: float) -> None:
+    def __call__(self, incumbent: float | None, bound: float, seconds: float) -> None:
         """Note a report; where reports come quickly it replaces the last one."""
         place = (seconds, _known(incumbent), _known(bound))
         if self.places and self.places[-1][1:] == place[1:]:
@@ -103,8 +103,8 @@ class Curve:
         self.places.append(place)
 
 
-def _known(amount: float) -> float | None:
-    return float(amount) if abs(amount) < LARGEST_AMOUNT else None
+def _known(amount: float | None) -> float | None:
+    return None if amount is None or not abs(amount) < LARGEST_AMOUNT else float(amount)
 
 
 def measurement(problem: ZeroOneProblem, oracle: Any, options: SolveOptions) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class CpSatOracle:
 
     Parameters
     ----------
-    formulation : {"aggregated", "ordered", "per-row"}
+    formulation : {"ordered", "aggregated", "per-row"}
         The encoding, see :func:`oracles.milp.formulation.formulate`.
 
     Notes
@@ -67,7 +67,7 @@ class CpSatOracle:
     integer_arithmetic = True
     most_steps = formulation_steps(0.0)
 
-    def __init__(self, formulation: str = "aggregated") -> None:
+    def __init__(self, formulation: str = "ordered") -> None:
         self.formulation = formulation
         self.requirement = "takes tables on a lattice only"
         self._child: ChildProcess | None = None

@@ -109,7 +109,8 @@ def _panel(row: Row, colours: dict[str, str], longest: float, top: int) -> list[
         )
     for name, found in run.items():
         for column, dash in ((1, ' stroke-dasharray="5 3"'), (2, "")):
-            steps = [(p[0], p[column]) for p in found.curve if p[column] is not None]
+            known = ((place[0], place[column]) for place in found.curve)
+            steps = [(seconds, amount) for seconds, amount in known if amount is not None]
             if steps:
                 ends = [*(seconds for seconds, _ in steps[1:]), found.seconds]
                 d = f"M{x(steps[0][0]):.1f},{y(steps[0][1]):.1f}" + "".join(

@@ -208,7 +208,8 @@ def _continued(
     """Return a relaxation with the shares and links of the parent's blocks that it is made of."""
     node = relax(reduction, domain, cells, [states for states, _ in made], parent.unit)
     for block, (_, sources) in zip(node.blocks, made, strict=True):
-        amount = sum(_at_points(parent.blocks[b], where, len(cells.costs)) for b in sources)
+        parts = [_at_points(parent.blocks[b], where, len(cells.costs)) for b in sources]
+        amount = np.sum(parts, axis=0)
         block.share, block.square = amount[:, block.arrays.point]
     inherit(
         node.links,

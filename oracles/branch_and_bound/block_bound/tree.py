@@ -20,7 +20,8 @@ from oracles.branch_and_bound.block_bound.nodes import (
     widened,
 )
 from oracles.branch_and_bound.block_bound.pricing import Stop
-from oracles.branch_and_bound.block_bound.relaxation import Relaxation
+from oracles.branch_and_bound.block_bound.relaxation import Relaxation, relax, share_unit
+from oracles.branch_and_bound.block_bound.states import all_states
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
@@ -386,8 +387,11 @@ def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
 
 
 def compile_kernels(part: ExactSearch) -> None:
-    """Compile the kernels, or load them from disk, by bounding an example."""
+    """Compile the kernels, or load them from disk, by bounding an example with links."""
     domain = whole_domain(part.reduction)
-    example = root_blocks(part.reduction, domain).disjoint(_FEWEST_STATES)
+    perturbed = replace(part.reduction, unary=np.cumsum(domain, axis=1))
+    cells = root_blocks(perturbed, domain).cells
+    blocks = [all_states(coords, domain) for coords in ((0,), (1,), (0, 1))]
+    example = relax(perturbed, domain, cells, blocks, share_unit(perturbed))
     raise_bound(example, INFINITE, Course(n_steps=2), lambda: False)
     increases(example)

@@ -13,8 +13,9 @@ from oracles import (
     WeightGrid,
     ZeroOneProblem,
 )
-from oracles.branch_and_bound.block_bound import links, pricing, tree
+from oracles.branch_and_bound.block_bound import kernels, link_kernels, links, pricing, tree
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
+from oracles.branch_and_bound.warm_up import _Example
 from oracles.testing.brute_force import brute_force
 from oracles.testing.conformance import check_oracle
 from oracles.testing.sample_problems import random_problem
@@ -160,6 +161,19 @@ def test_the_course_repeats():
     problem = plain(4, n_features=11, n_points=150)
     first, second = (forced().solve(problem, SolveOptions()) for _ in range(2))
     assert (first.hypothesis, first.nodes) == (second.hypothesis, second.nodes)
+
+
+def test_all_kernels_are_compiled_before_the_search():
+    """Compiling takes long, cannot be interrupted, and must not count as time of the search."""
+    tree.compile_kernels(_Example().search)
+    names = "price add_gradient step_shares least_by_value add_excess".split()
+    linked = "charge_levels pull_messages step_messages add_up add_tables".split()
+    found = [getattr(kernels, n) for n in names] + [getattr(link_kernels, n) for n in linked]
+    known = {f: len(f.signatures) for f in found}
+    assert all(known.values())
+    for epsilon in (None, 1.0):
+        forced().solve(plain(7, n_features=9, n_points=90, epsilon=epsilon), SolveOptions())
+    assert {f: len(f.signatures) for f in found} == known
 
 
 @pytest.mark.parametrize("epsilon", [None, 1.0])
