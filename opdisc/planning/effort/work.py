@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opdisc.calibration import inverse_temperature
 from opdisc.mechanisms import (
     LARGEST_START,
     AStarPermuteAndFlipMechanism,
@@ -42,6 +43,9 @@ _PER_SEARCHED_POINT, _SEARCH_BYTES = 5e-4, 3e8
 _PER_CARD, _PER_CARD_AND_POINT = 1e-7, 2e-9
 
 _LEAST_SAMPLED, _PER_SAMPLED = 1.0, 5e-4
+
+_MEASURED_WEIGHT = 8000.0
+"""``beta * n_rows`` up to which samples were measured; at 60 times as much one took minutes."""
 
 _BYTES_PER_MOVE = 60.0
 
@@ -128,7 +132,9 @@ def predict_draw(
             each = _PER_CARD + _PER_CARD_AND_POINT * points
             return Work(seconds=cards * each, memory=_BYTES_PER_LISTED * cards)
         if draw_is_short(public, structure):
-            seconds = _LEAST_SAMPLED + _PER_SAMPLED * points
+            beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
+            heavier = max(1.0, float(beta * (public.largest_loss or 0)) / _MEASURED_WEIGHT)
+            seconds = heavier * (_LEAST_SAMPLED + _PER_SAMPLED * points)
             return Work(seconds=seconds, memory=_SEARCH_BYTES)
     return None
 

@@ -198,6 +198,12 @@ def test_an_impossible_patience_is_refused_whatever_would_be_chosen(patience):
         PrivateScorecardClassifier(classes=(0, 1), patience=patience).fit(X, y)
 
 
+def test_a_loss_far_heavier_than_was_measured_is_not_sampled_at_once():
+    schema, n_rows, epsilon = random_case(22)  # took minutes at epsilon 141
+    assert epsilon > 100 and settle_schema(schema, n_rows, epsilon).mechanism.name == "staged"
+    assert settle_schema(schema, n_rows, 1.0).mechanism.name == "exponential"
+
+
 def test_without_time_for_more_a_constant_card_is_drawn():
     fit = settle_schema(random_case(4)[0], 50_000, 1.0, 1e-6)
     stages = fit.mechanism.calibrate(fit.public).stages
