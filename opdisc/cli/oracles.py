@@ -16,8 +16,7 @@ Examples
   opdisc oracles --json
   opdisc oracles --benchmark
   opdisc oracles --benchmark --tasks wide --bounds 1,2,3 --epsilons 0.5,5,none --out wide
-  opdisc oracles --benchmark --tasks plain --bounds 1,3 --epsilons .1,1,none --time-limit 300 \
-    --out plain
+  opdisc oracles --benchmark --tasks plain --bounds 1,3 --time-limit 300 --out plain
 """
 )
 @click.option("--benchmark", is_flag=True, help="Time the installed ones side by side.")

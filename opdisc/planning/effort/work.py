@@ -1,7 +1,8 @@
 """Seconds and memory of a fit, by order of magnitude: from public numbers alone.
 
 Constants are upper ends of what ``benchmarks/any_table.py`` measured on random tables and on
-those of docs/peers.md: processor seconds of one fit in a process that has compiled before.
+the six tables of the comparison with peers: processor seconds of one fit in a process that has
+compiled before.
 """
 
 from __future__ import annotations

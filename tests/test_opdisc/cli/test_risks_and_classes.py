@@ -162,7 +162,7 @@ def test_a_plan_of_three_classes_without_an_epsilon_is_a_table(run):
     ("options", "words"),
     [
         ("--delta 1e-6", "delta needs a target of two classes"),
-        ("--risk-budget 0.2", "risk_budget needs a target of two classes"),
+        ("--risk-budget 1.2", "risk_budget must be a share of epsilon"),
         ("--threshold-budget 0.2", "threshold_budget needs a target of two classes"),
         ("--false-negative-cost 5", "error costs weigh the mistakes between two classes"),
         ("--epsilon 0", "epsilon must be finite and > 0"),

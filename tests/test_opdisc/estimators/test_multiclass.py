@@ -283,7 +283,7 @@ def test_a_private_search_and_a_vote_take_it():
     search = PrivateSearchCV(one, {"weight_bound": [1, 2]}, expected_trials=2.0).fit(X, y)
     assert np.mean(search.predict(X) == y) > 0.8
     assert search.to_model().receipt == search.best_estimator_.receipt_
-    with pytest.warns(UserWarning, match="fitted several times"):
+    with pytest.warns(UserWarning, match="fits a private estimator several times"):
         vote = VotingClassifier([("a", one), ("b", one)]).fit(X, y)
     assert np.mean(vote.predict(X) == y) > 0.8
 

@@ -123,8 +123,8 @@ def test_oracles_and_problems_that_do_not_match_are_refused():
         EnumerationOracle().solve(TabularProblem(losses=[0] * 6, grid=GRID), SolveOptions())
 
 
-def test_progress_is_reported_once():
+def test_progress_is_reported_by_the_oracle_and_then_as_certified():
     seen = []
     options = SolveOptions(progress=lambda *a: seen.append(a))
     solve(TabularProblem(losses=[6, 4, 5, 9, 9, 9], grid=GRID, unit=0.5), TabularOracle(), options)
-    assert seen == [(2.0, 2.0, 0.0)]
+    assert [(best, bound) for best, bound, _ in seen] == [(2.0, 2.0)] * 2
