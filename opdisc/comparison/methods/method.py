@@ -38,6 +38,7 @@ SOURCES = (
     "opdisc.comparison.methods.references",
     "opdisc.comparison.methods.majority",
     "opdisc.comparison.methods.naive_bayes",
+    "opdisc.comparison.methods.moments",
     "opdisc.comparison.methods.tuning",
     "opdisc.comparison.methods.paper",
     "opdisc.comparison.peers.methods",

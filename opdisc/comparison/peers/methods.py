@@ -1,8 +1,8 @@
 """External peers, run by a Python interpreter of their own.
 
 diffprivlib needs an older scikit-learn than this package may be installed with, so its
-classifiers and InterpretML's run in a child process of another environment. They see encoded
-columns and public facts only, and use their own secure random numbers. What they promise is
+classifiers and those of other libraries run in a child process of another environment. They see
+encoded columns and public facts only, and draw their own random numbers. What they promise is
 theirs: the row of results says how they document it, and on which conditions.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +47,10 @@ class Peer:
         What the promise rests on, relation included.
     needs_delta : bool
         Whether its guarantee is approximate.
+    share : float
+        The part of the comparison's epsilon that it is given.
+    private : bool
+        Whether it promises anything. A reference without privacy gets no epsilon.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Peer:
     theorem: str
     conditions: tuple[str, ...]
     needs_delta: bool = False
+    share: float = 1.0
+    private: bool = True
     per_epsilon: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def settings_at(self, epsilon: float) -> dict[str, Any]:
@@ -69,7 +75,7 @@ _PEER_WORD = "the peer's own proof, code and floating-point noise are right; non
 
 # The settings that are not a library's defaults (C, n_estimators, max_depth) were tried on the
 # census table, which is public, to give each peer its best.
-PEERS = (
+_PEERS = (
     Peer(
         name="diffprivlib-logistic",
         title="diffprivlib logistic regression",
@@ -125,7 +131,73 @@ PEERS = (
         ),
         needs_delta=True,
     ),
+    Peer(
+        name="sbdt",
+        title="S-BDT",
+        summary="Private boosted trees with Newton steps, built from source.",
+        form="columns",
+        settings={"trees": 300, "depth": 2, "gradient_bound": 0.5},
+        theorem="Peinemann, Kirschte, Stock, Cotrini, Mohammadi (2023), Renyi composition",
+        conditions=(
+            _PEER_WORD,
+            "add-or-remove-one; replacing a row costs twice epsilon",
+            "it was built with the line of dp_tree.cpp mended that adds half the noise which its "
+            "own accountant assumes to sums of Hessians",
+            "its delta, fixed when it is built, is at most that of the comparison",
+            "its noise comes from a Mersenne Twister, which is not secure",
+        ),
+        needs_delta=True,
+    ),
+    Peer(
+        name="dpmm-aim-logistic",
+        title="AIM marginals, then logistic regression (dpmm)",
+        summary="Synthetic rows by AIM of dpmm, and scikit-learn's logistic regression on them.",
+        form="levels",
+        settings={},
+        theorem="McKenna, Mullins, Sheldon, Miklau (2022), zero-concentrated composition",
+        conditions=(
+            _PEER_WORD,
+            "add-or-remove-one, with as many synthetic rows as there are rows; replacing a row "
+            "costs twice epsilon",
+            "its noise comes from NumPy's RandomState, which is not secure",
+        ),
+        needs_delta=True,
+    ),
 )
+
+_REFERENCES = (
+    Peer(
+        name="fasterrisk",
+        title="FasterRisk (not private)",
+        summary="Sparse integer scorecards for the logistic loss, without privacy.",
+        form="columns",
+        settings={"nonzero": 10, "largest_points": 5},
+        theorem="",
+        conditions=(),
+        private=False,
+    ),
+)
+
+
+def _at_half(peer: Peer) -> Peer:
+    """Return a peer that gets half of epsilon.
+
+    A replaced row is one that is removed and one that is added. So half of epsilon under
+    add-or-remove-one is all of it under replace-one.
+    """
+    return replace(
+        peer,
+        name=f"{peer.name}-half",
+        title=f"{peer.title} at half of epsilon",
+        summary=f"{peer.summary[:-1]}, at half of epsilon: a promise for replaced rows.",
+        share=0.5,
+    )
+
+
+_REPLACES_ONE = "diffprivlib-logistic"
+
+PEERS = (*_PEERS, *(_at_half(peer) for peer in _PEERS if peer.name != _REPLACES_ONE), *_REFERENCES)
+"""All peers: as they are, at half of epsilon where a replaced row costs twice, and references."""
 
 
 def public_rows(table: pd.DataFrame, schema: Schema, form: Form) -> NDArray[Any]:
@@ -181,7 +253,7 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     peer : Peer
         Which.
     task : FitTask
-        Its ``epsilon`` is handed over as it is, whatever the peer's relation; see the conditions.
+        The peer gets its share of ``epsilon``, whatever its relation; see the conditions.
 
     Returns
     -------
@@ -194,19 +266,23 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
         If there is no interpreter, the peer needs delta > 0, or it failed.
     """
     interpreter = find_interpreter(task.peers)
-    if task.epsilon is None or not 0 < task.epsilon < math.inf:
-        raise ComparisonError(f"{peer.name} needs a finite epsilon > 0, got {task.epsilon!r}.")
+    epsilon = None
+    if peer.private:
+        if task.epsilon is None or not 0 < task.epsilon < math.inf:
+            raise ComparisonError(f"{peer.name} needs a finite epsilon > 0, got {task.epsilon!r}.")
+        epsilon = task.epsilon * peer.share
     if peer.needs_delta and not task.delta > 0:
         raise ComparisonError(f"{peer.name} needs delta > 0, got {task.delta!r}; give one.")
-    settings = peer.settings_at(task.epsilon)
+    settings = dict(peer.settings) if epsilon is None else peer.settings_at(epsilon)
     labels = encode_labels(task.table, task.schema)
     kept = labels != 0
     header = {
         "peer": peer.name,
-        "epsilon": task.epsilon,
+        "epsilon": epsilon,
         "delta": task.delta,
         "settings": settings,
         "feature_types": feature_types(task.schema),
+        "levels": [len(attribute.indices) + 1 for attribute in task.schema.attributes],
     }
     lease = Lease(interpreter)
     rows = public_rows(task.table, task.schema, peer.form)
@@ -220,15 +296,20 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     def predict(table: pd.DataFrame) -> BoolArray:
         return scores(table) > 0
 
+    parameters = {
+        **settings,
+        "form": peer.form,
+        "fit_seconds": reply["seconds"],
+        "peer_versions": reply["versions"],
+    }
+    if not peer.private:
+        return Fitted(predict=predict, scores=scores, parameters=parameters)
+    if peer.share != 1:
+        parameters["epsilon_given"] = epsilon
     return Fitted(
         predict=predict,
         scores=scores,
-        parameters={
-            **settings,
-            "form": peer.form,
-            "fit_seconds": reply["seconds"],
-            "peer_versions": reply["versions"],
-        },
+        parameters=parameters,
         delta=task.delta if peer.needs_delta else 0.0,
         guarantee="CONDITIONAL",
         label="published",
@@ -244,8 +325,8 @@ def _method(peer: Peer) -> Method:
     return Method(
         name=peer.name,
         title=peer.title,
-        family="peer",
-        private=True,
+        family="peer" if peer.private else "reference",
+        private=peer.private,
         tuning="fixed",
         fit=fit,
         requires="peers",

@@ -72,15 +72,170 @@ def _read_all(stream: IO[bytes], size: int) -> bytes | None:
     return b"".join(parts)
 
 
+class _Boosted:
+    """S-BDT's trees, built from source; one feature for each 0/1 column."""
+
+    packages = ("numpy", "scikit-learn")
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header = header
+
+    def fit(self, X: Any, y: Any) -> None:
+        """Learn with Newton steps; a Hessian of the logistic loss is at most a quarter."""
+        settings, columns = self.header["settings"], X.shape[1]
+        self.model = importlib.import_module("sbdt").S_BDT(
+            nb_trees=settings["trees"],
+            max_depth=settings["depth"],
+            l2_threshold=settings["gradient_bound"],
+            hess_l2_threshold=0.25,
+            privacy_budget=self.header["epsilon"],
+            newton_boosting=True,
+            task="BinaryClassification",
+            feature_val_border=(0.0, 1.0),
+            cat_idx=[],
+            num_idx=list(range(columns)),
+            cat_values=[[]] * columns,
+            scale_y=False,
+            cyclical_feature_interactions=False,
+            random_splits_from_candidates=False,
+            **_ITS_DEFAULTS,
+        )
+        self.model.train(np.ascontiguousarray(X), y.astype(np.float64), "rows")
+
+    def decision_function(self, X: Any) -> Any:
+        """Return log-odds."""
+        return self.model.predict(np.ascontiguousarray(X))
+
+
+_ITS_DEFAULTS: dict[str, Any] = {
+    "subsampling_ratio": 0.1,
+    "learning_rate": 0.1,
+    "balance_partition": True,
+    "lambda_reg_mode": 1,
+    "l2_lambda": 15.0,
+    "reg_delta": 2.0,
+    "min_samples_split": 0,
+    "ignore_split_constraints": True,
+    "max_features": 0,
+    "max_feature_values": 0,
+    "criterion": 0,
+    "reuse_attr": True,
+    "use_dp": True,
+    "privacy_budget_init_score_ratio": 0.1,
+    "privacy_budget_gain_ratio": 0.5,
+    "leaf_denom_noise_weight": 0.2,
+    "init_score_threshold": 1.0,
+    "numeric_feature_weight": 1.0,
+    "leaf_noise": 1,
+    "use_privacy_filter": False,
+    "approximate_privacy_filter": False,
+    "pf_additional_nb_trees": 0,
+    "pf_l2_threshold": 0.1,
+    "pf_hess_l2_threshold": 1.0,
+    "pf_subsampling_ratio_factor": 1.0,
+    "additional_nb_trees": 0,
+    "refine_splits_rounds": 0,
+    "num_split_candidates": 32,
+    "gradient_filtering": False,
+    "leaf_clipping": False,
+    "refine_splits": False,
+    "refine_splits_subsample": 1.0,
+    "cut_off_leaf_denom": True,
+    "custom_noise_scale": -1.0,
+    "verbosity": 4,
+    "continuous_learning": False,
+}
+"""What S-BDT documents as defaults; its constructor has none."""
+
+
+class _Synthetic:
+    """Logistic regression on synthetic rows that AIM drew from noisy marginals."""
+
+    packages = ("dpmm", "scikit-learn", "numpy")
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header = header
+
+    def fit(self, X: Any, y: Any) -> None:
+        """Learn marginals of levels and label, draw as many rows, and fit them."""
+        pandas = importlib.import_module("pandas")
+        pipelines = importlib.import_module("dpmm.pipelines")
+        linear = importlib.import_module("sklearn.linear_model")
+        coding = importlib.import_module("sklearn.preprocessing")
+        levels = self.header["levels"]
+        names = [f"column {k}" for k in range(X.shape[1])]
+        table = pandas.DataFrame(X.astype(np.int64), columns=names).assign(label=y)
+        pipeline = pipelines.AIMPipeline(
+            epsilon=self.header["epsilon"],
+            delta=float(self.header["delta"]),
+            proc_epsilon=None,
+            disable_processing=True,
+            n_jobs=1,
+        )
+        pipeline.fit(table, domain={**dict(zip(names, levels, strict=True)), "label": 2})
+        drawn = pipeline.generate(n_records=len(table))
+        categories = [list(range(count)) for count in levels]
+        self.encoder = coding.OneHotEncoder(categories=categories, drop="first")
+        rows = self.encoder.fit_transform(drawn[names].to_numpy(dtype=np.int64))
+        labels = drawn["label"].to_numpy(dtype=np.int64)
+        self.only = None if len(set(labels.tolist())) > 1 else 2.0 * labels[0] - 1
+        if self.only is None:
+            self.model = linear.LogisticRegression(max_iter=5000).fit(rows, labels)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return log-odds; of one sign where every synthetic row has the same label."""
+        if self.only is not None:
+            return np.full(len(X), self.only)
+        return self.model.decision_function(self.encoder.transform(X.astype(np.int64)))
+
+
+class _Points:
+    """FasterRisk's best scorecard: integer points, no privacy."""
+
+    packages = ("fasterrisk", "numpy")
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.settings = header["settings"]
+
+    def fit(self, X: Any, y: Any) -> None:
+        """Learn points with a bound on how many are not 0."""
+        fasterrisk = importlib.import_module("fasterrisk.fasterrisk")
+        largest = self.settings["largest_points"]
+        search = fasterrisk.RiskScoreOptimizer(
+            X=np.column_stack([np.ones(len(X)), X]),
+            y=2.0 * y - 1,
+            k=min(self.settings["nonzero"], X.shape[1]),
+            lb=-largest,
+            ub=largest,
+        )
+        search.optimize()
+        multiplier, self.start, self.points = search.get_models(model_index=0)
+        assert multiplier > 0
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the total of the points."""
+        return self.start + np.column_stack([np.ones(len(X)), X]) @ self.points
+
+
 class _Model:
     """A peer, fitted once, that scores rows in the form it was fitted on.
 
-    The random numbers are the libraries' own secure ones: no seed is given.
+    The random numbers are the libraries' own: no seed is given.
     """
 
     def __init__(self, header: dict[str, Any]) -> None:
+        name = header["peer"].removesuffix("-half")
+        own: dict[str, Any] = {
+            "sbdt": _Boosted,
+            "dpmm-aim-logistic": _Synthetic,
+            "fasterrisk": _Points,
+        }
+        if name in own:
+            self.model: Any = own[name](header)
+            self.packages: tuple[str, ...] = self.model.packages
+            return
         epsilon, settings = float(header["epsilon"]), dict(header["settings"])
-        if header["peer"] == "dp-ebm":
+        if name == "dp-ebm":
             privacy = importlib.import_module("interpret.privacy")
             self.packages = ("interpret-core", "scikit-learn", "numpy")
             self.model = privacy.DPExplainableBoostingClassifier(
@@ -94,7 +249,7 @@ class _Model:
             return
         models = importlib.import_module("diffprivlib.models")
         self.packages = ("diffprivlib", "scikit-learn", "numpy")
-        match header["peer"]:
+        match name:
             case "diffprivlib-logistic":
                 self.model = models.LogisticRegression(epsilon=epsilon, **settings)
             case "diffprivlib-naive-bayes":

@@ -4,8 +4,10 @@ The protocol is tested with this interpreter, which has no peers; the real ones 
 named by OPDISC_PEERS and are skipped without it.
 """
 
+import dataclasses
 import io
 import os
+import pathlib
 import sys
 
 import numpy as np
@@ -203,6 +205,84 @@ def test_a_fitted_peer_predicts_any_rows(stand_in):
     assert fitted.parameters["C"] == pytest.approx(0.1)
     assert peers.PEERS[0].settings_at(0.25)["C"] == pytest.approx(0.0125)
     assert 0 <= fitted.parameters["fit_seconds"] < 60
+
+
+def test_half_of_epsilon_is_what_a_replaced_row_leaves(stand_in):
+    names = {peer.name: peer for peer in peers.PEERS}
+    assert "diffprivlib-logistic-half" not in names  # its promise is for replaced rows already
+    private = [peer for peer in peers.PEERS if peer.private and not peer.name.endswith("-half")]
+    assert {f"{peer.name}-half" for peer in private[1:]} < set(names)
+    half = dataclasses.replace(peers.PEERS[0], name="diffprivlib-logistic-half", share=0.5)
+    fitted = peers.fit_peer(half, _task(epsilon=80.0))  # 60 are too many for the stand-in
+    assert fitted.parameters["epsilon_given"] == 40.0
+    assert fitted.parameters["C"] == pytest.approx(0.1 * 40**1.5)
+
+
+def test_a_reference_gets_no_epsilon_and_promises_nothing(stand_in):
+    method = registry()["fasterrisk"]
+    assert (method.private, method.family, method.requires) == (False, "reference", "peers")
+    peer = dataclasses.replace(peers.PEERS[0], private=False, per_epsilon={})
+    with pytest.raises(ComparisonError, match="the peer failed: TypeError"):
+        peers.fit_peer(peer, _task())  # the stand-in cannot do without an epsilon
+
+
+STAND_INS = """
+import types, sys
+import numpy as np
+
+class Trees:
+    def __init__(self, **settings):
+        assert settings["newton_boosting"] and settings["hess_l2_threshold"] == 0.25
+        assert settings["privacy_budget"] == 0.5 and settings["num_idx"] == [0, 1, 2, 3, 4, 5]
+
+    def train(self, X, y, name):
+        self.sign = 1.0 if np.mean(y[X[:, -1] > 0]) > 0.5 else -1.0
+
+    def predict(self, X):
+        return self.sign * (2 * X[:, -1] - 1)
+
+sys.modules["sbdt"] = types.SimpleNamespace(S_BDT=Trees)
+
+class Search:
+    def __init__(self, X, y, k, lb, ub):
+        assert set(y) == {-1.0, 1.0} and (lb, ub) == (-5, 5) and (X[:, 0] == 1).all()
+        self.columns = X.shape[1]
+
+    def optimize(self):
+        self.points = np.zeros(self.columns)
+        self.points[-1] = 5.0
+
+    def get_models(self, model_index):
+        return 2.0, -3.0, self.points
+
+sys.modules["fasterrisk"] = types.ModuleType("fasterrisk")
+sys.modules["fasterrisk.fasterrisk"] = types.SimpleNamespace(RiskScoreOptimizer=Search)
+
+class Pipeline:
+    def __init__(self, epsilon, delta, **settings):
+        assert (epsilon, delta) == (1.0, 1e-6)
+
+    def fit(self, table, domain):
+        assert domain == {"column 0": 3, "column 1": 4, "column 2": 2, "label": 2}
+        self.table = table
+
+    def generate(self, n_records):
+        return self.table.sample(n_records, replace=True, random_state=0)
+
+sys.modules["dpmm"] = types.ModuleType("dpmm")
+sys.modules["dpmm.pipelines"] = types.SimpleNamespace(AIMPipeline=Pipeline)
+"""
+
+
+@pytest.mark.parametrize("name", ["sbdt-half", "fasterrisk", "dpmm-aim-logistic"])
+def test_peers_of_other_shapes_learn_the_column_that_decides(stand_in, name):
+    script = pathlib.Path(peer_worker.__file__)
+    script.write_text(STAND_INS + script.read_text())
+    peer = next(peer for peer in peers.PEERS if peer.name == name)
+    fitted = peers.fit_peer(peer, _task())
+    fresh = _table(n=50, seed=1)
+    assert np.array_equal(fitted.predict(fresh), fresh["fever"].to_numpy() == "1")
+    assert fitted.guarantee == ("CONDITIONAL" if peer.private else None)
 
 
 def _process_of(fitted):
