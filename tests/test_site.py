@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GENERATOR = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_click")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("site"),  # one process builds it, and has one browser
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in GENERATOR),
         reason="needs the pip extra docs",

@@ -7,7 +7,6 @@ cell or counts the rows: scikit-learn's own messages do, so they are replaced he
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -17,12 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from opdisc.data import (
     COLUMNS_UNSEEN,
@@ -47,7 +41,8 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import SchemaError, TableError
-from opdisc.estimators.repeated_fits import in_place_of, numbered_labels, repetition_conditions
+from opdisc.estimators.refusals import require_same_length, rows_refusal
+from opdisc.estimators.repeated_fits import as_declared, repetition_conditions
 from opdisc.privacy import (
     EntropySource,
     Ledger,
@@ -157,7 +152,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 self, X, "no_validation", dtype=np.float64, reset=reset
             )
         except (TypeError, ValueError, OverflowError) as error:
-            refusal = _rows_refusal(error)
+            refusal = rows_refusal(error)
         else:
             return values
         # Outside the handler, so that the message with the cell does not travel along.
@@ -392,11 +387,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         labels = self._column(y)
-        check_consistent_length(X, labels, sample_weight)
         if labels.dtype.kind != self.classes_.dtype.kind:
             known = {canonical_text(label): label for label in self.classes_.tolist()}
             stored = [known.get(canonical_text(label)) for label in labels.tolist()]
-            right = self.predict(X) == np.array(stored, dtype=object)
+            predicted = self.predict(X)
+            require_same_length(predicted, labels)
+            right = predicted == np.array(stored, dtype=object)
             weights = None if sample_weight is None else np.asarray(sample_weight)
             return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
@@ -406,66 +402,3 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def as_declared(
-    labels: NDArray[Any], declared: tuple[Label, ...]
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return labels as the caller of scikit-learn spelled them, and the declared ones' numbers.
-
-    The numbers are those of the caller's encoder, whichever of them these rows hold.
-    """
-    spelled = numbered_labels()
-    if spelled is None or len(spelled) != len(declared):
-        return labels, None
-    found = in_place_of(spelled, labels)
-    if found is labels:
-        return labels, None
-    texts = [canonical_text(label) for label in spelled.tolist()]
-    known = [texts.index(t) if t in texts else -1 for t in map(canonical_text, declared)]
-    if known.count(-1) > 1:
-        return found, None
-    # A label that is only declared as "any other" has the number that is left.
-    left = sum(range(len(texts))) - sum(number for number in known if number >= 0)
-    return found, np.array([left if number < 0 else number for number in known])
-
-
-_NAMES_NO_CELL = re.compile(
-    r"X has \d+ features, but|The feature names should match|Sparse data was passed|"
-    r"Input X contains (NaN|infinity)|Feature names are only supported|np.matrix is not supported"
-)
-"""Beginnings of scikit-learn's messages that may be shown as they are."""
-
-_SENTENCES = (
-    ("Complex", "Complex data not supported: X must hold real numbers."),
-    # scikit-learn's checks look for "0 feature(s) ... required" and "Reshape your data".
-    ("0 feature(s)", "X must have columns: 0 feature(s) (shape=(, 0)) while a minimum of 1 is "
-     "required."),
-    ("Expected", "X must be two-dimensional, rows by columns. Reshape your data."),
-    ("Found array with dim", "X must be two-dimensional, rows by columns. Reshape your data."),
-    ("0 sample(s)", "X must have at least one row."),
-    ("could not convert", "X must hold numbers, it has text; encode it, or declare a schema where "
-     "the estimator takes one."),
-)  # fmt: skip
-
-
-def _rows_refusal(error: Exception) -> Exception:
-    """Return what may be said of rows that scikit-learn refused, without a cell or a count."""
-    said = str(error)
-    if _NAMES_NO_CELL.match(said):
-        return TypeError(said) if isinstance(error, TypeError) else TableError(said)
-    for fragment, sentence in _SENTENCES:
-        if fragment in said:
-            return TableError(sentence)
-    if isinstance(error, TypeError):
-        return TypeError(
-            "X must hold numbers: each argument must be a string or a real number that float() "
-            "takes, and a cell is neither."
-        )
-    return TableError("X must be a table of finite numbers, rows by columns.")
-
-
-def require_same_length(rows: FloatArray | pd.DataFrame, column: NDArray[Any]) -> None:
-    """Refuse rows and labels of different number, without saying either."""
-    if len(rows) != len(column):
-        raise TableError("X and y must have the same number of rows.")

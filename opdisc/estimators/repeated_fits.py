@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import LabelEncoder
 
+from opdisc.data import Label, canonical_text
 from opdisc.privacy import Ledger
 
 _REPEATING = (
@@ -117,6 +118,28 @@ def in_place_of(labels: NDArray[Any], numbers: NDArray[Any] | None) -> NDArray[A
     if not are_numbers or numbers.min() < 0 or numbers.max() >= len(labels):
         return numbers
     return np.asarray(labels[numbers])
+
+
+def as_declared(
+    labels: NDArray[Any], declared: tuple[Label, ...]
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Return labels as the caller of scikit-learn spelled them, and the declared ones' numbers.
+
+    The numbers are those of the caller's encoder, whichever of them these rows hold.
+    """
+    spelled = numbered_labels()
+    if spelled is None or len(spelled) != len(declared):
+        return labels, None
+    found = in_place_of(spelled, labels)
+    if found is labels:
+        return labels, None
+    texts = [canonical_text(label) for label in spelled.tolist()]
+    known = [texts.index(t) if t in texts else -1 for t in map(canonical_text, declared)]
+    if known.count(-1) > 1:
+        return found, None
+    # A label that is only declared as "any other" has the number that is left.
+    left = sum(range(len(texts))) - sum(number for number in known if number >= 0)
+    return found, np.array([left if number < 0 else number for number in known])
 
 
 def _repetition() -> tuple[str, Any] | None:

@@ -38,7 +38,8 @@ from opdisc.data import (
     warn_of_cells_between_0_and_1,
 )
 from opdisc.errors import CalibrationError, SchemaError, TableError
-from opdisc.estimators.base import as_declared, require_same_length
+from opdisc.estimators.refusals import require_same_length
+from opdisc.estimators.repeated_fits import as_declared
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     TREE,

@@ -389,5 +389,5 @@ def test_a_score_reads_labels_as_the_fit_does(estimator):
         np.average(weights == 3.0, weights=weights)
     )
     assert model.score(rows, np.full(len(rows), "neither")) == 0
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(TableError, match="must have the same number of rows"):
         model.score(rows, numbers[1:].astype(str))
