@@ -7,6 +7,7 @@ compiled before.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from opdisc.calibration import inverse_temperature
@@ -22,7 +23,7 @@ from opdisc.mechanisms import (
 from opdisc.planning.effort.reach import can_flip_by_a_star, draw_is_short
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, complete_structure
-from oracles.sampling import is_sparse, joint_work, sparse_memory, sparse_work
+from oracles.sampling import FAST_NATS, is_sparse, joint_work, sparse_memory, sparse_work
 
 PATIENCE = 60.0
 """Seconds that a fit is expected to take at most where nobody says otherwise."""
@@ -47,6 +48,11 @@ _LEAST_SAMPLED, _PER_SAMPLED = 1.0, 5e-4
 
 _MEASURED_WEIGHT = 8000.0
 """``beta * n_rows`` up to which samples were measured; at 60 times as much one took minutes."""
+
+_FEW_ROWS, _MUCH_LOSS, _UNSEEN = 100, 60.0, 100.0
+"""Fewer rows a column than the first decide little between scorecards. Where they weigh more than
+the second, in nats, many scorecards are almost as good as the best, and samples were not seen to
+end; the third makes sure of that."""
 
 _BYTES_PER_MOVE = 60.0
 
@@ -135,9 +141,21 @@ def predict_draw(
         if draw_is_short(public, structure):
             beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
             heavier = max(1.0, float(beta * (public.largest_loss or 0)) / _MEASURED_WEIGHT)
+            if _is_rough(public, float(beta)):
+                heavier *= _UNSEEN
             seconds = heavier * (_LEAST_SAMPLED + _PER_SAMPLED * points)
             return Work(seconds=seconds, memory=_SEARCH_BYTES)
     return None
+
+
+def _is_rough(public: GridPublic, beta: float) -> bool:
+    """Return whether few rows of much weight are to decide between very many scorecards."""
+    rows = public.n_rows or ASSUMED_ROWS
+    return (
+        math.log(public.grid.n_assignments) > FAST_NATS
+        and rows < _FEW_ROWS * public.grid.n_features
+        and beta * (public.largest_loss or 0) > _MUCH_LOSS
+    )
 
 
 def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> float:
