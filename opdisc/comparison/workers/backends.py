@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import threading
 import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -107,15 +108,37 @@ def _ended_quietly(rows: Generator[Row, None, None]) -> Iterator[Iterator[Row]]:
 
 
 @contextmanager
+def _without_the_race() -> Iterator[None]:
+    """Hide one error of loky's own thread: a call was cancelled while it was handed to a worker.
+
+    It happens only where the calls are given up, by an interrupt or an error that is told anyway.
+    """
+    before = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        name = "" if args.thread is None else args.thread.name
+        if not (name == "ExecutorManagerThread" and args.exc_type is KeyError):
+            before(args)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+@contextmanager
 def _workers(backend: Backend, jobs: int | None, cluster: str | None) -> Iterator[int]:
     """Start what a backend needs, yield the number of workers, and end it afterwards."""
     count = joblib.cpu_count() if jobs is None else jobs
     if backend == "loky":
-        try:
-            yield count
-        finally:
-            # The workers hold one idle process each; do not keep them for later calls.
-            joblib.externals.loky.get_reusable_executor().shutdown(wait=True, kill_workers=True)
+        with _without_the_race():
+            try:
+                yield count
+            finally:
+                # The workers hold one idle process each; do not keep them for later calls.
+                executor = joblib.externals.loky.get_reusable_executor()
+                executor.shutdown(wait=True, kill_workers=True)
         return
     start = _dask if backend == "dask" else _ray
     with start(count, jobs, cluster) as found:

@@ -168,9 +168,10 @@ def plan_stages(
     cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1))
     if first_share is None:
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
-    directions, together = _directions(ranges, later, rows, patience / 2)
-    if later and not directions:  # no time for a single one
+    found = _directions(ranges, later, rows, patience / 2)
+    if found is None:
         return plan_stages(grid, weight, n_rows, by_levels=by_levels, patience=patience, later=0)
+    directions, together = found
     return Stages(
         cards=cards,
         first_share=Fraction(1) if not later or first_share is None else first_share,
@@ -228,8 +229,11 @@ def _toward_zero(limit: int, scale: int) -> int:
 
 def _directions(
     ranges: tuple[tuple[int, int], ...], later: int, rows: int, patience: float
-) -> tuple[int, int]:
-    """Return how many directions of how many columns: as many as time and memory allow."""
+) -> tuple[int, int] | None:
+    """Return how many directions of how many columns: as many as time and memory allow.
+
+    None where they do not allow a single one.
+    """
     used = sum(1 for low, high in ranges[1:] if low < high)
     if not later or not used:
         return 0, 0
@@ -239,4 +243,4 @@ def _directions(
         seconds, entries = joint_work(directions, together, n_shifts, rows)
         if later * seconds <= patience and entries <= LARGEST_TABLES:
             return directions, together
-    return 0, 0
+    return None
