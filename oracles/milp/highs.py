@@ -304,7 +304,11 @@ class Watch:
         except BaseException as error:  # raised again in run
             self._error = self._error or error
         if self._error is not None:
-            event.interrupt()
+            # Before highspy 1.9 an event has no method for it.
+            if hasattr(event, "interrupt"):
+                event.interrupt()
+            else:
+                event.data_in.user_interrupt = True
 
     def _report(self, incumbent: float, bound: float) -> None:
         now = time.perf_counter()

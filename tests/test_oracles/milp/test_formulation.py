@@ -25,7 +25,7 @@ def smallest_objective(program, hypothesis):
         for column, value in zip(columns, allowed, strict=True):
             lower[column] = upper[column] = float(value == weight)
     matrix = csr_array(
-        (program.coefficients, program.columns, program.starts),
+        (program.coefficients, program.columns.astype(np.int32), program.starts.astype(np.int32)),
         shape=(program.n_rows, program.n_variables),
     )
     answer = milp(

@@ -51,7 +51,7 @@ def test_no_conflict_no_rows():
 
 def relaxation(program):
     matrix = csr_array(
-        (program.coefficients, program.columns, program.starts),
+        (program.coefficients, program.columns.astype(np.int32), program.starts.astype(np.int32)),
         shape=(program.n_rows, program.n_variables),
     )
     rows = LinearConstraint(matrix, program.row_lower, program.row_upper)

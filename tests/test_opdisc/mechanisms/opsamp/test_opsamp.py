@@ -160,7 +160,8 @@ def _measured_ratio(rng, tilts=64):
     law = ("exponential", "uniform")[rng.integers(2)]
     mechanism = mechanism_of(domain, loss, tilt_rate=rate, tilts=law, lift=lift, most_draws=10**9)
     spec = mechanism.calibrate(public_of(n=len(table[0]), delta=1e-3))
-    strata = stats.qmc.LatinHypercube(spec.space.dimension, rng=rng).random(tilts)
+    ranks = rng.permuted(np.tile(np.arange(tilts), (spec.space.dimension, 1)), axis=1).T
+    strata = (ranks + rng.random(ranks.shape)) / tilts
     draws = (2 * strata - 1 if law == "uniform" else stats.expon.ppf(strata) - 1) / rate
     found = [
         solve_chunk(
