@@ -190,9 +190,12 @@ def _version() -> str:
     import opdisc
 
     def git(*words: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
-        )
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+            )
+        except OSError:  # an archive on a machine without git
+            return ""
         return done.stdout.strip()
 
     commit = git("rev-parse", "--short", "HEAD")
