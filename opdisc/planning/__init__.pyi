@@ -11,6 +11,7 @@ from .first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compil
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_classes as check_costs_of_classes,
+    check_risks_of_classes as check_risks_of_classes,
     check_threshold_budget as check_threshold_budget,
     parse_automatic_bound as parse_automatic_bound,
     parse_base_measure as parse_base_measure,

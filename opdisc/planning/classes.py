@@ -15,6 +15,7 @@ from opdisc.planning.effort import PATIENCE
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_costs_of_classes,
+    check_risks_of_classes,
     parse_automatic_bound,
     parse_base_measure,
 )
@@ -230,12 +231,8 @@ def plan_cards(
     )
     scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
     PrivacyParams(epsilon=epsilon, delta=0.0)  # an impossible argument is refused, not planned
+    check_risks_of_classes(strategy, risk_budget)
     if risk_budget is not None:
-        if strategy != TREE:
-            raise CalibrationError(
-                "risks of several classes are multiplied along a tree of cards; use "
-                'strategy="tree", or leave out risk_budget.'
-            )
         split_epsilon(epsilon, risk_budget)
     name = f"{len(planner.questions)} cards, {strategy.replace('_', ' ')}"
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import BaseMeasure
+from opdisc.mechanisms import TREE, BaseMeasure
 
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""
@@ -67,6 +67,21 @@ def check_costs_of_classes(schema: Schema) -> None:
         raise SchemaError(
             f"error costs weigh the mistakes between two classes, but the schema declares "
             f"{len(schema.labels)}; leave them out"
+        )
+
+
+def check_risks_of_classes(strategy: str, risk_budget: float | None) -> None:
+    """Refuse risks of cards that are no tree.
+
+    Raises
+    ------
+    CalibrationError
+        If a share of the budget is kept for them.
+    """
+    if risk_budget is not None and strategy != TREE:
+        raise CalibrationError(
+            "risks of several classes are multiplied along a tree of cards; use "
+            'strategy="tree", or leave out risk_budget.'
         )
 
 

@@ -37,7 +37,7 @@ from opdisc.data import (
     table_assumptions,
     warn_of_cells_between_0_and_1,
 )
-from opdisc.errors import CalibrationError, SchemaError, TableError
+from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.repeated_fits import as_declared
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
@@ -58,7 +58,13 @@ from opdisc.mechanisms import (
     split_epsilon,
 )
 from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
-from opdisc.planning import SettledFit, check_costs_of_classes, parse_automatic_bound, settle_fit
+from opdisc.planning import (
+    SettledFit,
+    check_costs_of_classes,
+    check_risks_of_classes,
+    parse_automatic_bound,
+    settle_fit,
+)
 from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
@@ -180,11 +186,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         public = PublicInputs(params=params, **facts)
         entropy = self._entropy()
         questions = ask(self.strategy, len(schema.labels))
-        if self.risk_budget is not None and self.strategy != TREE:
-            raise CalibrationError(
-                "risks of several classes are multiplied along a tree of cards; use "
-                'strategy="tree", or leave out risk_budget.'
-            )
+        check_risks_of_classes(self.strategy, self.risk_budget)
         problems: list[ZeroOneProblem] = []
         specs: list[RiskSpec] = []
         settled: dict[Fraction, SettledFit] = {}
