@@ -58,7 +58,8 @@ def built(tmp_path_factory):
 def unpacked(built, tmp_path_factory):
     folder = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(built[1]) as archive:
-        archive.extractall(folder, filter="data")
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+        archive.extractall(folder, **safely)
     (source,) = folder.iterdir()
     return source
 
