@@ -304,7 +304,7 @@ class Watch:
         except BaseException as error:  # raised again in run
             self._error = self._error or error
         if self._error is not None:
-            # Before highspy 1.9 an event has no method for it.
+            # In highspy 1.8 an event has no method for it.
             if hasattr(event, "interrupt"):
                 event.interrupt()
             else:

@@ -103,7 +103,7 @@ def fit_moments(task: FitTask) -> Fitted:
         parameters={"noise_stddev": deviation, "ridge": ridge},
         delta=task.delta,
         guarantee="VOID" if task.noise_seed is not None else "CONDITIONAL",
-        label="proven",
+        label="published",
         theorem="Gaussian noise on sums of products (Balle, Wang 2018, Theorem 8)",
         conditions=_CONDITIONS,
     )
