@@ -78,6 +78,9 @@ class Plan:
         Who minimises. Two or more get the same noise, and their receipts are VOID.
     time_limit : float or None
         Seconds per run.
+    patience : float or None
+        Seconds that a fit by "auto" may be expected to take, as in
+        :class:`opdisc.PrivateScorecardClassifier`; None: its default.
     seed : int
         From which splits and references are seeded. Private mechanisms use no seed.
     peers : str or None
@@ -98,6 +101,7 @@ class Plan:
     weight_bound: int = 1
     oracles: tuple[str, ...] = ("auto",)
     time_limit: float | None = DEFAULT_TIME_LIMIT
+    patience: float | None = None
     seed: int = 0
     peers: str | None = None
 
@@ -118,6 +122,10 @@ class Plan:
             )
         if self.time_limit is not None and not 0 < self.time_limit < math.inf:
             raise ComparisonMistake(f"time-limit must be > 0 seconds, got {self.time_limit:g}.")
+        if self.patience is not None and not 0 < self.patience < math.inf:
+            raise ComparisonMistake(
+                f"patience must be finite and > 0 seconds, got {self.patience:g}."
+            )
         if self.seed < 0:
             raise ComparisonMistake(f"seed must be at least 0, got {self.seed}.")
         parse_relation(self.relation)
@@ -161,6 +169,8 @@ class Plan:
         record = asdict(self)
         for name in ("methods", "epsilons", "oracles"):
             record[name] = list(record[name])
+        if self.patience is None:  # plans of versions before have none, and can be continued
+            del record["patience"]
         return record
 
     @classmethod

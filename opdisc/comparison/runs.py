@@ -269,6 +269,7 @@ def _task(
         weight_bound=run.weight_bound or plan.weight_bound,
         oracle=run.oracle or "auto",
         time_limit=plan.time_limit,
+        patience=plan.patience,
         seed=run.seed,
         noise_seed=run.noise_seed,
         peers=plan.peers,

@@ -18,6 +18,7 @@ from .limits import (
     parse_max_rounds as parse_max_rounds,
     parse_time_limit as parse_time_limit,
     parse_weight_bound as parse_weight_bound,
+    patience_of_each as patience_of_each,
 )
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,

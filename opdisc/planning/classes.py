@@ -18,6 +18,7 @@ from opdisc.planning.limits import (
     check_risks_of_classes,
     parse_automatic_bound,
     parse_base_measure,
+    patience_of_each,
 )
 from opdisc.planning.plan import PlannedFit
 from opdisc.planning.utility import ErrorPrediction, predict_error
@@ -184,7 +185,7 @@ def plan_cards(
     n_rows : int or None
         Number of rows; used only where the relation makes it public.
     strategy, weight_bound, relation, norm_budget, max_nonzero, base_measure, patience
-        As in :class:`~opdisc.PrivateMulticlassClassifier`.
+        As in :class:`~opdisc.PrivateMulticlassClassifier`; the patience is for all cards together.
     risk_budget : float or None
         Share of each card's budget for its risk table; the rest is the card's.
     quantile : float
@@ -224,7 +225,7 @@ def plan_cards(
         settings=MechanismSettings(
             structure=column_structure(declared),
             base_measure=parse_base_measure(base_measure),
-            patience=patience,
+            patience=patience_of_each(patience, len(ask(strategy, len(declared.labels)))),
         ),
         level=quantile,
         risk_budget=risk_budget,

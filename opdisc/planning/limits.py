@@ -50,6 +50,12 @@ def parse_time_limit(seconds: float | None) -> float | None:
     return None if seconds == math.inf else seconds
 
 
+def patience_of_each(patience: float, n_cards: int) -> float:
+    """Return the seconds that each of several cards may be expected to take; all together."""
+    # An impossible patience stays as it is, and is refused as the caller gave it.
+    return patience / n_cards if 0 < patience else patience
+
+
 def parse_base_measure(measure: BaseMeasure | str) -> BaseMeasure | None:
     """Return a base measure, or None for "auto": each mechanism its own."""
     return None if measure == "auto" else BaseMeasure.parse(measure)

@@ -89,6 +89,7 @@ Examples
 @click.option("--relation", help=" or ".join(_RELATIONS) + ".  [default: replace_one]")
 @click.option("--test-fraction", type=float, help="Share held out.  [default: 0.3]")
 @click.option("--time-limit", type=float, help="Seconds per run, 0 for none.  [default: 120]")
+@click.option("--patience", type=float, help="Expected seconds per fit of auto.  [default: 60]")
 @error_cost_options
 @click.option("--seed", type=int, help="Of splits and references only.  [default: 0]")
 @click.option(

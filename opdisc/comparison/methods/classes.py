@@ -49,6 +49,7 @@ def fit_cards(task: FitTask, *, mechanism: str = "auto", strategy: str = "tree")
         relation=task.relation.value,
         oracle=task.oracle,
         random_state=task.noise_seed,
+        patience=task.patience,
         strategy=strategy,
     )
     model.fit(task.table, task.table[task.schema.target.column])

@@ -88,6 +88,9 @@ class FitTask:
     error_costs : ErrorCosts
         What a mistake costs. The schema states the same, but to methods whose loss counts every
         mistake alike.
+    patience : float or None
+        Seconds that a fit may be expected to take, where a method chooses by that; None: its own
+        default.
     """
 
     table: pd.DataFrame
@@ -103,6 +106,7 @@ class FitTask:
     noise_seed: int | None = None
     peers: str | None = None
     error_costs: ErrorCosts = ErrorCosts()
+    patience: float | None = None
 
     @property
     def log_odds(self) -> float:

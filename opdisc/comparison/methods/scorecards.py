@@ -61,6 +61,7 @@ def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
         relation=task.relation.value,
         oracle=task.oracle,
         random_state=task.noise_seed,
+        patience=task.patience,
     )
     model.fit(task.table, _labels(task))
     return fitted_scorecard(model, {})

@@ -20,6 +20,13 @@ RECIPE = (
 )
 """How to make the environment; its interpreter is then peers/bin/python."""
 
+_OTHER_RECIPES = {
+    "dpmm": "make one for it alone by python -m venv dpmm && dpmm/bin/pip install dpmm",
+    "fasterrisk": "make one for it alone by python -m venv risk && risk/bin/pip install fasterrisk",
+    "sbdt": "build S-BDT from its source (kirschte/sbdt) into it, see docs/peers.md",
+}
+"""What to do where a library is missing that does not go with the others; by module."""
+
 
 def find_interpreter(given: str | None) -> str:
     """Return the path of the peers' interpreter.
@@ -112,9 +119,11 @@ def _read(stream: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _explained(error: str) -> str:
     if error.startswith(("ModuleNotFoundError", "ImportError", "PackageNotFoundError")):
+        recipes = [told for name, told in _OTHER_RECIPES.items() if f"'{name}" in error]
+        recipe = recipes[0] if recipes else f"make a new one by {RECIPE}"
         return (
-            f"the peers' environment lacks a package ({error}); make a new one by {RECIPE} and "
-            "give its interpreter."
+            f"the peers' environment lacks a package ({error}); {recipe}, and give its "
+            "interpreter."
         )
     return f"the peer failed: {error}"
 

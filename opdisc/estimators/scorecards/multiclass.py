@@ -63,6 +63,7 @@ from opdisc.planning import (
     check_costs_of_classes,
     check_risks_of_classes,
     parse_automatic_bound,
+    patience_of_each,
     settle_fit,
 )
 from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
@@ -83,8 +84,10 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         that is public.
     weight_bound, mechanism, relation, oracle, time_limit, ledger, random_state, norm_budget
         As in :class:`PrivateScorecardClassifier`, for each card.
-    max_nonzero, max_rounds, progress, base_measure, patience
+    max_nonzero, max_rounds, progress, base_measure
         As in :class:`PrivateScorecardClassifier`, for each card.
+    patience : float or None
+        As in :class:`PrivateScorecardClassifier`, for all cards together.
     classes : sequence of labels, or None
         All labels in order, where there is no schema. None takes them from ``y``, sorted, which
         is a condition on the receipt.
@@ -234,6 +237,11 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             risks=risks if specs else None,
         )
         self._publish_cards(questions, release, specs)
+
+    def _patience(self, schema: Schema) -> float:
+        """Return the seconds that a card may be expected to take: all have an equal part."""
+        cards = ask(self.strategy, len(schema.labels))
+        return patience_of_each(super()._patience(schema), len(cards))
 
     def _risk_spec(
         self, question: Question, params: PrivacyParams, n_rows: int | None

@@ -368,13 +368,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             self.mechanism, public.grid, public=public, settings=self._settings(schema)
         )
 
+    def _patience(self, schema: Schema) -> float:
+        """Return the seconds that a card may be expected to take."""
+        return PATIENCE if self.patience is None else self.patience
+
     def _settings(self, schema: Schema) -> MechanismSettings:
         report = self.progress
         return MechanismSettings(
             structure=column_structure(schema),
             minimise=not (isinstance(self.oracle, str) and self.oracle == "auto"),
             base_measure=parse_base_measure(self.base_measure),
-            patience=PATIENCE if self.patience is None else self.patience,
+            patience=self._patience(schema),
             max_rounds=parse_max_rounds(self.max_rounds),
             time_limit=parse_time_limit(self.time_limit),
             progress=None if report is None else draw_progress(report),

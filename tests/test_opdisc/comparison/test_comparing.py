@@ -156,6 +156,7 @@ def test_default_methods_are_known_and_lists_have_no_repeats():
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"test_fraction": 1.0}, "test-fraction must be in [0, 1)"),
         ({"time_limit": 0.0}, "time-limit must be > 0 seconds"),
+        ({"patience": 0.0}, "patience must be finite and > 0 seconds, got 0"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"relation": "swap"}, "relation must be one of"),
         ({"weight_bound": 0}, "weight_bound must be an integer from 1"),
@@ -291,6 +292,14 @@ def test_a_failure_becomes_a_row_that_quotes_no_cell(source):
     assert "xq7canary" not in json.dumps(row)
     assert row["train_accuracy"] is None and row["seconds"] >= 0
     assert sorted(row) == sorted(FIELDS)
+
+
+def test_patience_decides_what_auto_runs(source):
+    runs = {"repeats": 1, "epsilons": (1.0,)}
+    (usual,) = rows_of(source, plan_of("auto", **runs))
+    (hurried,) = rows_of(source, plan_of("auto", **runs, patience=1e-9))
+    mechanisms = [row["receipt"]["mechanism"] for row in (usual, hurried)]
+    assert mechanisms[0] != "staged" and mechanisms[1] == "staged"
 
 
 def test_a_refusal_of_this_package_is_told_in_its_own_words(source):

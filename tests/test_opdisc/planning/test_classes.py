@@ -142,6 +142,22 @@ def test_staged_cards_are_counted_from_what_their_stages_are():
     assert "the best scorecard of at most" in str(total.verdict)
 
 
+@pytest.mark.parametrize(("strategy", "n_cards"), [("tree", 3), ("one_versus_rest", 4)])
+def test_all_cards_together_keep_to_the_patience(strategy, n_cards):
+    features = [{"column": f"x{i}", "binary": True} for i in range(30)]
+    target = {"column": "kind", "classes": list("abcd")}
+    schema = Schema.from_dict({"name": "wide", "target": target, "feature": features})
+    settings = {"schema": schema, "epsilon": 1.0, "strategy": strategy, "patience": n_cards * 0.5}
+    _, *cards = plan_cards(n_rows=60, **settings)
+    assert len(cards) == n_cards
+    assert all("planned for at most 0.5 s" in card.reason.detail for card in cards)
+    table = pd.DataFrame({f"x{i}": np.arange(60) >> (i % 6) & 1 for i in range(30)})
+    fit = PrivateMulticlassClassifier(**settings).fit(table, list("abcd") * 15)
+    choices = [card.choice_detail for card in fit.receipt_.cards]
+    assert len(choices) == n_cards
+    assert all("planned for at most 0.5 s" in choice for choice in choices)
+
+
 def test_private_numbers_of_rows_are_not_used():
     found = {
         plan_cards(

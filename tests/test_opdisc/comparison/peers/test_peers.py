@@ -138,6 +138,20 @@ def test_an_environment_without_the_peers_is_one_sentence():
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("sbdt", "build S-BDT from its source"),
+        ("dpmm", "dpmm/bin/pip install dpmm"),
+        ("fasterrisk", "risk/bin/pip install fasterrisk"),
+        ("interpret", "pip install diffprivlib interpret-core"),
+    ],
+)
+def test_a_missing_library_is_answered_with_its_own_recipe(module, told):
+    message = peer_processes._explained(f"ModuleNotFoundError: No module named '{module}'")
+    assert told in message and message.endswith("and give its interpreter.")
+
+
 def test_an_interpreter_that_dies_is_one_sentence():
     with pytest.raises(ComparisonError, match="ended without an answer"):
         peers.fit_peer(peers.PEERS[0], _task(peers="/bin/false"))
