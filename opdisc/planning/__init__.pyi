@@ -1,6 +1,5 @@
 from .choice import (
     MECHANISMS as MECHANISMS,
-    MechanismSettings as MechanismSettings,
     ScorecardMechanism as ScorecardMechanism,
     build_mechanism as build_mechanism,
     check_option as check_option,
@@ -19,6 +18,7 @@ from .limits import (
     parse_time_limit as parse_time_limit,
     parse_weight_bound as parse_weight_bound,
 )
+from .named import MechanismSettings as MechanismSettings
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
     PlannedFit as PlannedFit,
