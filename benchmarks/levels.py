@@ -19,10 +19,13 @@ from pathlib import Path
 
 import numpy as np
 from numba import njit
+from result_files import save
 
 from opdisc.data import column_structure, load_dataset, load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
 from opdisc.errors import TableError
+from opdisc.mechanisms.exponential.base_measure import LEVELS
+from opdisc.planning.named import LEVELS_FROM
 from opdisc.privacy import SeededEntropy
 from oracles.problem import WeightGrid, ZeroOneProblem
 from oracles.sampling import PartitionSampler, SamplingOptions
@@ -148,12 +151,103 @@ def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
     return found
 
 
+def mixed(parts: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return mean accuracy and mean square of a mixture of (log weight, mean, square)."""
+    logs = np.array([part[0] for part in parts])
+    shares = np.exp(logs - np.logaddexp.reduce(logs))
+    return float(shares @ [part[1] for part in parts]), float(shares @ [part[2] for part in parts])
+
+
+def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
+    """Return what each measure gives on one split: mean accuracy and its square's."""
+    levels = []
+    for counts, right, squares in zip(kept.counts, kept.right, kept.squares, strict=True):
+        number = np.array(list(counts.values()), dtype=float)
+        logs = -epsilon / 2 * np.array([int(loss) for loss in counts]) + np.log(number)
+        total = float(np.logaddexp.reduce(logs))
+        share = np.exp(logs - total) / number
+        mean = float(share @ list(right.values()))
+        levels.append((total, mean, float(share @ list(squares.values())), math.log(number.sum())))
+    sparse = levels[:5]
+
+    def by(shares: tuple[int, ...], whole: int = 0) -> tuple[float, float]:
+        parts = [
+            (math.log(share) + total - size, mean, square)
+            for share, (total, mean, square, size) in zip(shares, sparse, strict=True)
+        ]
+        return mixed(parts + ([(math.log(whole) + grid[0], *grid[1:])] if whole else []))
+
+    found = {
+        "majority": mixed([sparse[0][:3]]),
+        "sparse": mixed([level[:3] for level in sparse]),
+    }
+    if kept.schema == "adult-small":
+        logs = [level[0] for level in levels]
+        log_sum, uniform = float(np.logaddexp.reduce(logs)), mixed([x[:3] for x in levels])
+    elif kept.whole:
+        log_sum, *uniform = kept.whole[str(epsilon)]
+    else:
+        return found | {"equal masses, no grid": by((1,) * 5)}
+    grid = (log_sum - kept.log_grid, *uniform)
+    return found | {
+        "whole grid": tuple(uniform),
+        "equal masses": by((1,) * 5, 1),
+        "half on the grid": by((1,) * 5, 5),
+        "levels": by(LEVELS.shares, LEVELS.whole),
+    }
+
+
+def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
+    """Return the lines of one table: every measure, and how far the default is behind the best."""
+    every = {e: [laws(kept, e) for kept in splits] for e in EPSILONS}
+    measures = list(every[0.1][0])
+    n_train, log_grid = splits[0].n_train, splits[0].log_grid
+    ruled = {
+        e: "levels" if 2 * log_grid / e > LEVELS_FROM * n_train else "whole grid" for e in EPSILONS
+    }
+    rows, behind = [], []
+    for measure in measures:
+        cells = []
+        for e in EPSILONS:
+            cell = f"{np.mean([law[measure][0] for law in every[e]]):.3f}".removeprefix("0")
+            bold = name in ("adult-wide", "mammo", "breastcancer") and measure == ruled[e]
+            cells.append(f"**{cell}**" if bold else cell)
+        rows.append([name, measure, *cells])
+    if name not in ("adult-wide", "mammo", "breastcancer"):
+        return rows
+    for e in EPSILONS:
+        three = ("majority", "sparse", "whole grid")
+        best = max(three, key=lambda m: float(np.mean([law[m][0] for law in every[e]])))
+        gaps = [law[ruled[e]][0] - law[best][0] for law in every[e]]
+        means = [law[best][0] for law in every[e]]
+        within = np.mean([law[best][1] - law[best][0] ** 2 for law in every[e]])
+        error = math.sqrt((within + np.var(means, ddof=1)) / 15)
+        behind.append(f"{1000 * np.mean(gaps):+.1f} ({1000 * error:.1f})")
+    return [*rows, [name, "default less the best of three, thousandths", *behind]]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--splits", type=int, default=15)
+    parser.add_argument("--splits", type=int, default=12)
     parser.add_argument("--schemas", nargs="+", default=[schema for _, schema in TABLES])
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--save", type=Path)
     arguments = parser.parse_args()
+    if arguments.kept is not None:
+        kept = [Pieces(**json.loads(line)) for line in arguments.kept.read_text().splitlines()]
+        rows: list[list[str]] = []
+        for name in arguments.schemas:
+            splits = [one for one in kept if one.schema == name and one.split < arguments.splits]
+            rows += rows_of(name, splits) if splits else []
+        save(
+            arguments.save,
+            columns=["table", "measure", *(f"{e:g}".removeprefix("0") for e in EPSILONS)],
+            rows=rows,
+            align="l" * 8,
+            compared=f"The same {arguments.splits} splits for every measure.",
+        )
+        return
     absent = set()
     for split, (dataset, name) in itertools.product(range(arguments.splits), TABLES):
         if name not in arguments.schemas or name in absent:
