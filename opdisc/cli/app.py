@@ -75,7 +75,8 @@ _BASE_MEASURE = click.option(
     "--base-measure",
     default="auto",
     show_default=True,
-    help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0).",
+    help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0). "
+    "auto: levels where uniform is predicted to cost over 5% of the rows of a sampled draw.",
 )
 
 _PATIENCE = click.option(

@@ -47,8 +47,8 @@ from .composition.thresholds import (
     rehearse_thresholds as rehearse_thresholds,
 )
 from .composition.totals import Bins as Bins
-from .exponential import (
-    BaseMeasure as BaseMeasure,
+from .exponential.base_measure import BaseMeasure as BaseMeasure, Mixture as Mixture
+from .exponential.mechanism import (
     ExponentialMechanism as ExponentialMechanism,
     ExponentialSpec as ExponentialSpec,
 )

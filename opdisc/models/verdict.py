@@ -170,8 +170,9 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
         )
         plain = MechanismSettings(structure=column_structure(schema), allowance=receipt.allowance)
         by_levels = replace(plain, base_measure=BaseMeasure(by_levels=True))
+        uniform = replace(plain, base_measure=BaseMeasure())
         sphere = (replace(plain, noise=noise) for noise in SPHERE_NOISES)
-        for settings in sphere if receipt.mechanism == "opdisc" else (plain, by_levels):
+        for settings in sphere if receipt.mechanism == "opdisc" else (uniform, by_levels):
             mechanism, _ = build_mechanism(
                 receipt.mechanism, public.grid, public=public, settings=settings
             )

@@ -1,6 +1,5 @@
 from .choice import (
     MECHANISMS as MECHANISMS,
-    MechanismSettings as MechanismSettings,
     ScorecardMechanism as ScorecardMechanism,
     build_mechanism as build_mechanism,
     check_option as check_option,
@@ -20,6 +19,7 @@ from .limits import (
     parse_weight_bound as parse_weight_bound,
     patience_of_each as patience_of_each,
 )
+from .named import MechanismSettings as MechanismSettings
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
     PlannedFit as PlannedFit,

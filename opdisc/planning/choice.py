@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
@@ -15,7 +14,6 @@ from opdisc.mechanisms import (
     PermuteAndFlipMechanism,
     SeparatorMechanism,
     SphereMechanism,
-    SphereNoise,
     StagedMechanism,
     one_hot_mechanism,
 )
@@ -32,9 +30,17 @@ from opdisc.planning.effort import (
     predict_draw,
 )
 from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.named import (
+    MechanismSettings,
+    automatic_measure,
+    check_uniform,
+    exponential_mechanism,
+    permute_and_flip,
+    staged_mechanism,
+)
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, LARGEST_TOTAL, DrawProgress, is_sparse
+from oracles.sampling import LARGEST_TOTAL, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -82,49 +88,6 @@ class BeyondReach(CalibrationError):
     """No mechanism is expected to end soon on a grid; a smaller grid may do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MechanismSettings:
-    """What some of the mechanisms need besides the grid, all public.
-
-    Parameters
-    ----------
-    structure : tuple of ColumnGroup
-        Facts about the columns, for ``"exponential"``; see
-        :func:`opdisc.data.column_structure`.
-    noise : str
-        Noise of the sphere, for ``"opdisc"``.
-    allowance : float
-        Certified gap that a release may have, rows; only where an oracle minimises.
-    minimise : bool
-        Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
-    base_measure : BaseMeasure or None
-        As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: uniform, and by
-        levels for the first draw of ``"staged"``.
-    patience : float
-        Seconds that a fit is expected to take at most, > 0: what is expected to draw longer is
-        not chosen, and staged draws are planned for half of it.
-    max_rounds, time_limit, progress
-        As in :class:`~opdisc.mechanisms.ExponentialMechanism`.
-    """
-
-    structure: tuple[ColumnGroup, ...] = ()
-    noise: SphereNoise = "l2-laplace"
-    allowance: float = 0.0
-    minimise: bool = False
-    base_measure: BaseMeasure | None = None
-    patience: float = PATIENCE
-    max_rounds: int | None = None
-    time_limit: float | None = None
-    progress: DrawProgress | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a patience that no fit could keep."""
-        if not 0 < self.patience < math.inf:
-            raise CalibrationError(
-                f"patience must be finite and > 0 seconds, got {self.patience:g}."
-            )
-
-
 def build_mechanism(
     name: str,
     grid: WeightGrid,
@@ -158,7 +121,7 @@ def build_mechanism(
     allowance = settings.allowance
     measure = settings.base_measure or BaseMeasure()
     if name in MECHANISMS and name not in ("auto", "exponential", "staged"):
-        _check_uniform(measure, f"mechanism='{name}'")
+        check_uniform(measure, f"mechanism='{name}'")
     match name:
         case "auto":
             chosen, reason = choose_mechanism(
@@ -171,11 +134,12 @@ def build_mechanism(
             )
             return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
         case "permute_and_flip":
-            return _permute_and_flip(grid, settings, public), Reason()
+            return permute_and_flip(grid, settings, public), Reason()
         case "exponential":
-            return _exponential(grid, settings, measure), Reason()
+            measure = settings.base_measure or automatic_measure(grid, public)
+            return exponential_mechanism(grid, settings, measure), Reason()
         case "staged":
-            return _staged(settings), Reason()
+            return staged_mechanism(settings), Reason()
         case "block_one_hot":
             blocks = even_blocks(grid) if public is None else searchable_blocks(public)
             return BlockOneHotMechanism(blocks=blocks, allowance=allowance), Reason()
@@ -231,9 +195,10 @@ def choose_mechanism(
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
-    exponential = ExponentialMechanism(structure=structure, base_measure=measure)
+    drawn = base_measure or automatic_measure(grid, public)
+    exponential = ExponentialMechanism(structure=structure, base_measure=drawn)
     if minimise:
-        _check_uniform(measure, "a named oracle")
+        check_uniform(measure, "a named oracle")
     staged = public is not None and not minimise and _takes_stages(public, measure)
 
     def ends(mechanism: Mechanism) -> bool:
@@ -290,7 +255,7 @@ def choose_mechanism(
         )
     drowned = public is not None and staged and is_drowned(public)
     if (
-        not (drowned or measure.by_levels)
+        not drowned
         and can_sample(grid, structure)
         and not can_list(grid)
         and (public is None or draw_is_short(public, structure))
@@ -303,7 +268,7 @@ def choose_mechanism(
             exponential,
         )
     if staged:
-        stages = _staged(MechanismSettings(base_measure=base_measure, patience=patience))
+        stages = staged_mechanism(MechanismSettings(base_measure=base_measure, patience=patience))
         brief = (
             f"at this budget most of {cards} cards are noise, so a card of few points comes first"
             if drowned
@@ -362,66 +327,3 @@ def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
     )
     countable = (public.largest_loss or 0) <= LARGEST_TOTAL
     return intervals and countable and (measure.is_uniform or measure.by_levels)
-
-
-def _staged(settings: MechanismSettings) -> StagedMechanism:
-    """Return the staged mechanism; its first draw is by levels unless something else is asked."""
-    measure = settings.base_measure
-    if measure is not None and not (measure.is_uniform or measure.by_levels):
-        raise CalibrationError(
-            "staged draws take the base measure 'levels' or 'uniform'; use one of them or "
-            "mechanism='exponential'."
-        )
-    return StagedMechanism(
-        by_levels=measure is None or measure.by_levels, patience=settings.patience / 2
-    )
-
-
-def _check_uniform(measure: BaseMeasure, other: str) -> None:
-    """Refuse a base measure where something else than the exponential mechanism would run."""
-    if not measure.is_uniform:
-        raise CalibrationError(
-            f"a base measure applies to mechanism='exponential' only, got {other}; drop one."
-        )
-
-
-def _permute_and_flip(
-    grid: WeightGrid, settings: MechanismSettings, public: GridPublic | None
-) -> PermuteAndFlipMechanism | AStarPermuteAndFlipMechanism:
-    """Return permute-and-flip; its limits concern grids that cannot be listed only."""
-    listed = grid.n_assignments <= ENUMERATION_LIMIT
-    if settings.allowance or (listed and (settings.minimise or not is_searched(grid, public))):
-        return PermuteAndFlipMechanism(allowance=settings.allowance)
-    if listed:
-        return AStarPermuteAndFlipMechanism(progress=settings.progress)
-    if settings.minimise:
-        raise CalibrationError(
-            f"permute_and_flip beyond {ENUMERATION_LIMIT:,} weight combinations searches by "
-            "itself; drop the oracle or use a smaller grid."
-        )
-    return AStarPermuteAndFlipMechanism(
-        max_rounds=settings.max_rounds,
-        time_limit=settings.time_limit,
-        progress=settings.progress,
-    )
-
-
-def _exponential(
-    grid: WeightGrid, settings: MechanismSettings, measure: BaseMeasure
-) -> ExponentialMechanism:
-    """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
-    if can_list(grid):
-        return ExponentialMechanism(structure=settings.structure, base_measure=measure)
-    if not can_sample(grid, settings.structure):
-        raise CalibrationError(
-            f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
-            f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
-            "columns, smaller weights or mechanism='staged'."
-        )
-    return ExponentialMechanism(
-        base_measure=measure,
-        structure=settings.structure,
-        max_rounds=settings.max_rounds,
-        time_limit=settings.time_limit,
-        progress=settings.progress,
-    )

@@ -10,7 +10,7 @@ from typing import Literal
 from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
 from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, card_epsilon, split_epsilon
-from opdisc.planning.choice import MechanismSettings, build_mechanism
+from opdisc.planning.choice import build_mechanism
 from opdisc.planning.effort import PATIENCE
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
@@ -20,6 +20,7 @@ from opdisc.planning.limits import (
     parse_base_measure,
     patience_of_each,
 )
+from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import judge_noise

@@ -22,7 +22,7 @@ from opdisc.mechanisms import (
     plan_thresholds,
     split_epsilon,
 )
-from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
+from opdisc.planning.choice import MECHANISMS, build_mechanism
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
@@ -30,6 +30,7 @@ from opdisc.planning.limits import (
     parse_automatic_bound,
     parse_base_measure,
 )
+from opdisc.planning.named import MechanismSettings
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseVerdict, judge_noise
 from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit

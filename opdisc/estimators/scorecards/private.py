@@ -115,10 +115,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         conditional; if it is met, nothing is released.
     base_measure : str or BaseMeasure, default "auto"
         Public measure that the exponential mechanism weighs scorecards by. "uniform" weighs all
-        alike. "levels" has equal mass on 0, 1, 2, 3, 4 points and on all scorecards (grids that
-        can be listed). With "sparse" or "sparse:PENALTY" every weight other than 0 counts
-        exp(-PENALTY), by default exp(-1). Or give a :class:`~opdisc.mechanisms.BaseMeasure`.
-        "auto" is uniform, and by levels for the first of staged draws.
+        alike. "levels" has half of all mass on all scorecards, a quarter on those of 4 points,
+        and half as much for each point fewer. With "sparse" or "sparse:PENALTY" every weight
+        other than 0 counts exp(-PENALTY), by default exp(-1). Or give a
+        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels where the cards cannot be
+        listed and a uniform one is predicted to cost more than 5% of the rows, and for the first
+        of staged draws; else uniform.
     patience : float or None
         Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
         what is expected to draw longer, and staged draws look at as many cards as half of it

@@ -45,6 +45,7 @@ from oracles.sampling.rejection.cell_draws import (
     Screened,
     look_at_all,
 )
+from oracles.sampling.rejection.counted_part import CountedPart
 from oracles.sampling.rejection.lower_bound import (
     LowerBound,
     draw_work,
@@ -53,7 +54,8 @@ from oracles.sampling.rejection.lower_bound import (
 )
 from oracles.sampling.rejection.partition import MASS_BITS, PartitionCell
 from oracles.sampling.rejection.refinement import GOOD, Refinement
-from oracles.sampling.rejection.schedule import DrawSchedule
+from oracles.sampling.rejection.schedule import DrawSchedule, log_of_sum
+from oracles.sampling.staged import SparseCards
 
 _FIRST_BATCH = 16
 
@@ -82,12 +84,15 @@ class PartitionSampler:
     log_weights : LogWeights or None
         If given, the target is multiplied by the exponential of a hypothesis's log-weight. At
         most 1, after scaling, and a factor of each block's sum: sums and masses stay exact.
+    counted : tuple of (SparseCards, int), or None
+        If given, the target is ``exp(-beta * L(w))`` times the weight of ``w`` in a mixture:
+        cards whose shares are by their number of points, and the share of the whole grid.
 
     Raises
     ------
     UnsupportedProblem
-        If the blocks are too large, the log-weights differ too much, or the problem has a
-        perturbation.
+        If the blocks are too large, the log-weights differ too much, the problem has a
+        perturbation, or there are both log-weights and counted cards.
     """
 
     def __init__(
@@ -97,12 +102,15 @@ class PartitionSampler:
         structure: Sequence[ColumnGroup] = (),
         options: SamplingOptions | None = None,
         log_weights: LogWeights | None = None,
+        counted: tuple[SparseCards, int] | None = None,
     ) -> None:
         if problem.perturbation is not None:
             raise UnsupportedProblem("sampling takes problems without a perturbation.")
         self._problem = problem
         self._beta = checked_beta(beta)
         self._options = options or SamplingOptions()
+        if counted is not None and log_weights is not None:
+            raise UnsupportedProblem("sampling takes log-weights or counted cards, not both.")
         weights = checked_weights(log_weights, problem.grid)
         self._grid_bits = math.log2(problem.grid.n_assignments)
         if self._grid_bits > LARGEST_GRID_BITS:
@@ -143,11 +151,15 @@ class PartitionSampler:
             new_lower_bound,
         )
         self._cells = self._refinement.cells
+        self._counted = None if counted is None else CountedPart(problem, self._beta, *counted)
+        self._known = -math.inf if self._counted is None else self._counted.log_sum
         self._rounds, self._trials, self._accepted = 0, 0, 0.0
         self._draw_work = draw_work(self._lower_bound)
         self._drawn = self._recent = 0.0
         self._schedule = DrawSchedule(
-            self._draw_work, partial(AnnealedSum, problem, float(self._beta), weights)
+            self._draw_work,
+            partial(AnnealedSum, problem, float(self._beta), weights),
+            self._known,
         )
         self._cell_draws = [
             CellDraws(problem, self._lower_bound, self._beta, self._refinement.reference, weights)
@@ -168,6 +180,10 @@ class PartitionSampler:
 
     @property
     def _log_total(self) -> float:
+        return log_of_sum(self._log_mass, self._known)
+
+    @property
+    def _log_mass(self) -> float:
         units = math.log(self._cells.total) - MASS_BITS * math.log(2.0)
         return self._refinement.reference + units
 
@@ -178,8 +194,9 @@ class PartitionSampler:
         Every choice is exact except that configurations may underflow in a block sum, each of
         relative weight below ``|W| * 2**-1022`` where the sum is at least ``2**-depth``. Together
         they weigh at most ``|W|**2 * 2**(depth - 1022) * S / Z``, S the sum of the masses and Z
-        that of the target. A round in which ``S / Z > 2**150`` succeeds with probability below
-        ``2**-150``; the bound allows for ``2**50`` of them.
+        that of the target; a counted part adds the same to both, and lowers the ratio. A round in
+        which ``S / Z > 2**150`` succeeds with probability below ``2**-150``; the bound allows for
+        ``2**50`` of them.
         """
         bits = 2 * self._grid_bits + self._depth_bits + _FARTHEST_GAP_BITS - _SMALLEST_DOUBLE_BITS
         return float(2.0**-100 + 2.0**bits)
@@ -204,7 +221,7 @@ class PartitionSampler:
             batch = min(batch, max(room, _FIRST_BATCH))
             if cap is not None:
                 batch = min(batch, cap - rounds)
-            hypothesis = self._rounds_of(batch, bits)
+            hypothesis = self._tried(batch, bits)
             rounds += batch
             if hypothesis is not None:
                 if not self._cells.masses_add_up():
@@ -216,6 +233,19 @@ class PartitionSampler:
             f"a draw must succeed within max_rounds={cap} rounds; raise the cap or use a "
             "smaller grid."
         )
+
+    def _tried(self, count: int, bits: RandomBits) -> Hypothesis | None:
+        """Run so many rounds; the first one that draws from the counted part is the last."""
+        if self._counted is None:
+            return self._rounds_of(count, bits)
+        reference, total = self._refinement.reference, self._cells.total
+        place = self._counted.first(count, reference, total, bits)
+        before = count if place is None else place
+        hypothesis = self._rounds_of(before, bits) if before else None
+        if hypothesis is not None or place is None:
+            return hypothesis
+        self._rounds += 1
+        return self._counted.draw(bits)
 
     def _rounds_of(self, count: int, bits: RandomBits) -> Hypothesis | None:
         """Run so many rounds on the partition as it stands; return what the first success drew.
@@ -288,11 +318,15 @@ class PartitionSampler:
         Only rounds that are over count: a pending draw must not be favoured or shunned.
         """
         done = -1.0
-        while self._recent <= GOOD and self._refinement.work > done:
+        while self._rejected() >= 1 - GOOD and self._refinement.work > done:
             done = self._refinement.work
             limit = self._schedule.limit(done, self._drawn, self._log_total, self._accepted)
             if done < limit:
                 self._refinement.run(limit, self._report)
+
+    def _rejected(self) -> float:
+        """Return what share of rounds is expected to be rejected: none of the counted part."""
+        return (1.0 - self._recent) * math.exp(self._log_mass - self._log_total)
 
     def _report(self) -> None:
         now = time.perf_counter()

@@ -44,11 +44,18 @@ class DrawSchedule:
     draw_work : float
         Work of a draw, nanoseconds.
     new_estimate : callable
-        Returns what estimates the log of the target's sum.
+        Returns what estimates the log of the sum over the grid.
+    known : float
+        Log of what the target's sum has beside the grid's, nats; part of every ``log_total``.
     """
 
-    def __init__(self, draw_work: float, new_estimate: Callable[[], AnnealedSum]) -> None:
-        self._draw_work, self._new_estimate = draw_work, new_estimate
+    def __init__(
+        self,
+        draw_work: float,
+        new_estimate: Callable[[], AnnealedSum],
+        known: float = -math.inf,
+    ) -> None:
+        self._draw_work, self._new_estimate, self._known = draw_work, new_estimate, known
         self._annealed: AnnealedSum | None = None
         self._ratio = _EARLY_REFINEMENT
         self._course: list[tuple[float, float]] = []
@@ -57,7 +64,7 @@ class DrawSchedule:
         """Return the log of the masses' sum over the estimate, nats, once there is one."""
         if self._annealed is None or self._annealed.log_sum is None:
             return None
-        return log_total - self._annealed.log_sum
+        return log_total - log_of_sum(self._annealed.log_sum, self._known)
 
     def limit(self, refined: float, drawn: float, log_total: float, accepted: float) -> float:
         """Return the work up to which to refine next, before the next draws if it is done already.
@@ -105,3 +112,9 @@ class DrawSchedule:
         gap = self.gap(log_total)
         assert gap is not None
         return slope * self._draw_work * math.exp(min(gap, 200.0)) < refined
+
+
+def log_of_sum(first: float, second: float) -> float:
+    """Return the log of the sum of two numbers whose logs are given, the first one finite."""
+    larger, smaller = max(first, second), min(first, second)
+    return larger + math.log1p(math.exp(smaller - larger))

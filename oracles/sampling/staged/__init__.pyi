@@ -1,7 +1,11 @@
 from .directions import Direction as Direction, deal_directions as deal_directions
 from .joint import JointSteps as JointSteps, draw_joint as draw_joint
 from .points import LARGEST_TOTAL as LARGEST_TOTAL, BinaryPoints as BinaryPoints
-from .sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
+from .sparse_cards import (
+    CardWalk as CardWalk,
+    SparseCards as SparseCards,
+    draw_sparse_card as draw_sparse_card,
+)
 from .work import (
     LARGEST_TABLES as LARGEST_TABLES,
     joint_work as joint_work,

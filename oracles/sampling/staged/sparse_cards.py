@@ -96,7 +96,7 @@ def draw_sparse_card(
     bits : RandomBits
         Where decisions come from; every one is exact.
     """
-    walk = _Walk(points, cards)
+    walk = CardWalk(points, cards)
     counts = [walk.count(size) for size in range(cards.most + 1)]
     if [int(count.sum()) for count in counts] != list(cards.counts):
         raise InconsistentSolution("every card must be counted once.")
@@ -117,13 +117,10 @@ def draw_sparse_card(
     while place >= (weight := factors[size] * int(counts[size][level])):
         place -= weight
         size += 1
-    card = walk.find(size, level, place // factors[size])
-    if points.loss(card) != level:
-        raise InconsistentSolution("the drawn card must have the drawn loss.")
-    return card
+    return walk.checked(size, level, place // factors[size])
 
 
-class _Walk:
+class CardWalk:
     """Counts and finds cards of one problem."""
 
     def __init__(self, points: BinaryPoints, cards: SparseCards) -> None:
@@ -156,6 +153,13 @@ class _Walk:
             for prefix in self._prefixes(size - 2):
                 self._pairs(prefix, -1, 0, counts, np.zeros(4, dtype=np.int64))
         return counts
+
+    def checked(self, size: int, level: int, rank: int) -> Hypothesis:
+        """Return what :meth:`find` does, after another look at its loss."""
+        card = self.find(size, level, rank)
+        if self._points.loss(card) != level:
+            raise InconsistentSolution("the drawn card must have the drawn loss.")
+        return card
 
     def find(self, size: int, level: int, rank: int) -> Hypothesis:
         """Return the card of a size, a loss and a rank."""

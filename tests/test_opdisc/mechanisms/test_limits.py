@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, _drawn_once
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
+from opdisc.mechanisms.exponential.mechanism import _drawn_once
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,

@@ -12,7 +12,7 @@ from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
 from oracles.problem.perturbation import Perturbation
 from oracles.sampling.staged.points import BinaryPoints
-from oracles.sampling.staged.sparse_cards import SparseCards, _Walk, draw_sparse_card
+from oracles.sampling.staged.sparse_cards import CardWalk, SparseCards, draw_sparse_card
 
 BOTH = (1, -1)
 
@@ -56,7 +56,7 @@ CARDS = [
 def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
     made = points(seed, len(cards.signs))
     everything = list(listed(cards))
-    walk = _Walk(made, cards)
+    walk = CardWalk(made, cards)
     for size in range(cards.most + 1):
         members = [card for s, card in everything if s == size]
         assert cards.counts[size] == len(members)
@@ -82,7 +82,7 @@ def test_counts_beyond_single_precision_stay_exact():
     cards = SparseCards(signs=(BOTH,) * 4, starts=((-1, 1),) * 4)
     assert made.total > 2**24
     expected = sorted(made.loss(card) for size, card in listed(cards) if size == 3)
-    counts = _Walk(made, cards).count(3)
+    counts = CardWalk(made, cards).count(3)
     assert np.repeat(np.flatnonzero(counts), counts[counts > 0]).tolist() == expected
 
 

@@ -1,0 +1,268 @@
+"""Held-out accuracy of base measures by levels beside the uniform one, on every known table.
+
+The figures behind ``base_measure="auto"`` (docs/utility.md). What a measure gives on one split is
+computed, not drawn: sparse cards are counted by loss and by what they get right of the held-out
+rows, and for the whole grid the sampler's own draws are averaged and weighed by an estimate of its
+sum. So only the splits are left to chance. Tables that the sampler does not reach have no row of
+the whole grid. ``--keep FILE`` keeps the pieces of every split, so that other shares can be tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from result_files import save
+
+from opdisc.data import column_structure, load_dataset, load_schema
+from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.errors import TableError
+from opdisc.mechanisms.exponential.base_measure import LEVELS
+from opdisc.planning.named import LEVELS_FROM
+from opdisc.privacy import SeededEntropy
+from oracles.problem import WeightGrid, ZeroOneProblem
+from oracles.sampling import PartitionSampler, SamplingOptions
+from oracles.sampling.rejection.annealing import AnnealedSum
+
+TABLES = (
+    ("adult-balanced", "adult-small"),
+    ("adult-balanced", "adult-wide"),
+    ("mammo", "mammo"),
+    ("breastcancer", "breastcancer"),
+    ("german", "german"),
+    ("adult-binary", "adult_binary"),
+)
+SAMPLED = ("adult-small", "adult-wide", "mammo", "breastcancer")
+EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+MOST_POINTS = 4
+DRAWS, CHAINS, RUNGS = 60, 8, 1500
+
+
+@dataclass
+class Pieces:
+    """What one split says: of every size and every loss, how many cards and how right they are.
+
+    ``right`` and ``squares`` are sums over cards of the held-out accuracy and its square;
+    ``whole`` has, by epsilon, the log of the grid's sum, the mean accuracy and its square's.
+    """
+
+    schema: str
+    split: int
+    n_train: int
+    log_grid: float
+    counts: list[dict[int, int]] = field(default_factory=list)
+    right: list[dict[int, float]] = field(default_factory=list)
+    squares: list[dict[int, float]] = field(default_factory=list)
+    whole: dict[float, tuple[float, float, float]] = field(default_factory=dict)
+
+
+@njit(cache=True)
+def _tally(columns, costs, gains, chosen, low, high, base, held, counts, right, squares):
+    """Add every card with the chosen columns, any signs and start, to the tallies."""
+    k = len(chosen)
+    cost, gain = np.zeros(1 << k, np.int64), np.zeros(1 << k, np.int64)
+    for p in range(columns.shape[1]):
+        pattern = 0
+        for i in range(k):
+            pattern |= columns[chosen[i], p] << i
+        cost[pattern] += costs[p]
+        gain[pattern] += gains[p]
+    for signs in range(1 << k):
+        for start in range(low, high + 1):
+            loss, correct = base, held[0]
+            for pattern in range(1 << k):
+                score = start
+                for i in range(k):
+                    if pattern >> i & 1:
+                        score += -1 if signs >> i & 1 else 1
+                if score >= 1:
+                    loss += cost[pattern]
+                    correct += gain[pattern]
+            accuracy = correct / held[1]
+            counts[loss] += 1
+            right[loss] += accuracy
+            squares[loss] += accuracy * accuracy
+
+
+def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
+    """Return the pieces of one split of 70%, starts from ``low`` to ``high``."""
+    schema, table = load_schema(name), load_dataset(dataset)
+    encoded = encode_features(table, schema).astype(np.int64)
+    positive = encode_label_values(table[schema.target.column], schema) > 0
+    order = np.random.default_rng(split).permutation(len(encoded))
+    cut = round(0.3 * len(encoded))
+    learns = np.ones(len(encoded), dtype=bool)
+    learns[order[:cut]] = False
+    points, where = np.unique(encoded, axis=0, return_inverse=True)
+    where = where.ravel()
+    positives, negatives, gains = (np.zeros(len(points), np.int64) for _ in range(3))
+    np.add.at(positives, where, (learns & positive).astype(np.int64))
+    np.add.at(negatives, where, (learns & ~positive).astype(np.int64))
+    np.add.at(gains, where, np.where(learns, 0, np.where(positive, 1, -1)))
+    n_train, d = int(learns.sum()), points.shape[1]
+    grid = WeightGrid.box(d, 1)
+    found = Pieces(name, split, n_train, math.log(grid.n_assignments))
+    columns = np.ascontiguousarray(points[:, 1:].T)
+    held = np.array([int((~learns & ~positive).sum()), cut])
+    most = d - 1 if name == "adult-small" else MOST_POINTS
+    for size in range(most + 1):
+        counts = np.zeros(n_train + 1, np.int64)
+        right, squares = np.zeros(n_train + 1), np.zeros(n_train + 1)
+        for chosen in itertools.combinations(range(d - 1), size):
+            _tally(
+                columns,
+                negatives - positives,
+                gains,
+                np.array(chosen, dtype=np.int64),
+                low,
+                high,
+                int(positives.sum()),
+                held,
+                counts,
+                right,
+                squares,
+            )
+        seen = np.flatnonzero(counts)
+        found.counts.append({int(k): int(counts[k]) for k in seen})
+        found.right.append({int(k): float(right[k]) for k in seen})
+        found.squares.append({int(k): float(squares[k]) for k in seen})
+    problem = ZeroOneProblem(points=points, positives=positives, negatives=negatives, grid=grid)
+    if name in SAMPLED and name != "adult-small":
+        for epsilon in EPSILONS:
+            beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
+            options = SamplingOptions(n_threads=1)
+            sampler = PartitionSampler(problem, beta, column_structure(schema), options)
+            drawn = np.array([sampler.draw(entropy) for _ in range(DRAWS)])
+            right_of = held[0] + ((points @ drawn.T >= 1) * gains[:, None]).sum(axis=0)
+            accuracy = right_of / cut
+            log_sum = AnnealedSum(problem, float(beta), seed=split).estimate(CHAINS, RUNGS)
+            found.whole[epsilon] = (
+                log_sum,
+                float(accuracy.mean()),
+                float((accuracy**2).mean()),
+            )
+    return found
+
+
+def mixed(parts: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return mean accuracy and mean square of a mixture of (log weight, mean, square)."""
+    logs = np.array([part[0] for part in parts])
+    shares = np.exp(logs - np.logaddexp.reduce(logs))
+    return float(shares @ [part[1] for part in parts]), float(shares @ [part[2] for part in parts])
+
+
+def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
+    """Return what each measure gives on one split: mean accuracy and its square's."""
+    levels = []
+    for counts, right, squares in zip(kept.counts, kept.right, kept.squares, strict=True):
+        number = np.array(list(counts.values()), dtype=float)
+        logs = -epsilon / 2 * np.array([int(loss) for loss in counts]) + np.log(number)
+        total = float(np.logaddexp.reduce(logs))
+        share = np.exp(logs - total) / number
+        mean = float(share @ list(right.values()))
+        levels.append((total, mean, float(share @ list(squares.values())), math.log(number.sum())))
+    sparse = levels[:5]
+
+    def by(shares: tuple[int, ...], whole: int = 0) -> tuple[float, float]:
+        parts = [
+            (math.log(share) + total - size, mean, square)
+            for share, (total, mean, square, size) in zip(shares, sparse, strict=True)
+        ]
+        return mixed(parts + ([(math.log(whole) + grid[0], *grid[1:])] if whole else []))
+
+    found = {
+        "majority": mixed([sparse[0][:3]]),
+        "sparse": mixed([level[:3] for level in sparse]),
+    }
+    if kept.schema == "adult-small":
+        logs = [level[0] for level in levels]
+        log_sum, uniform = float(np.logaddexp.reduce(logs)), mixed([x[:3] for x in levels])
+    elif kept.whole:
+        log_sum, *uniform = kept.whole[str(epsilon)]
+    else:
+        return found | {"equal masses, no grid": by((1,) * 5)}
+    grid = (log_sum - kept.log_grid, *uniform)
+    return found | {
+        "whole grid": tuple(uniform),
+        "equal masses": by((1,) * 5, 1),
+        "half on the grid": by((1,) * 5, 5),
+        "levels": by(LEVELS.shares, LEVELS.whole),
+    }
+
+
+def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
+    """Return the lines of one table: every measure, and how far the default is behind the best."""
+    every = {e: [laws(kept, e) for kept in splits] for e in EPSILONS}
+    measures = list(every[0.1][0])
+    n_train, log_grid = splits[0].n_train, splits[0].log_grid
+    ruled = {
+        e: "levels" if 2 * log_grid / e > LEVELS_FROM * n_train else "whole grid" for e in EPSILONS
+    }
+    rows, behind = [], []
+    for measure in measures:
+        cells = []
+        for e in EPSILONS:
+            cell = f"{np.mean([law[measure][0] for law in every[e]]):.3f}".removeprefix("0")
+            bold = name in ("adult-wide", "mammo", "breastcancer") and measure == ruled[e]
+            cells.append(f"**{cell}**" if bold else cell)
+        rows.append([name, measure, *cells])
+    if name not in ("adult-wide", "mammo", "breastcancer"):
+        return rows
+    for e in EPSILONS:
+        three = ("majority", "sparse", "whole grid")
+        best = max(three, key=lambda m: float(np.mean([law[m][0] for law in every[e]])))
+        gaps = [law[ruled[e]][0] - law[best][0] for law in every[e]]
+        means = [law[best][0] for law in every[e]]
+        within = np.mean([law[best][1] - law[best][0] ** 2 for law in every[e]])
+        error = math.sqrt((within + np.var(means, ddof=1)) / 15)
+        behind.append(f"{1000 * np.mean(gaps):+.1f} ({1000 * error:.1f})")
+    return [*rows, [name, "default less the best of three, thousandths", *behind]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=int, default=12)
+    parser.add_argument("--schemas", nargs="+", default=[schema for _, schema in TABLES])
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--save", type=Path)
+    arguments = parser.parse_args()
+    if arguments.kept is not None:
+        kept = [Pieces(**json.loads(line)) for line in arguments.kept.read_text().splitlines()]
+        rows: list[list[str]] = []
+        for name in arguments.schemas:
+            splits = [one for one in kept if one.schema == name and one.split < arguments.splits]
+            rows += rows_of(name, splits) if splits else []
+        save(
+            arguments.save,
+            columns=["table", "measure", *(f"{e:g}".removeprefix("0") for e in EPSILONS)],
+            rows=rows,
+            align="l" * 8,
+            compared=f"The same {arguments.splits} splits for every measure.",
+        )
+        return
+    absent = set()
+    for split, (dataset, name) in itertools.product(range(arguments.splits), TABLES):
+        if name not in arguments.schemas or name in absent:
+            continue
+        wide = name not in SAMPLED
+        try:
+            found = pieces(dataset, name, split, -3 if wide else -1, 3 if wide else 1)
+        except TableError as error:
+            absent.add(name)
+            print(error)
+            continue
+        if arguments.keep:
+            with arguments.keep.open("a") as file:
+                file.write(json.dumps(asdict(found)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
