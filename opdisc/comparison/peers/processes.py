@@ -21,8 +21,8 @@ RECIPE = (
 """How to make the environment; its interpreter is then peers/bin/python."""
 
 _OTHER_RECIPES = {
-    "dpmm": "make one for it alone by python -m venv dpmm && dpmm/bin/pip install dpmm",
-    "fasterrisk": "make one for it alone by python -m venv risk && risk/bin/pip install fasterrisk",
+    "dpmm": "make one of its own by python -m venv dpmm && dpmm/bin/pip install dpmm",
+    "fasterrisk": "make one of its own by python -m venv risk && risk/bin/pip install fasterrisk",
     "sbdt": "build S-BDT from its source (kirschte/sbdt) into it, see docs/peers.md",
 }
 """What to do where a library is missing that does not go with the others; by module."""
