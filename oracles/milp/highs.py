@@ -223,7 +223,12 @@ class _Attempt:
                 termination=Termination.OPTIMAL,
                 limit=None,
             )
+        if self.options.progress is not None:
+            seconds = time.perf_counter() - self.started
+            self.options.progress(upper * problem.unit, bound * problem.unit, seconds)
         again = self.run(incumbent, None, inequalities, bound * problem.unit)
+        if again.hypothesis is None:  # the rows were too much for its numbers
+            return replace(first, dual_bound=bound, limit=again.limit)
         return replace(again, dual_bound=max(bound, again.dual_bound))
 
 
