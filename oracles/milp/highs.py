@@ -40,8 +40,8 @@ FLOAT_GAP = 1e-7
 _SECONDS_ALONE = 4.0
 """How long HiGHS is given before the block bound's rows are made, which take seconds too."""
 
-_SHARE_OF_BLOCKS = 0.5
-"""Of the time that is left, the part that making them may take."""
+_SHARE_ALONE, _SHARE_OF_BLOCKS = 0.1, 0.5
+"""Of a time limit, the part that HiGHS has alone at most; of the rest, that of making the rows."""
 
 STATUS = {
     "kNotset": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -158,7 +158,7 @@ class HighsOracle:
         attempt = _Attempt(problem, self.formulation, options, started)
         if start is None or not (self.block_rows and takes_block_rows(problem)):
             return attempt.run(start, None)
-        first = attempt.run(start, _SECONDS_ALONE)
+        first = attempt.run(start, min(_SECONDS_ALONE, _SHARE_ALONE * attempt.time_left()))
         if first.limit is not Limit.TIME or attempt.time_left() <= 0:
             return first
         return attempt.run_again(first)

@@ -110,7 +110,7 @@ def prove_root(reduction: Reduction, upper: int, stop: Callable[[], bool]) -> Ro
     -------
     RootProof or None
         None where the bound does not apply: tables of several columns, columns with one value,
-        large scores, or no time.
+        large scores, or no time for a first pricing.
     """
     domain = whole_domain(reduction)
     if len(reduction.model.block_at) or not takes(reduction) or domain.sum(axis=1).min() < 2:
@@ -121,16 +121,18 @@ def prove_root(reduction: Reduction, upper: int, stop: Callable[[], bool]) -> Ro
     target = upper + 1  # what costs as much as the incumbent stays
     states = min(_MOST_STATES, max(_FEWEST_STATES, _WORK // max(1, len(blocks.cells.costs))))
     best = blocks.overlapping(states, _N_BLOCKS)
-    if raise_bound(best, target, _FIRST, stop):
-        return None
+    stopped = raise_bound(best, target, _FIRST, stop)
     for _ in range(_N_WIDER):
         wider = None
-        if best.bound < target and not stop():
+        if not stopped and best.bound < target:
             wider = widened(reduction, best, target, _MOST_STATES)
-        if wider is None or raise_bound(wider, target, _WIDER, stop):
-            break  # what was stopped has no shares that were priced
+        if wider is None:
+            break
+        stopped = raise_bound(wider, target, _WIDER, stop)
         if wider.priced > best.priced:
             best = wider
+    if best.priced == -INFINITE and best.bound < target:
+        return None
     if best.bound >= target:  # nothing costs less than the incumbent
         return RootProof(bound=upper, inequalities=())
     return RootProof(bound=best.priced, inequalities=_inequalities(best))

@@ -69,6 +69,23 @@ def test_every_hypothesis_as_good_as_the_incumbent_keeps_every_inequality(seed, 
     assert tight, "an inequality that nobody meets with equality says less than it could"
 
 
+@pytest.mark.parametrize("calls", [3, 17, 40, 130])
+def test_what_was_proved_until_a_stop_holds(calls):
+    problem = conflicting(4, noise=2)
+    reduction = reduce_problem(problem)
+    everybody = list(itertools.product(*problem.grid.values))
+    objectives = [problem.objective(hypothesis) for hypothesis in everybody]
+    upper = sorted(objectives)[20]
+    left = itertools.count(calls, -1)
+    proof = prove_root(reduction, upper * reduction.model.scale, lambda: next(left) <= 0)
+    assert proof is not None and proof.inequalities
+    assert proof.bound <= min(objectives) * reduction.model.scale
+    for hypothesis, objective in zip(everybody, objectives, strict=True):
+        for found in proof.inequalities if objective <= upper else ():
+            total, sides = left_side(found, problem, reduction, hypothesis)
+            assert all(total >= least and not excluded for least, excluded in sides)
+
+
 def test_with_its_rows_the_relaxation_says_what_the_block_bound_says():
     problem = conflicting(3, d=8, n=200)
     optimum = solve(problem, "enumeration")
