@@ -45,7 +45,8 @@ def read(paths: list[Path]) -> dict[Instance, dict[str, tuple[float, Measurement
 def gap_at(measured: Measurement, limit: float, seconds: float, best: float) -> str:
     """Return what was left to prove at a time, as a cell."""
     if measured.proved and measured.seconds <= seconds:
-        return f"proved, {measured.seconds:.2g} s"
+        earlier = any(measured.seconds <= time < seconds for time in TIMES)
+        return "proved" if earlier else f"proved, {measured.seconds:.2g} s"
     if seconds > limit:
         return ""
     bound = measured.at(seconds)[1]
