@@ -15,6 +15,8 @@ from typing import Any
 import pandas as pd
 from result_files import day_text, save
 
+from opdisc.comparison.plan import DEFAULT_EPSILONS, DEFAULT_TIME_LIMIT
+
 NAMES = {
     "auto@auto": "scorecard, defaults",
     "logistic-objective": "logistic, objective perturbation",
@@ -24,14 +26,25 @@ NAMES = {
 
 
 def table(runs: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the header and a row for each private method, in the order of the runs."""
+    """Return the header and a row for each private method, in the order of the runs.
+
+    A cell with refusals says of how many runs it is the mean, and is never in bold.
+    """
     private = runs[runs["private"] & runs["epsilon"].notna()]
-    means = private.groupby(["method", "epsilon"], sort=False)["test_accuracy"].mean().unstack()
-    means = means[sorted(means)]
+    grouped = private.groupby(["method", "epsilon"], sort=False)["test_accuracy"]
+    means, released, asked = (
+        figures.unstack().sort_index(axis="columns")
+        for figures in (grouped.mean(), grouped.count(), grouped.size())
+    )
+    best = means.where(released == asked).max()
     rows = []
     for method, cells in means.iterrows():
-        texts = [f"{mean:.3f}".lstrip("0") for mean in cells]
-        leads = (cells == means.max()).tolist()
+        texts = [
+            _cell(mean, released.loc[method, epsilon], asked.loc[method, epsilon])
+            for epsilon, mean in cells.items()
+        ]
+        whole = released.loc[method] == asked.loc[method]
+        leads = (whole & (cells == best)).tolist()
         figures = [
             f"**{text}**" if lead else text for text, lead in zip(texts, leads, strict=True)
         ]
@@ -39,10 +52,21 @@ def table(runs: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     return ["method", *(f"{epsilon:g}".removeprefix("0") for epsilon in means)], rows
 
 
+def _cell(mean: float, released: int, asked: int) -> str:
+    if not released:
+        return f"refused {asked} of {asked}"
+    text = f"{mean:.3f}".lstrip("0")
+    return text if released == asked else f"{text} ({released} of {asked})"
+
+
 def circumstances(settings: dict[str, Any]) -> dict[str, str]:
     """Return when and how a comparison was made, from its settings."""
     plan, name = settings["plan"], settings["dataset"]
     words = ["opdisc compare --dataset", name, "--repeats", str(plan["repeats"])]
+    if tuple(plan["epsilons"]) != DEFAULT_EPSILONS:
+        words += ["--epsilons", *(f"{epsilon:g}" for epsilon in plan["epsilons"])]
+    if plan["time_limit"] != DEFAULT_TIME_LIMIT:
+        words += ["--time-limit", f"{plan['time_limit'] or 0:g}"]
     words += ["--peers peers/bin/python"] if plan["peers"] else []
     return {
         "measured": day_text(date.fromisoformat(settings["started"][:10])),

@@ -47,7 +47,7 @@ FAST = {
     "aggregated": functools.partial(
         get_oracle, "highs", formulation="aggregated", warm_start=False
     ),
-    "ordered, warm start": functools.partial(get_oracle, "highs"),
+    "ordered, warm start": functools.partial(get_oracle, "highs", block_rows=False),
 }
 """The native search; HiGHS on one binary per point; HiGHS as the oracle "highs" runs it."""
 

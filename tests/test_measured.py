@@ -3,7 +3,9 @@
 import re
 import sys
 
+import compare_table
 import pages
+import pandas as pd
 import pictures
 import pytest
 import result_files
@@ -193,3 +195,26 @@ def test_the_benchmarks_that_save_are_those_that_the_list_names():
     assert set(re.findall(r"`(\w+\.py)`", sentence[1])) == saving
     for name in saving:
         assert "save(" in (folder / name).read_text(encoding="utf-8").split("add_argument", 1)[1]
+
+
+def test_a_mean_says_of_how_many_runs_it_is_and_refusals_never_lead():
+    runs = pd.DataFrame(
+        [
+            ("opdisc", 0.1, 0.9),
+            ("opdisc", 0.1, None),
+            ("opdisc", 1.0, None),
+            ("opdisc", 1.0, None),
+            ("auto", 0.1, 0.7),
+            ("auto", 0.1, 0.8),
+            ("auto", 1.0, 0.5),
+            ("auto", 1.0, 0.5),
+        ],
+        columns=["method", "epsilon", "test_accuracy"],
+    ).assign(private=True)
+    assert compare_table.table(runs) == (
+        ["method", ".1", "1"],
+        [
+            ["`opdisc`", ".900 (1 of 2)", "refused 2 of 2"],
+            ["`auto`", "**.750**", "**.500**"],
+        ],
+    )

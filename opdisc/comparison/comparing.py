@@ -6,8 +6,9 @@ import importlib
 import os
 import platform
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Plan, check_classes, runs_of
 from opdisc.comparison.runs import Row, package_versions, setting_of
 from opdisc.comparison.source import Source, check_split
-from opdisc.comparison.store import open_store
+from opdisc.comparison.store import open_store, read_rows
 from opdisc.comparison.workers import Backend, run_all
 from opdisc.errors import OPDiscError
 from opdisc.planning import check_costs_of_classes
@@ -36,6 +37,8 @@ class Outcome:
         Results.
     planned, finished, failed : int
         Runs of the plan, those with a row, and those of them that gave no model.
+    limited : dict of str to int
+        How many runs of each method ended at the time limit, where any did.
     report : Path or None
         The report, if one was written.
     complaint : str
@@ -51,6 +54,7 @@ class Outcome:
     report: Path | None
     complaint: str
     interrupted: bool
+    limited: dict[str, int] = field(default_factory=dict)
 
 
 class Watcher:
@@ -147,7 +151,14 @@ def compare(
             report=written,
             complaint=complaint,
             interrupted=interrupted,
+            limited=_limited(directory),
         )
+
+
+def _limited(directory: Path) -> dict[str, int]:
+    """Return how many runs of each method ended at the time limit."""
+    rows = read_rows(directory)
+    return dict(Counter(row["method"] for row in rows if row["status"] == "time limit"))
 
 
 def _received(rows: Iterator[Row]) -> Iterator[Row]:

@@ -42,6 +42,8 @@ class Measurement:
         In rows; None if there is none.
     peak_mib : float or None
         Peak resident memory of the process and its children, interpreter included.
+    processor_seconds : float or None
+        Of the solve, its threads and child processes: on a busy machine fewer than the seconds.
     error : str or None
         Why there is no answer: the name of the error, ``"crashed"``, ``"overran"`` (killed after
         its limit) or ``"skipped"``.
@@ -56,6 +58,7 @@ class Measurement:
     objective: float | None = None
     bound: float | None = None
     peak_mib: float | None = None
+    processor_seconds: float | None = None
     error: str | None = None
     curve: tuple[tuple[float, float | None, float | None], ...] = ()
 

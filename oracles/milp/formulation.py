@@ -11,16 +11,21 @@ program with a much tighter relaxation. ``per-row`` is the encoding of Neel, Rot
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.errors import FormulationError
+from oracles.milp.block_rows import add_block_rows
 from oracles.milp.ordering_rows import add_order_rows
 from oracles.milp.program import MixedIntegerProgram, ProgramBuilder
 from oracles.problem import ZeroOneProblem
+
+if TYPE_CHECKING:
+    from oracles.branch_and_bound import BlockInequality
 
 FORMULATIONS = ("aggregated", "ordered", "per-row")
 """Names of the encodings."""
@@ -78,7 +83,11 @@ def formulation_steps(tolerance: float) -> float:
 
 
 def formulate(
-    problem: ZeroOneProblem, formulation: str = "aggregated", *, tolerance: float = 1e-6
+    problem: ZeroOneProblem,
+    formulation: str = "aggregated",
+    *,
+    tolerance: float = 1e-6,
+    inequalities: Sequence[BlockInequality] = (),
 ) -> MixedIntegerProgram:
     """Return the mixed-integer program whose minimum is the problem's.
 
@@ -91,6 +100,9 @@ def formulate(
     tolerance : float
         How far the solver may leave an integer variable from an integer, or a row from its bound;
         0 for a solver with integer arithmetic.
+    inequalities : sequence of BlockInequality
+        What the block bound has proved, for the encodings with one binary per point: rows that may
+        cut off hypotheses worse than an incumbent (:mod:`oracles.milp.block_rows`).
 
     Returns
     -------
@@ -136,8 +148,12 @@ def formulate(
         _add_rows(program, problem, weights)
     else:
         kept = _add_points(program, problem, weights)
+        points, costs, predictions = kept
         if formulation == "ordered":
-            add_order_rows(program, choices, problem.grid.values, *kept)
+            add_order_rows(program, choices, problem.grid.values, points, costs, predictions)
+        if inequalities:
+            unit = problem.unit / inequalities[0].scale
+            add_block_rows(program, choices, points, predictions, inequalities, unit, tolerance)
     return program.finish(choices, problem.grid.values)
 
 

@@ -12,26 +12,36 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracles.arithmetic import Objective
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
+from oracles.milp.block_rows import find_block_rows, load_block_rows, takes_block_rows
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.warm_start import find_incumbent, load_search
 from oracles.problem import Hypothesis, ZeroOneProblem
+
+if TYPE_CHECKING:
+    from oracles.branch_and_bound import BlockInequality
 
 TOLERANCE = 1e-9
 """Feasibility and integrality tolerance that HiGHS is given."""
 
 FLOAT_GAP = 1e-7
 """Absolute gap, in rows, at which a problem without a lattice counts as solved."""
+
+_SECONDS_ALONE = 4.0
+"""How long HiGHS is given before the block bound's rows are made, which take seconds too."""
+
+_SHARE_ALONE, _SHARE_OF_BLOCKS = 0.1, 0.5
+"""Of a time limit, the part that HiGHS has alone at most; of the rest, that of making the rows."""
 
 STATUS = {
     "kNotset": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -93,6 +103,9 @@ class HighsOracle:
         The encoding, see :func:`oracles.milp.formulation.formulate`.
     warm_start : bool
         Whether HiGHS is given a hypothesis found by local search, where the grid is large.
+    block_rows : bool
+        Whether it starts again after some seconds, with what the block bound has proved by then
+        as rows (:mod:`oracles.milp.block_rows`); only where it was given a hypothesis.
 
     Notes
     -----
@@ -114,9 +127,12 @@ class HighsOracle:
     integer_arithmetic = False
     most_steps = formulation_steps(TOLERANCE)
 
-    def __init__(self, formulation: str = "ordered", warm_start: bool = True) -> None:
+    def __init__(
+        self, formulation: str = "ordered", warm_start: bool = True, block_rows: bool = True
+    ) -> None:
         self.formulation = formulation
         self.warm_start = warm_start
+        self.block_rows = block_rows
         self.requirement = "needs a smaller problem"
 
     def supports(self, problem: ZeroOneProblem) -> bool:
@@ -129,26 +145,91 @@ class HighsOracle:
     def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
         """Minimise with HiGHS.
 
-        On a machine's first call the local search is compiled; a time limit starts after that.
+        On a machine's first call some of it is compiled, which a time limit does not count.
         """
         starting = self.warm_start and self.formulation != "per-row"
         if starting:
             load_search(problem)
         started = time.perf_counter()
         deadline = None if options.time_limit is None else started + options.time_limit
-        program = formulate(problem, self.formulation, tolerance=TOLERANCE)
-        model = _model(program, highs_options(problem, options))
         start = None
         if starting:
             start = find_incumbent(problem, options.seed, deadline=deadline)
-            _start_from(model, program, start)
-        watch = Watch(options, started)
-        if options.time_limit is not None:
-            left = options.time_limit - (time.perf_counter() - started)
+        attempt = _Attempt(problem, self.formulation, options, started)
+        if start is None or not (self.block_rows and takes_block_rows(problem)):
+            return attempt.run(start, None)
+        first = attempt.run(start, min(_SECONDS_ALONE, _SHARE_ALONE * attempt.time_left()))
+        if first.limit is not Limit.TIME or attempt.time_left() <= 0:
+            return first
+        return attempt.run_again(first)
+
+
+class _Attempt:
+    """HiGHS on one problem, once, and once more with rows from the block bound."""
+
+    def __init__(
+        self, problem: ZeroOneProblem, formulation: str, options: SolveOptions, started: float
+    ) -> None:
+        self.problem, self.formulation = problem, formulation
+        self.options, self.started = options, started
+
+    def time_left(self) -> float:
+        """Return the seconds until the time limit."""
+        limit = self.options.time_limit
+        return math.inf if limit is None else self.started + limit - time.perf_counter()
+
+    def run(
+        self,
+        start: Hypothesis | None,
+        seconds: float | None,
+        inequalities: Sequence[BlockInequality] = (),
+        floor: float = -math.inf,
+    ) -> Claim:
+        """Run once for at most so many seconds; ``floor`` is a bound known before, in rows."""
+        problem, options = self.problem, self.options
+        program = formulate(
+            problem, self.formulation, tolerance=TOLERANCE, inequalities=inequalities
+        )
+        model = _model(program, highs_options(problem, options))
+        _start_from(model, program, start)
+        left = self.time_left() if seconds is None else min(seconds, self.time_left())
+        if left < math.inf:
             _set(model, "time_limit", max(left, 0.0))
-        watch.run(model, _run)
+        Watch(options, self.started, floor).run(model, _run)
         gap = stopping_gap(problem, options.absolute_gap)
         return _with_incumbent(problem, _claim(problem, program, model, gap), start)
+
+    def run_again(self, first: Claim) -> Claim:
+        """Start again with the block bound's rows; what either proved is proved."""
+        problem = self.problem
+        assert first.hypothesis is not None
+        before = time.perf_counter()
+        load_block_rows()
+        self.started += time.perf_counter() - before
+        incumbent = first.hypothesis
+        upper = int(problem.objective(incumbent))
+        deadline = None
+        if self.options.time_limit is not None:
+            deadline = time.perf_counter() + _SHARE_OF_BLOCKS * self.time_left()
+        found = find_block_rows(problem, incumbent, deadline)
+        bound, inequalities = (first.dual_bound, ()) if found is None else found
+        bound = max(bound, first.dual_bound)
+        gap = math.floor(self.options.absolute_gap * problem.steps_per_row)
+        if upper - bound <= gap:
+            return replace(
+                first,
+                objective=upper,
+                dual_bound=bound,
+                termination=Termination.OPTIMAL,
+                limit=None,
+            )
+        if self.options.progress is not None:
+            seconds = time.perf_counter() - self.started
+            self.options.progress(upper * problem.unit, bound * problem.unit, seconds)
+        again = self.run(incumbent, None, inequalities, bound * problem.unit)
+        if again.hypothesis is None:  # the rows were too much for its numbers
+            return replace(first, dual_bound=bound, limit=again.limit)
+        return replace(again, dual_bound=max(bound, again.dual_bound))
 
 
 def _set(model: Any, option: str, value: Any) -> None:
@@ -289,9 +370,12 @@ class Watch:
         Whose progress callback is called.
     started : float
         When the solve began, on the clock of :func:`time.perf_counter`.
+    floor : float
+        A bound that was proved before, in rows.
     """
 
-    def __init__(self, options: SolveOptions, started: float) -> None:
+    def __init__(self, options: SolveOptions, started: float, floor: float = -math.inf) -> None:
+        self._floor = floor
         self._progress = options.progress
         self._started = started
         self._last = -math.inf
@@ -317,7 +401,7 @@ class Watch:
             return
         self._last = now
         known = incumbent if math.isfinite(incumbent) else None
-        self._progress(known, bound, now - self._started)
+        self._progress(known, max(bound, self._floor), now - self._started)
 
     def run(self, model: Any, run: Callable[[Any], object]) -> None:
         """Call ``run(model)`` on a HiGHS instance; raise what stopped it afterwards."""

@@ -227,9 +227,20 @@ def _print_outcomes(outcomes: list[Outcome], flag: str, out: Path | None, as_jso
                 print_text("\n".join(sentences) + "\n")
             failures = f", {outcome.failed:,} of them without a model" if outcome.failed else ""
             print_text(f"{outcome.finished:,} runs{failures}; results in {outcome.directory}\n")
+            if outcome.limited:
+                print_text(f"{_limit_sentence(outcome)}\n")
             if outcome.report is not None:
                 print_text(f"Report: {outcome.report}\n")
         print_text("None of it is private: do not publish it for a table that is not public.\n")
+
+
+def _limit_sentence(outcome: Outcome) -> str:
+    """Return which methods' runs ended at the time limit, in one sentence."""
+    methods = ", ".join(f"{method} {n:,}" for method, n in outcome.limited.items())
+    return (
+        f"Runs that ended at the time limit without a model: {methods}; raise --time-limit, or "
+        "leave these methods or epsilons out."
+    )
 
 
 def _headline(outcome: Outcome) -> tuple[str, ...]:
@@ -247,6 +258,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         "runs": outcome.planned,
         "finished": outcome.finished,
         "failed": outcome.failed,
+        "limited": outcome.limited,
         "verdict": next(iter(_headline(outcome)), None),
         "report": None if outcome.report is None else str(outcome.report),
         "interrupted": outcome.interrupted,

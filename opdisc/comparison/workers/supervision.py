@@ -86,12 +86,23 @@ def run_supervised(
         row: Row = child.ask(("run", run, setting), limit)
     except ChildEnded as ended:
         if limit is not None and ended.overran:
-            text = f"the run was ended at the time limit of {limit:g} seconds."
+            text = _limit_text(run, limit)
             return failed_row(run, setting, text, status="time limit", seconds=limit)
         text = f"the process of the run ended by itself (exit status {ended.status})."
         return failed_row(run, setting, text, seconds=time.perf_counter() - started)
     child.used = time.monotonic()
     return row
+
+
+def _limit_text(run: Run, limit: float) -> str:
+    """Return what a run that was ended says; without a certificate nothing is released."""
+    method, _ = parse_method(run.method)
+    if method.private and method.uses_oracle:
+        return (
+            f"no certificate came within the time limit of {limit:g} seconds, so nothing was "
+            "released."
+        )
+    return f"the run was ended at the time limit of {limit:g} seconds."
 
 
 def _child(packed: bytes, digest: str) -> _Child:

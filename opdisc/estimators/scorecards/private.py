@@ -126,8 +126,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         what is expected to draw longer, and staged draws look at as many cards as half of it
         allows. No clock is read while drawing.
     progress : callable or None
-        Called with a line of text during a long search or draw. What it says depends on the rows:
-        it is not private and must not be published.
+        Called with a line of text during a long search or draw. An oracle's last line says what
+        bound it reached, whether it proved enough or not. What it says depends on the rows: it is
+        not private and must not be published.
     risk_budget : float or None
         Share of epsilon, in (0, 1), that buys the observed rate of the positive label per total:
         ``risk_table_`` and ``predict_proba``. The card is drawn with the rest. None buys none.

@@ -30,11 +30,15 @@ def draw_progress(report: Report) -> DrawProgress:
 
 
 def search_progress(report: Report) -> Progress:
-    """Return a callback of an oracle that reports a line of text."""
+    """Return a callback of an oracle that reports a line of text.
+
+    The last line is the end's, with or without a certificate: the bound that was reached.
+    """
 
     def told(incumbent: float | None, bound: float, seconds: float) -> None:
-        known = incumbent is not None and math.isfinite(incumbent) and math.isfinite(bound)
-        gap = f"gap {incumbent - bound:,.1f} rows" if known and incumbent is not None else "no gap"
-        report(f"{WARNING}: {gap}, {seconds:.0f} s")
+        text = "no gap"
+        if incumbent is not None and math.isfinite(incumbent) and math.isfinite(bound):
+            text = f"gap {incumbent - bound:,.1f} rows (bound {bound:,.1f})"
+        report(f"{WARNING}: {text}, {seconds:.0f} s")
 
     return told

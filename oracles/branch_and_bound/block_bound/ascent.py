@@ -147,6 +147,7 @@ def raise_bound(
 
     States that a pricing proves to reach the target are dropped, so the bound is one on every
     hypothesis below the target. Threads price one block each; their number changes no figure.
+    Stopped or not, shares and links end where they were priced best.
     """
     for block in node.blocks:
         block.table = np.zeros(0, dtype=np.int32)
@@ -181,6 +182,7 @@ class _Ascent:
             everything = n % course.every == 1 or course.every == 1 or n == course.n_steps
             tables = self._price(point, everything, stop)
             if tables is None:
+                self._go_back()
                 return True
             if everything:
                 if self._ends(n, point, tables):
@@ -193,6 +195,7 @@ class _Ascent:
                     ]
             self._step(n, point, tables)
             if stop():
+                self._go_back()
                 return True
         self._go_back()
         for block, slope in zip(node.blocks, self.slopes, strict=True):

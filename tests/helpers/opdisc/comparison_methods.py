@@ -60,6 +60,7 @@ def _wait(task):
 
 raising = _method("raising", _raise)
 endless = _method("endless", _hold_the_lock)
+unproved = _method("unproved", _hold_the_lock, private=True, family="opdisc", uses_oracle=True)
 forking = _method("forking", _leave_a_grandchild)
 crashing = _method("crashing", _crash)
 printing = _method("printing", _print_a_lot)

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from opdisc.cli.compare.command import _limit_sentence
+from opdisc.comparison import comparing
 from opdisc.comparison.comparing import compare
 from opdisc.comparison.methods.method import ComparisonError, Fitted, find_method, registry
 from opdisc.comparison.plan import DEFAULT_METHODS, Plan, method_names, parse_method, runs_of
-from opdisc.comparison.runs import blank_row, execute, receipt_digest, setting_of
+from opdisc.comparison.runs import blank_row, execute, failed_row, receipt_digest, setting_of
 from opdisc.comparison.source import (
     check_split,
     load_source,
@@ -366,6 +368,25 @@ def test_rows_are_written_once_and_a_torn_line_is_dropped(source, tmp_path):
             first["run_id"],
             third["run_id"],
         ]
+
+
+def test_methods_that_the_time_limit_ended_are_named_in_one_sentence(
+    source, tmp_path, monkeypatch
+):
+    def ended(runs, setting, *_, **__):
+        for run in runs:
+            limited = run.method != "majority" and run.epsilon != 0.5
+            status = "time limit" if limited else "failed"
+            yield failed_row(run, setting, "over.", status=status, seconds=1.0)
+
+    monkeypatch.setattr(comparing, "run_all", ended)
+    plan = plan_of("rspm", "opdisc", "majority")
+    outcome = compare(source, plan, tmp_path / "out", report=lambda directory: directory)
+    assert (outcome.failed, outcome.limited) == (10, {"rspm": 2, "opdisc": 2})
+    assert _limit_sentence(outcome) == (
+        "Runs that ended at the time limit without a model: rspm 2, opdisc 2; raise --time-limit, "
+        "or leave these methods or epsilons out."
+    )
 
 
 def test_the_csv_has_the_same_rows(source, tmp_path):

@@ -1,10 +1,13 @@
 """One policy of two oracles: the receipt names it, and not which of the two answered."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
+from opdisc.errors import UncertifiedRelease
+from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.privacy.entropy import SeededEntropy
@@ -92,3 +95,24 @@ def test_a_solver_that_reaches_its_limit_hands_over(name):
     claim = policy.solve(problem, SolveOptions(time_limit=1e-3))
     assert claim.termination is Termination.OPTIMAL
     assert claim.nodes == 3**9, "the enumeration answered"
+
+
+def test_the_private_line_says_afterwards_what_bound_an_oracle_reached():
+    """Also where that was not enough: then nothing else leaves."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (400, 24)), rng.integers(0, 2, 400)
+    lines = []
+    settings = {"epsilon": 1.0, "mechanism": "one_hot", "oracle": "auto", "weight_bound": 1}
+    settings |= {"progress": lines.append, "classes": (0, 1)}
+    model = PrivateScorecardClassifier(**settings).fit(X[:, :4], y)
+    assert model.receipt_.guarantee != "VOID"
+    found = re.fullmatch(
+        r"not private, do not publish: gap 0\.0 rows \(bound -?[\d,.]+\), \d+ s", lines[-1]
+    )
+    assert found, lines[-1]
+    lines.clear()
+    with pytest.raises(UncertifiedRelease) as refused:
+        PrivateScorecardClassifier(**settings, time_limit=1e-6).fit(X, y)
+    found = re.search(r"gap ([\d,.]+) rows \(bound (-?[\d,.]+)\)", lines[-1])
+    assert found and float(found[1].replace(",", "")) > 0
+    assert found[2] not in str(refused.value)

@@ -11,7 +11,7 @@ from helpers.oracles import instances
 
 import oracles
 from oracles import SolveOptions
-from oracles.benchmarking import measurement as bench
+from oracles.benchmarking import measurement as bench, worker as worker_process
 from oracles.benchmarking.measurement import Measurement, OracleProcess, compare_times
 
 
@@ -50,6 +50,23 @@ def test_a_process_serves_several_instances_and_ends_with_the_context():
     assert first.curve[-1][1:] == (optimum, optimum) and first.curve[-1][0] <= first.seconds
     assert first.at(0.0) == (None, None) and first.at(60.0) == (optimum, optimum)
     assert 5 < first.peak_mib < 2000
+    assert 0 <= first.processor_seconds
+
+
+def test_processor_time_counts_children_that_run_and_children_that_ended():
+    code = "n = 0\nwhile n < 3_000_000: n += 1\nprint(n, flush=True)\ninput()"
+    before = worker_process.processor_seconds()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdout.readline()
+        running = worker_process.processor_seconds() - before
+        child.communicate(b"\n")
+    ended = worker_process.processor_seconds() - before
+    # The child counts to three million, which takes a processor more than five of its ticks.
+    assert ended >= 0.05
+    if Path("/proc/self/stat").exists():
+        assert 0.05 <= running <= ended + 0.02
 
 
 def test_what_an_oracle_does_not_take_is_said():

@@ -8,8 +8,11 @@ from scipy.sparse import csr_array
 
 import oracles
 from oracles import WeightGrid, ZeroOneProblem
+from oracles.milp.cp_sat import CpSatOracle
 from oracles.milp.formulation import formulate
+from oracles.milp.highs import HighsOracle
 from oracles.milp.ordering_rows import ROWS_PER_POINT, conflicting_neighbours
+from oracles.milp.pulp_solvers import solver_profile
 
 
 def by_loops(points, costs):
@@ -91,3 +94,10 @@ def test_exclusive_or_is_solved_with_the_rows():
     problem, optimum = instances.exclusive_or()
     oracle = oracles.get_oracle("highs", formulation="ordered")
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum
+
+
+def test_order_rows_are_the_default_where_no_licence_counts_rows():
+    defaults = {name: solver_profile(name).formulation for name in ("HiGHS", "SCIP", "CBC")}
+    defaults |= {"highs": HighsOracle().formulation, "cp-sat": CpSatOracle().formulation}
+    assert set(defaults.values()) == {"ordered"}
+    assert solver_profile("GUROBI").formulation == "aggregated"

@@ -51,6 +51,11 @@ def test_a_time_limit_stops_compiled_code_and_what_it_started(source):
     assert row["error"] == "the run was ended at the time limit of 0.5 seconds."
     assert row["seconds"] == 0.5
     assert not is_alive(pid)
+    refused = row_of(source, "unproved", time_limit=0.5)
+    assert (refused["status"], refused["receipt"]) == ("time limit", None)
+    assert refused["error"] == (
+        "no certificate came within the time limit of 0.5 seconds, so nothing was released."
+    )
     again = row_of(source, "reporting")
     assert again["status"] == "ok" and again["parameters"]["pid"] != pid
     forked = row_of(source, "forking", time_limit=0.5)

@@ -1,0 +1,137 @@
+"""The page of ten plain tables: one table and one figure from runs of the oracles' benchmark.
+
+    opdisc oracles --benchmark --tasks plain --epsilons none,0.1,1 --time-limit 20 \
+--oracles branch-and-bound,highs --out plain
+    python benchmarks/plain_tables.py plain.json --save benchmarks/results/oracles/plain.toml
+
+Several runs may be given. Gaps are to the best hypothesis that any solver found. The figure,
+``docs/_static/plain-tables.svg``, has the instances that some solver did not prove.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from result_files import ROOT, save
+
+from opdisc.comparison import Row, Sweep
+from opdisc.comparison.oracles.curves import curves_svg
+from oracles.benchmarking import Measurement
+
+TIMES = (5.0, 20.0, 60.0)
+NAMES = {"branch-and-bound": "branch and bound", "highs": "HiGHS"}
+FIGURE = ROOT / "docs" / "_static" / "plain-tables.svg"
+MOST_PANELS = 6
+
+Instance = tuple[str, int, float | None]
+
+
+def read(paths: list[Path]) -> dict[Instance, dict[str, tuple[float, Measurement]]]:
+    """Return the time limit and the measurement of each oracle on each instance."""
+    found: dict[Instance, dict[str, tuple[float, Measurement]]] = {}
+    for path in paths:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["oracle"] in NAMES:
+                instance = (cell["task"], cell["bound"], cell["epsilon"])
+                measured = Measurement(**cell["measurement"])
+                found.setdefault(instance, {})[cell["oracle"]] = (cell["time_limit"], measured)
+    return found
+
+
+def gap_at(measured: Measurement, limit: float, seconds: float, best: float) -> str:
+    """Return what was left to prove at a time, as a cell."""
+    if measured.proved and measured.seconds <= seconds:
+        earlier = any(measured.seconds <= time < seconds for time in TIMES)
+        return "proved" if earlier else f"proved, {measured.seconds:.2g} s"
+    if seconds > limit:
+        return ""
+    bound = measured.at(seconds)[1]
+    return "-" if bound is None else f"{best - bound:,.0f}"
+
+
+def behind(run: dict[str, tuple[float, Measurement]]) -> str:
+    """Return the times at which branch and bound had proved less than HiGHS, or found less."""
+    (limit, ours), (_, theirs) = run["branch-and-bound"], run["highs"]
+    late = []
+    for seconds in TIMES:
+        if seconds <= limit:
+            (upper, bound), (their_upper, their_bound) = ours.at(seconds), theirs.at(seconds)
+            if their_bound is not None and (bound is None or bound < their_bound - 1e-6):
+                late.append(f"bound at {seconds:g} s")
+            if their_upper is not None and (upper is None or upper > their_upper + 1e-6):
+                late.append(f"incumbent at {seconds:g} s")
+    return ", ".join(late)
+
+
+def rows_of(found: dict[Instance, dict[str, tuple[float, Measurement]]]) -> list[list[str]]:
+    """Return the rows of the page's table."""
+    rows = []
+    for (task, bound, epsilon), run in found.items():
+        best = min(m.objective for _, m in run.values() if m.objective is not None)
+        cells = [
+            gap_at(run[name][1], run[name][0], seconds, best)
+            for name, seconds in itertools.product(NAMES, TIMES)
+        ]
+        noise = "none" if epsilon is None else f"{epsilon:g}"
+        weights = f"-{bound}..{bound}"
+        rows.append([task, weights, noise, f"{best:,.1f}", *cells, behind(run)])
+    return rows
+
+
+def figure(found: dict[Instance, dict[str, tuple[float, Measurement]]]) -> str:
+    """Return the curves of instances that were not proved: by both solvers first."""
+    left: dict[Instance, dict[str, Any]] = {
+        instance: {name: measured for name, (_, measured) in run.items()}
+        for instance, run in found.items()
+        if not all(measured.proved for _, measured in run.values())
+    }
+
+    def unproved(instance: Instance) -> float:
+        return -sum(not measured.proved for measured in left[instance].values())
+
+    chosen = sorted(left, key=unproved)[:MOST_PANELS]
+    longest = max(limit for i in chosen for limit, _ in found[i].values())
+    sweep = Sweep(
+        tasks=(), bounds=(), epsilons=(), seeds=1, oracles=tuple(NAMES), time_limit=longest
+    )
+    rows = [Row(task=i[0], bound=i[1], epsilon=i[2], runs=(left[i],)) for i in chosen]
+    return curves_svg(sweep, rows)
+
+
+def main() -> None:
+    """Write the result file and the figure."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("runs", nargs="+", type=Path, help="OUT.json of opdisc oracles")
+    parser.add_argument("--save", type=Path, help="result file to write")
+    parser.add_argument("--command", default="", help="what made the runs")
+    parser.add_argument("--machine", default="", help="kind of machine, and what else ran on it")
+    parser.add_argument("--version", default="", help="version or commit that ran")
+    chosen = parser.parse_args()
+    found = read(chosen.runs)
+    columns = ["table", "weights", "epsilon", "best known"]
+    columns += [f"{NAMES[n]}, {t:g} s" for n, t in itertools.product(NAMES, TIMES)]
+    columns += ["where branch and bound is behind"]
+    rows = rows_of(found)
+    print("\n".join(" | ".join(row) for row in [columns, *rows]))
+    everybody = [m for run in found.values() for _, m in run.values() if m.seconds >= 1]
+    shares = [(m.processor_seconds or 0) / m.seconds for m in everybody]
+    if shares:
+        print(f"processor seconds per second, at least {min(shares):.2f}")
+    made = {name: getattr(chosen, name) for name in ("command", "machine")}
+    save(
+        chosen.save,
+        columns,
+        rows,
+        align="l" * len(columns),
+        made={k: v for k, v in made.items() if v},
+    )
+    if chosen.save is not None:
+        FIGURE.write_text(figure(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
