@@ -13,7 +13,14 @@ from oracles import (
     WeightGrid,
     ZeroOneProblem,
 )
-from oracles.branch_and_bound.block_bound import kernels, link_kernels, links, pricing, tree
+from oracles.branch_and_bound.block_bound import (
+    kernels,
+    link_kernels,
+    links,
+    pricing,
+    products,
+    tree,
+)
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.branch_and_bound.warm_up import _Example
 from oracles.testing.brute_force import brute_force
@@ -98,9 +105,9 @@ def test_a_lying_block_bound_is_caught_by_the_kit(monkeypatch):
     """Dear shares count twice in their block, although the remainder gave them once."""
     honest = pricing.price_states
 
-    def lying(arrays, share, cost, scratch, stop):
+    def lying(arrays, share, *rest):
         twice = np.where(share > 0, 2 * share, share).astype(np.int32)
-        return honest(arrays, twice, cost, scratch, stop)
+        return honest(arrays, twice, *rest)
 
     # With good hypotheses known from the start a false bound would have nothing to cut off.
     monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
@@ -169,6 +176,7 @@ def test_all_kernels_are_compiled_before_the_search():
     names = "price add_gradient step_shares least_by_value add_excess".split()
     linked = "charge_levels pull_messages step_messages add_up add_tables".split()
     found = [getattr(kernels, n) for n in names] + [getattr(link_kernels, n) for n in linked]
+    found += [products.fill_parts, products.join_parts]
     known = {f: len(f.signatures) for f in found}
     assert all(known.values())
     for epsilon in (None, 1.0):
