@@ -136,7 +136,9 @@ def plan_product(
     for i in inner:
         inside = inside * sizes[i] + (np.cumsum(held[i]) - 1)[states.positions[i]]
     place = place * width + inside
-    weights = [model.values[j, : len(row)][row] for j, row in zip(states.coords, held, strict=True)]
+    weights = [
+        model.values[j, : len(row)][row] for j, row in zip(states.coords, held, strict=True)
+    ]
     return _arrays(arrays, weights, outer, inner, touched[:, outer], width, place)
 
 
@@ -159,7 +161,8 @@ def _arrays(
     repeat = n_inner
     for row, i in zip(inside, inner, strict=True):
         repeat //= int(sizes[i])
-        row[:n_inner] = np.tile(np.repeat(weights[i], repeat), n_inner // (repeat * len(weights[i])))
+        run = np.repeat(weights[i], repeat)
+        row[:n_inner] = np.tile(run, n_inner // len(run))
         row[n_inner:] = row[0]
     scores = coef[:, inner] @ inside
     rows, columns = np.nonzero(coef[:, outer])

@@ -19,8 +19,10 @@ from oracles.branch_and_bound.block_bound import (
     links,
     pricing,
     products,
+    race,
     tree,
 )
+from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.branch_and_bound.warm_up import _Example
 from oracles.testing.brute_force import brute_force
@@ -220,3 +222,18 @@ def test_a_stalled_search_is_taken_over(monkeypatch):
     options = SolveOptions(time_limit=3.0)
     BranchAndBoundOracle().solve(plain(5, n_features=20, n_points=600), options)
     assert started
+
+
+@pytest.mark.parametrize(("parts", "stalls"), [((0.04, 0.07), True), ((0.04, 0.09), False)])
+def test_a_search_that_slows_down_counts_as_stalled(monkeypatch, parts, stalls):
+    """Four times the nodes must do twice the part, though the part itself is hopeful."""
+    told = iter(parts)
+    monkeypatch.setattr(race, "_PATIENCE_WORK", 0)
+    monkeypatch.setattr(race, "explored", lambda search: next(told))
+    search = _Example().search
+    judged = race.Race(search, lambda: search, race.BlockBoundUse.AUTO, lambda: False)
+    found = []
+    for n_nodes in (50, 200):
+        search.state[branching.NODES] = n_nodes
+        found.append(judged._stalls())
+    assert found == [False, stalls]

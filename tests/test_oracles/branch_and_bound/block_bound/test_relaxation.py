@@ -159,9 +159,11 @@ def test_a_plan_prices_what_the_list_does(monkeypatch):
                 n_plans += len(block.plan.sizes) > 1
                 scratch = new_pricing_scratch(len(block.arrays.pattern_at))
                 job = (block.arrays, share, links.cost, scratch, never)
-                listed, planned = pricing.price_states(*job), pricing.price_states(*job, block.plan)
-                assert np.array_equal(listed[: block.states.size], planned[: block.states.size])
-                assert (planned[block.states.size :] >= PADDING).all()
+                listed = pricing.price_states(*job)
+                planned = pricing.price_states(*job, block.plan)
+                n = block.states.size
+                assert np.array_equal(listed[:n], planned[:n])
+                assert (planned[n:] >= PADDING).all()
                 block.keep(rng.random(block.states.size) < 0.7, node.model)
     assert n_plans > 40
 
