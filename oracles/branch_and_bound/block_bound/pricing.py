@@ -100,7 +100,7 @@ class PricingTeam:
 def _work(job: Job) -> int:
     arrays, share, _, plan = job
     if plan is not None:
-        return int(plan.row_at[-1]) * plan.scores.shape[1] * len(share) // len(plan.part_at)
+        return int(plan.row_at[-1]) * int(plan.scores.shape[1]) * len(share) // len(plan.part_at)
     return len(arrays.own) * (len(share) + 1)
 
 
