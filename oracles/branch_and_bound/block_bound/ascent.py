@@ -208,7 +208,8 @@ class _Ascent:
         parts = zip(self.node.blocks, self.slopes, point.shares, point.links, strict=True)
         for block, slope, share, links in parts:
             whole = everything or slope.active is None
-            jobs.append((block.arrays if whole else slope.arrays, share, links.cost))
+            arrays, plan = (block.arrays, block.plan) if whole else (slope.arrays, None)
+            jobs.append((arrays, share, links.cost, plan))
             held.append(block.states.positions if whole else slope.positions)
         tables = self.team.price(jobs, stop)
         if tables is not None:

@@ -16,13 +16,19 @@ from oracles.branch_and_bound.block_bound.arrays import (
     new_pricing_scratch,
 )
 from oracles.branch_and_bound.block_bound.kernels import price
+from oracles.branch_and_bound.block_bound.products import (
+    ProductArrays,
+    fill_parts,
+    join_parts,
+    new_product_scratch,
+)
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
 
 Stop = Callable[[], bool]
 """Called now and then; True ends the ascent, which keeps what is proved."""
 
-Job = tuple[BlockArrays, MediumArray, MediumArray]
-"""A block's arrays, its shares, and what its contexts charge."""
+Job = tuple[BlockArrays, MediumArray, MediumArray, ProductArrays | None]
+"""A block's arrays, its shares, what its contexts charge, and a plan that prices faster."""
 
 _SLICE_WORK = 300_000_000
 
@@ -67,8 +73,8 @@ class PricingTeam:
         """Return what every block's states cost; None if stopped."""
         if self._pool is None or sum(_work(job) for job in jobs) < _WORTH_SHARING:
             tables = []
-            for arrays, share, cost in jobs:
-                table = price_states(arrays, share, cost, self._scratch, stop)
+            for arrays, share, cost, plan in jobs:
+                table = price_states(arrays, share, cost, self._scratch, stop, plan)
                 if table is None:
                     return None
                 tables.append(table)
@@ -81,7 +87,9 @@ class PricingTeam:
         return done if len(done) == len(jobs) else None
 
     def _priced(self, job: Job) -> MediumArray | None:
-        return price_states(*job, new_pricing_scratch(self._n_patterns), lambda: self._halted)
+        arrays, share, cost, plan = job
+        scratch = new_pricing_scratch(self._n_patterns)
+        return price_states(arrays, share, cost, scratch, lambda: self._halted, plan)
 
     def _wait(self, futures: list[Future[MediumArray | None]], stop: Stop) -> None:
         while wait(futures, timeout=_GLANCE).not_done:
@@ -90,7 +98,9 @@ class PricingTeam:
 
 
 def _work(job: Job) -> int:
-    arrays, share, _ = job
+    arrays, share, _, plan = job
+    if plan is not None:
+        return int(plan.row_at[-1]) * int(plan.scores.shape[1]) * len(share) // len(plan.part_at)
     return len(arrays.own) * (len(share) + 1)
 
 
@@ -100,8 +110,11 @@ def price_states(
     cost: MediumArray,
     scratch: PricingScratch,
     stop: Stop,
+    plan: ProductArrays | None = None,
 ) -> MediumArray | None:
     """Return ``F`` of every state but for its columns' own costs; None if stopped."""
+    if plan is not None:
+        return _price_product(arrays, plan, share, cost, stop)
     n = arrays.own.shape[0]
     table = np.empty(n, dtype=np.int32)
     levels = int(arrays.n_levels.mean()) + 1 if len(arrays.n_levels) else 1
@@ -112,4 +125,25 @@ def price_states(
         price(arrays, first, last, share, cost, scratch, table)
         if last < n and stop():
             return None
+    return table
+
+
+def _price_product(
+    arrays: BlockArrays,
+    plan: ProductArrays,
+    share: MediumArray,
+    cost: MediumArray,
+    stop: Stop,
+) -> MediumArray | None:
+    """Return what :func:`price_states` does, by a plan."""
+    n_parts = len(plan.part_at) - 1
+    scratch = new_product_scratch(plan, len(share))
+    step = max(1, _SLICE_WORK * n_parts // (scratch.rows.size * (len(share) + 1) * 4))
+    for first in range(0, n_parts, step):
+        last = min(n_parts, first + step)
+        fill_parts(arrays, plan, first, last, share, cost, scratch)
+        if last < n_parts and stop():
+            return None
+    table = np.empty(arrays.own.shape[0], dtype=np.int32)
+    join_parts(arrays, plan, scratch, table)
     return table

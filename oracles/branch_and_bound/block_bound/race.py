@@ -27,6 +27,9 @@ _HOPEFUL = 1 / 400
 _LONGER = 4
 """The next time it is judged after so many times the nodes, by so many times the part."""
 
+_SLOWING, _MUCH = 2.0, 0.1
+"""So many more nodes must have done this many times the part, unless this much is done."""
+
 _BETTER = 0.8
 """The tree goes on alone if its root leaves at most this part of the other search's gap."""
 
@@ -73,6 +76,7 @@ class Race:
         self._always = use is BlockBoundUse.ALWAYS
         self._on_tree = False
         self._next_check, self._expected = 0, _HOPEFUL
+        self._before = 0.0
         self._proved: int | None = None
 
     @property
@@ -128,8 +132,10 @@ class Race:
             return False
         if isinstance(self._search, SearchTeam):
             return True  # parts that changed hands do not tell how much is done
-        if explored(member) < self._expected:
+        part = explored(member)
+        if part < max(self._expected, min(_MUCH, _SLOWING * self._before)):
             return True
+        self._before = part
         self._expected *= _LONGER
         self._next_check *= _LONGER
         return False

@@ -28,6 +28,7 @@ from oracles.branch_and_bound.block_bound.arrays import (
 )
 from oracles.branch_and_bound.block_bound.cells import Cells, alike, score_ranges, value_ranges
 from oracles.branch_and_bound.block_bound.links import WIDEST_LINK, Links, new_links
+from oracles.branch_and_bound.block_bound.products import ProductArrays, plan_product
 from oracles.branch_and_bound.block_bound.states import States
 from oracles.branch_and_bound.reduction import Reduction
 
@@ -50,6 +51,8 @@ class Block:
         Mean squared slope of every share, empty where no ascent went before.
     table : ndarray of int32
         ``F`` of every state where priced best; empty before the first pricing.
+    plan : ProductArrays or None
+        How to price all states faster than one by one.
     """
 
     states: States
@@ -57,6 +60,7 @@ class Block:
     share: FloatArray
     square: FloatArray = field(default_factory=lambda: np.zeros(0))
     table: MediumArray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    plan: ProductArrays | None = None
 
     @property
     def coords(self) -> tuple[int, ...]:
@@ -78,6 +82,8 @@ class Block:
         self.arrays = self.arrays._replace(weights=_weights(self.states, model), own=_padded(own))
         if len(self.table):
             self.table = self.table[: old.size][kept]
+        if self.plan is not None:
+            self.plan = self.plan._replace(place=self.plan.place[kept])
 
 
 @dataclass(slots=True)
@@ -123,6 +129,7 @@ class Relaxation:
             if len(block.table):
                 rated = block.rated_states()
                 block.keep(rated.excess < slack, self.model)
+            block.plan = None
             block.arrays = block.arrays._replace(
                 weights=np.zeros((0, 0), dtype=np.int16),
                 own=np.zeros(0, dtype=np.int32),
@@ -173,7 +180,8 @@ def relax(
     made, links = [], []
     for states, total in zip(blocks, own, strict=True):
         arrays, outside = _block_arrays(model, domain, cells, states, total // unit, linked)
-        made.append(Block(states, arrays, np.zeros(len(arrays.point))))
+        plan = plan_product(model, states, arrays)
+        made.append(Block(states, arrays, np.zeros(len(arrays.point)), plan=plan))
         links.append(outside)
     held = new_links(model.values, domain, costs, [s.coords for s in blocks], links)
     return Relaxation(model, domain, cells, base, made, held, unit, -INFINITE)

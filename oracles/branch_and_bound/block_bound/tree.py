@@ -20,6 +20,7 @@ from oracles.branch_and_bound.block_bound.nodes import (
     widened,
 )
 from oracles.branch_and_bound.block_bound.pricing import Stop
+from oracles.branch_and_bound.block_bound.products import plan_product
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation, relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
 from oracles.branch_and_bound.kernels import branching as places
@@ -393,5 +394,7 @@ def compile_kernels(part: ExactSearch) -> None:
     cells = root_blocks(perturbed, domain).cells
     blocks = [all_states(coords, domain) for coords in ((0,), (1,), (0, 1))]
     example = relax(perturbed, domain, cells, blocks, share_unit(perturbed))
+    for block in example.blocks[-1:]:
+        block.plan = plan_product(example.model, block.states, block.arrays, always=True)
     raise_bound(example, INFINITE, Course(n_steps=2), lambda: False)
     increases(example)

@@ -13,7 +13,16 @@ from oracles import (
     WeightGrid,
     ZeroOneProblem,
 )
-from oracles.branch_and_bound.block_bound import kernels, link_kernels, links, pricing, tree
+from oracles.branch_and_bound.block_bound import (
+    kernels,
+    link_kernels,
+    links,
+    pricing,
+    products,
+    race,
+    tree,
+)
+from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.branch_and_bound.warm_up import _Example
 from oracles.testing.brute_force import brute_force
@@ -98,9 +107,9 @@ def test_a_lying_block_bound_is_caught_by_the_kit(monkeypatch):
     """Dear shares count twice in their block, although the remainder gave them once."""
     honest = pricing.price_states
 
-    def lying(arrays, share, cost, scratch, stop):
+    def lying(arrays, share, *rest):
         twice = np.where(share > 0, 2 * share, share).astype(np.int32)
-        return honest(arrays, twice, cost, scratch, stop)
+        return honest(arrays, twice, *rest)
 
     # With good hypotheses known from the start a false bound would have nothing to cut off.
     monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
@@ -169,6 +178,7 @@ def test_all_kernels_are_compiled_before_the_search():
     names = "price add_gradient step_shares least_by_value add_excess".split()
     linked = "charge_levels pull_messages step_messages add_up add_tables".split()
     found = [getattr(kernels, n) for n in names] + [getattr(link_kernels, n) for n in linked]
+    found += [products.fill_parts, products.join_parts]
     known = {f: len(f.signatures) for f in found}
     assert all(known.values())
     for epsilon in (None, 1.0):
@@ -212,3 +222,18 @@ def test_a_stalled_search_is_taken_over(monkeypatch):
     options = SolveOptions(time_limit=3.0)
     BranchAndBoundOracle().solve(plain(5, n_features=20, n_points=600), options)
     assert started
+
+
+@pytest.mark.parametrize(("parts", "stalls"), [((0.04, 0.07), True), ((0.04, 0.09), False)])
+def test_a_search_that_slows_down_counts_as_stalled(monkeypatch, parts, stalls):
+    """Four times the nodes must do twice the part, though the part itself is hopeful."""
+    told = iter(parts)
+    monkeypatch.setattr(race, "_PATIENCE_WORK", 0)
+    monkeypatch.setattr(race, "explored", lambda search: next(told))
+    search = _Example().search
+    judged = race.Race(search, lambda: search, race.BlockBoundUse.AUTO, lambda: False)
+    found = []
+    for n_nodes in (50, 200):
+        search.state[branching.NODES] = n_nodes
+        found.append(judged._stalls())
+    assert found == [False, stalls]

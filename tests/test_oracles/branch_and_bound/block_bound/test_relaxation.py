@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
 from oracles.branch_and_bound.block_bound import ascent, pricing
-from oracles.branch_and_bound.block_bound.arrays import new_pricing_scratch
+from oracles.branch_and_bound.block_bound.arrays import PADDING, new_pricing_scratch
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.cells import cells_of, narrowed, takes
 from oracles.branch_and_bound.block_bound.link_kernels import add_tables
@@ -19,6 +19,7 @@ from oracles.branch_and_bound.block_bound.nodes import (
     whole_domain,
     widened,
 )
+from oracles.branch_and_bound.block_bound.products import plan
 from oracles.branch_and_bound.block_bound.relaxation import relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
 from oracles.branch_and_bound.reduction import reduce_problem
@@ -140,6 +141,31 @@ def test_tables_are_the_formula(seed):
     for b, (block, table) in enumerate(zip(node.blocks, tables, strict=True)):
         for s in range(block.states.size):
             assert table[s] == naive_cost(node, b, s, point)
+
+
+def test_a_plan_prices_what_the_list_does(monkeypatch):
+    """Blocks as products, whole and with states dropped, against state by state."""
+    monkeypatch.setattr(plan, "_MOST_INNER", 4)
+    n_plans = 0
+    for seed in range(60):
+        rng, _, reduction, domain = random_case([seed, 9])
+        node = random_node(rng, reduction, domain)
+        point = ascent.rounded_point(node, ascent.new_link_work(node))
+        for block, share, links in zip(node.blocks, point.shares, point.links, strict=True):
+            block.plan = plan.plan_product(node.model, block.states, block.arrays, always=True)
+            for _ in range(2):
+                if block.plan is None:
+                    continue
+                n_plans += len(block.plan.sizes) > 1
+                scratch = new_pricing_scratch(len(block.arrays.pattern_at))
+                job = (block.arrays, share, links.cost, scratch, never)
+                listed = pricing.price_states(*job)
+                planned = pricing.price_states(*job, block.plan)
+                n = block.states.size
+                assert np.array_equal(listed[:n], planned[:n])
+                assert (planned[n:] >= PADDING).all()
+                block.keep(rng.random(block.states.size) < 0.7, node.model)
+    assert n_plans > 40
 
 
 def naive_cost(node, b, s, point):
