@@ -111,6 +111,6 @@ from .separator.sets import (
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
 from .staged.stages import (
-    LARGEST_START as LARGEST_START,
+    LARGEST_SHIFT as LARGEST_SHIFT,
     automatic_bound as automatic_bound,
 )

@@ -32,7 +32,7 @@ from .sparse import (
     is_sparse as is_sparse,
     sample_sparse as sample_sparse,
 )
-from .staged.directions import deal_directions as deal_directions
+from .staged.directions import Direction as Direction, deal_directions as deal_directions
 from .staged.joint import JointSteps as JointSteps, draw_joint as draw_joint
 from .staged.points import LARGEST_TOTAL as LARGEST_TOTAL, BinaryPoints as BinaryPoints
 from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card

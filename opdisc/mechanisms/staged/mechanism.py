@@ -10,13 +10,14 @@ from typing import ClassVar
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
-from opdisc.mechanisms.staged.stages import LARGEST_START, PATIENCE, Stages, plan_stages
+from opdisc.mechanisms.staged.stages import LARGEST_SHIFT, PATIENCE, Stages, plan_stages
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling import (
     LARGEST_TOTAL,
     BinaryPoints,
+    Direction,
     JointSteps,
     deal_directions,
     draw_joint,
@@ -150,8 +151,10 @@ class StagedMechanism:
         card = draw_sparse_card(points, stages.cards, spec.betas[0], bits)
         card = tuple(stages.scale * weight for weight in card)
         drawn = [card]
+        waiting: list[int] = []
         for beta in spec.betas[1:]:
-            card = draw_joint(points, _steps(stages, card, bits), beta, bits)
+            directions = _deal(stages, waiting, bits)
+            card = draw_joint(points, _steps(stages, card, directions), beta, bits)
             drawn.append(card)
         return combined(drawn[len(drawn) - stages.summed :])
 
@@ -167,10 +170,28 @@ def combined(cards: list[Hypothesis]) -> Hypothesis:
     return tuple(total)
 
 
-def _steps(stages: Stages, card: Hypothesis, bits: RandomBits) -> JointSteps:
-    """Return the candidates around a scorecard: a function of it and of coins."""
+def _deal(stages: Stages, waiting: list[int], bits: RandomBits) -> tuple[Direction, ...]:
+    """Return the directions of a draw: what the draws before left out goes first.
+
+    ``waiting`` holds the columns left out so far and is brought up to date.
+    """
     columns = [j for j, (low, high) in enumerate(stages.ranges[1:]) if low < high]
-    directions = deal_directions(columns, stages.directions, stages.together, bits)
+    if stages.together > 1:  # all columns are dealt again, in other directions
+        return deal_directions(columns, stages.directions, stages.together, bits)
+    dealt = deal_directions(waiting, stages.directions, 1, bits)
+    taken = {column for direction in dealt for column, _ in direction}
+    waiting[:] = [j for j in waiting if j not in taken]
+    if waiting:
+        return dealt
+    left = [j for j in columns if j not in taken]
+    more = deal_directions(left, stages.directions - len(dealt), 1, bits)
+    chosen = {column for direction in more for column, _ in direction}
+    waiting[:] = [j for j in columns if j not in chosen]
+    return dealt + more
+
+
+def _steps(stages: Stages, card: Hypothesis, directions: tuple[Direction, ...]) -> JointSteps:
+    """Return the candidates around a scorecard."""
     steps = []
     for direction in directions:
         allowed = [
@@ -187,7 +208,7 @@ def _steps(stages: Stages, card: Hypothesis, bits: RandomBits) -> JointSteps:
         centre=card,
         directions=directions,
         steps=tuple(steps),
-        shifts=(max(low - card[0], -LARGEST_START), min(high - card[0], LARGEST_START)),
+        shifts=(max(low - card[0], -LARGEST_SHIFT), min(high - card[0], LARGEST_SHIFT)),
     )
 
 

@@ -20,22 +20,32 @@ PATIENCE = 30.0
 ASSUMED_ROWS = 100_000
 """Rows that the work is planned for where their number is not public."""
 
-FIRST_WEIGHT = 1200
+FIRST_WEIGHT = 1800
 """``n_rows * epsilon`` of the first draw, where others follow (replace-one, one row a person)."""
 
 LATER_WEIGHT = 3460
 """``n_rows * epsilon`` of each later draw, about."""
 
-LEAST_LATER, MOST_LATER = 2930, 6
+LEAST_LATER, MOST_LATER = 3530, 6
 """Where ``n_rows * epsilon`` is less, the first draw is the only one; and most later draws."""
 
 LARGEST_START = 3
+"""Largest start of the first scorecard."""
+
+LARGEST_SHIFT = 1
+"""Largest change of the start by a later draw."""
 
 MOST_POINTS = 5
 """Most points other than 0 of the first scorecard."""
 
+MOST_SINGLE = 18
+"""Most single columns of a joint draw; the next draw takes those left out before any other."""
+
+MOST_DRAWS_A_TURN = 3
+"""Draws in which every column must get its turn, else directions are several columns."""
+
 MOST_DIRECTIONS, MOST_TOGETHER = 16, 3
-"""Most directions of a joint draw, and most columns that move together in one."""
+"""Most directions of several columns, and most columns of one."""
 
 SUMMAND_BOUND = 6
 """Largest points of one stage's scorecard; the sum of several has several times as large ones."""
@@ -93,12 +103,15 @@ class Stages:
             return first
         each = float((1 - self.first_share) / self.later)
         more = f"2. to {1 + self.later}. each" if self.later > 1 else "2."
+        along = f"{self.directions} random directions of at most {self.together} columns"
+        if self.together == 1:
+            along = f"{self.directions} columns, all in turn in random order,"
         doubled = f" (times {self.scale})" if self.scale > 1 else ""
         released = f"the sum of the last {self.summed}" if self.summed > 1 else "the last"
         return (
             f"{first}; {more} joint steps of -1..1 from the one before{doubled} along "
-            f"{self.directions} random directions of at most {self.together} columns and of the "
-            f"start by -{LARGEST_START}..{LARGEST_START}, {each:.3g} of epsilon; released: "
+            f"{along} and of the "
+            f"start by -{LARGEST_SHIFT}..{LARGEST_SHIFT}, {each:.3g} of epsilon; released: "
             f"{released}"
         )
 
@@ -168,7 +181,7 @@ def plan_stages(
     cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1))
     if first_share is None:
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
-    found = _directions(ranges, later, rows, patience / 2)
+    found = _directions(ranges, later, rows, patience - _seconds(cards, rows))
     if found is None:
         return plan_stages(grid, weight, n_rows, by_levels=by_levels, patience=patience, later=0)
     directions, together = found
@@ -223,6 +236,12 @@ def _cards(
     return SparseCards(signs=signs, starts=tuple(starts), shares=shares)
 
 
+def _seconds(cards: SparseCards, rows: int) -> float:
+    """Return what the first draw is expected to take at most."""
+    used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
+    return sparse_work(used, cards.most, high - low + 1, rows)
+
+
 def _toward_zero(limit: int, scale: int) -> int:
     return limit // scale if limit >= 0 else -(-limit // scale)
 
@@ -237,10 +256,15 @@ def _directions(
     used = sum(1 for low, high in ranges[1:] if low < high)
     if not later or not used:
         return 0, 0
-    n_shifts = 2 * LARGEST_START + 1
-    for directions in range(min(MOST_DIRECTIONS, used), 0, -1):
-        together = min(MOST_TOGETHER, -(-used // directions))
-        seconds, entries = joint_work(directions, together, n_shifts, rows)
+    least = -(-used // min(max(later, 2), MOST_DRAWS_A_TURN))
+    singles = range(min(MOST_SINGLE, used), least - 1, -1)
+    options = [(directions, 1) for directions in singles]
+    options += [
+        (directions, min(MOST_TOGETHER, -(-used // directions)))
+        for directions in range(min(MOST_DIRECTIONS, used), 0, -1)
+    ]
+    for directions, together in options:
+        seconds, entries = joint_work(directions, together, 2 * LARGEST_SHIFT + 1, rows)
         if later * seconds <= patience and entries <= LARGEST_TABLES:
             return directions, together
     return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from opdisc.calibration import inverse_temperature
 from opdisc.mechanisms import (
-    LARGEST_START,
+    LARGEST_SHIFT,
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
@@ -178,7 +178,7 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     seconds = sparse_work(used, stages.cards.most, high - low + 1, rows)
     memory = sparse_memory(used, stages.cards.most)
     if stages.later:
-        each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_START + 1, rows)
+        each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_SHIFT + 1, rows)
         seconds += stages.later * each
         memory = max(memory, 4.0 * entries + _BYTES_PER_MOVE * stages.directions * rows)
     return Work(seconds=seconds, memory=memory)

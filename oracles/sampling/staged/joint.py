@@ -27,7 +27,10 @@ from oracles.sampling.staged.points import BinaryPoints
 
 _CHEAP_NATS = 2.0
 
-_BOUND_EVERY = 3
+_FEW = -0.7
+"""Log of how much proposals that may fail may weigh, beside those that are what they seem."""
+
+_NEVER = 1 << 40
 
 SmallArray = NDArray[np.int32]
 
@@ -89,8 +92,7 @@ def draw_joint(
         Where decisions come from.
     """
     walk = _Walk(points, candidates)
-    cut = _cut(walk.descended() if beta else points.total, candidates.count, beta, points.total)
-    leaves, subtrees = walk.count(cut)
+    leaves, subtrees = walk.settle(beta)
     counts = leaves + subtrees
     levels = np.flatnonzero(counts)
     if int(counts.sum()) != candidates.count:
@@ -100,20 +102,15 @@ def draw_joint(
         level = int(levels[coins.propose()])
         place = bits.below(int(counts[level]))
         in_subtree = place >= leaves[level]
+        if not in_subtree and not coins.keeps(level, level):
+            continue
         place -= int(leaves[level]) if in_subtree else 0
-        drawn = walk.find(level, place, cut, in_subtree)
+        drawn = walk.find(level, place, in_subtree)
         loss = points.loss(drawn)
-        if loss < max(level, int(levels[0])) or (loss > level and not in_subtree):
+        if loss < level or (loss > level and not in_subtree):
             raise InconsistentSolution("a lower bound must not exceed a loss.")
-        if coins.keeps(level, loss):
+        if not in_subtree or coins.keeps(level, loss):
             return drawn
-
-
-def _cut(known: int, count: int, beta: Fraction, total: int) -> int:
-    """Return the bound from which on all candidates together weigh less than the known one."""
-    if not beta:
-        return total + 1
-    return min(total + 1, known + math.ceil((math.log(count) + _CHEAP_NATS) / float(beta)))
 
 
 class _Walk:
@@ -165,10 +162,7 @@ class _Walk:
         self._group = groups[0]
         self._scores = points.scores(candidates.centre)
         self._first = self._cumulate(int(left[0]))
-        # Bounds on the way down cost little beside the steps below them.
-        self._bounded = np.array(
-            [i > 0 and (n - i) % _BOUND_EVERY == 0 for i in range(n + 1)], dtype=np.int64
-        )
+        self._cut, self._slack = points.total + 1, _NEVER
 
     def _cumulate(self, far: int) -> SmallArray:
         """Return per group the cost of all points that score at least each threshold."""
@@ -214,19 +208,45 @@ class _Walk:
                 step[k] += change
                 scores = scores + change * self._moves[k]
 
-    def count(self, cut: int) -> tuple[IntArray, IntArray]:
+    def settle(self, beta: Fraction) -> tuple[IntArray, IntArray]:
+        """Count everything, cut off where it is known to be bad; cuts are found on the way.
+
+        First at the best loss itself. What is cut off there is counted at bounds that are too
+        good, so proposals would fail too often. As many nats as they outweigh the leaves go onto
+        the cut, and so on. Only the time depends on where it ends.
+        """
+        total, rate = self._points.total, float(beta)
+        if not beta:
+            return self.count(total + 1)
+        enough = math.log(self._candidates.count) + _CHEAP_NATS
+        nats, known = 0.0, self.descended()
+        while True:
+            above = min(total + 1, math.ceil(min(nats, enough) / rate))
+            leaves, subtrees = self.count(min(total + 1, known + above), above)
+            levels = np.flatnonzero(leaves)
+            known = min(known, int(levels[0])) if len(levels) else known
+            ratio = _log_mass(subtrees, known, rate) - max(0.0, _log_mass(leaves, known, rate))
+            if ratio <= _FEW or nats >= enough or known + above > total:
+                return leaves, subtrees
+            nats += max(1.0, ratio + 1)
+
+    def count(self, cut: int, slack: int = _NEVER) -> tuple[IntArray, IntArray]:
         """Return how many leaves, and how many members of subtrees, there are by level."""
+        self._cut, self._slack = cut, slack
         leaves, subtrees = (np.zeros(self._points.total + 1, dtype=np.int64) for _ in "ab")
         found = np.zeros(len(self._low) + 2, dtype=np.int64)
-        self._run(cut, -1, 0, False, leaves, subtrees, found)
+        self._run(-1, 0, False, leaves, subtrees, found)
         return leaves, subtrees
 
-    def find(self, level: int, rank: int, cut: int, in_subtree: bool) -> Hypothesis:
-        """Return the leaf of a loss, or the member of a subtree of a bound, of a rank."""
+    def find(self, level: int, rank: int, in_subtree: bool) -> Hypothesis:
+        """Return the leaf of a loss, or the member of a subtree of a bound, of a rank.
+
+        Ranks are those of the last count.
+        """
         n = len(self._order)
         empty = np.zeros(0, dtype=np.int64)
         found = np.zeros(n + 2, dtype=np.int64)
-        depth = self._run(cut, level, rank, in_subtree, empty, empty, found)
+        depth = self._run(level, rank, in_subtree, empty, empty, found)
         if depth < 0:
             raise InconsistentSolution("a level must have as many members as were counted.")
         place = int(found[n + 1])
@@ -240,7 +260,6 @@ class _Walk:
 
     def _run(
         self,
-        cut: int,
         level: int,
         rank: int,
         in_subtree: bool,
@@ -263,9 +282,9 @@ class _Walk:
             self._low,
             self._high,
             self._sizes,
-            self._bounded,
             self._points.base,
-            cut,
+            self._cut,
+            self._slack,
             level,
             rank,
             in_subtree,
@@ -274,3 +293,13 @@ class _Walk:
             found,
         )
         return depth
+
+
+def _log_mass(counts: IntArray, least: int, beta: float) -> float:
+    """Return the log of what all weigh, where the best known weighs 1."""
+    levels = np.flatnonzero(counts)
+    if not len(levels):
+        return -math.inf
+    nats = np.log(counts[levels]) - beta * (levels - least)
+    top = float(nats.max())
+    return top + math.log(float(np.exp(nats - top).sum()))

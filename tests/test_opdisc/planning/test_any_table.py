@@ -73,7 +73,7 @@ def seconds_at_most(fit):
     low, high = stages.cards.starts[0]
     used = sum(1 for signs in stages.cards.signs if signs)
     first = sparse_work(used, stages.cards.most, high - low + 1, rows) if used > 1 else 0.0
-    return first + stages.later * joint_work(stages.directions, stages.together, 7, rows)[0]
+    return first + stages.later * joint_work(stages.directions, stages.together, 3, rows)[0]
 
 
 @settings(max_examples=120, deadline=None)

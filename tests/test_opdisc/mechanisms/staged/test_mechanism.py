@@ -17,12 +17,14 @@ from opdisc.cli.console import run_command_line
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.staged.mechanism import StagedMechanism, combined
+from opdisc.mechanisms.staged.mechanism import StagedMechanism, _deal, combined
+from opdisc.mechanisms.staged.stages import plan_stages
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
+from oracles.arithmetic import RandomBits
 
 
 def problem(seed, d, bound, n_points=30, largest=4):
@@ -78,6 +80,31 @@ def test_the_first_draw_is_doubled_without_a_change_of_its_predictions():
     made = problem(1, 5, 6)
     card = (1, -1, 0, 1, 1, 0)
     assert (made.predict(card) == made.predict(tuple(2 * w for w in card))).all()
+
+
+@pytest.mark.parametrize("directions", [3, 4, 7])
+def test_every_column_gets_its_turn_before_any_gets_a_second_one(directions):
+    planned = plan_stages(WeightGrid.box(8, 6), None, None, later=4, first_share=Fraction(1, 5))
+    assert (planned.directions, planned.together) == (7, 1)
+    stages, bits = replace(planned, directions=directions), RandomBits(SeededEntropy(1))
+    waiting, turns = [], np.zeros(7, dtype=int)
+    orders = set()
+    for _ in range(14):
+        dealt = [column for ((column, _),) in _deal(stages, waiting, bits)]
+        assert len(set(dealt)) == len(dealt) == directions
+        turns[dealt] += 1
+        assert turns.max() - turns.min() <= 1
+        orders.add(tuple(dealt))
+    assert len(orders) > 10
+
+
+def test_many_columns_are_dealt_into_directions_of_several():
+    planned = plan_stages(WeightGrid.box(101, 6), None, None, later=1, first_share=Fraction(1, 5))
+    assert planned.together > 1 and planned.directions > 1
+    waiting = []
+    dealt = _deal(planned, waiting, RandomBits(SeededEntropy(2)))
+    columns = [column for direction in dealt for column, _ in direction]
+    assert len(set(columns)) == len(columns) > len(dealt) == planned.directions and not waiting
 
 
 @pytest.mark.statistical

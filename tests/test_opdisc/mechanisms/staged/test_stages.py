@@ -18,7 +18,7 @@ from oracles.sampling.staged.work import LARGEST_TABLES, joint_work, sparse_work
 
 
 def test_more_rows_or_budget_buy_more_draws_up_to_six():
-    counts = [later_draws(x) for x in (None, 10, 2929, 2930, 8000, 23_000, 1e9)]
+    counts = [later_draws(x) for x in (None, 10, 3529, 3530, 8000, 23_000, 1e9)]
     assert counts == [0, 0, 0, 1, 2, MOST_LATER, MOST_LATER]
     assert automatic_bound(None) == automatic_bound(10) == LARGEST_START
     assert automatic_bound(1e9) == 6 * MOST_LATER
@@ -41,7 +41,7 @@ def test_any_table_gets_stages_within_the_work(n_columns, bound, n_rows, epsilon
         low, high = cards.starts[0]
         assert sparse_work(n_columns, cards.most, high - low + 1, n_rows) <= patience
     if stages.directions > 1:
-        seconds, entries = joint_work(stages.directions, stages.together, 7, n_rows)
+        seconds, entries = joint_work(stages.directions, stages.together, 3, n_rows)
         assert stages.later * seconds <= patience and entries <= LARGEST_TABLES
     # The largest first card, scaled, keeps to the ranges, and the largest sum to the grid.
     for low, high in stages.ranges:
@@ -70,11 +70,22 @@ def test_a_grid_without_zero_or_with_gaps_is_refused():
             plan_stages(WeightGrid(values=values), 10.0, 100)
 
 
+def test_single_columns_where_three_draws_reach_all_of_them():
+    # adult_binary's 36 columns and 22,792 rows at epsilon .25, .5 and 1; twice as many columns.
+    found = [plan_stages(WeightGrid.box(37, 36), 22_792 * e, 22_792) for e in (0.25, 0.5, 1.0)]
+    assert [(s.later, s.together) for s in found] == [(1, 1), (3, 1), (6, 1)]
+    assert all(12 <= s.directions <= 18 for s in found)
+    assert plan_stages(WeightGrid.box(73, 36), 22_792.0, 22_792).together > 1
+
+
 def test_the_receipt_lists_every_stage():
     grid = WeightGrid.box(37, 18)
     text = plan_stages(grid, 11_000.0, 11_000).describe()
     assert "1. scorecards of at most" in text and "equal weight to every number of points" in text
     assert "2. to 4. each joint steps" in text and "released: the sum of the last 3" in text
+    assert "columns, all in turn in random order, and of the start by -1..1" in text
+    many = plan_stages(WeightGrid.box(101, 18), 11_000.0, 11_000).describe()
+    assert "random directions of at most 3 columns" in many
     one = plan_stages(grid, 100.0, 11_000, by_levels=False).describe()
     assert "2." not in one and "equal weight" not in one and one.endswith("1 of epsilon")
     fixed = plan_stages(grid, None, None, later=1, first_share=Fraction(1, 4))
