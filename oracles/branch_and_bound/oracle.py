@@ -34,6 +34,9 @@ _KICK_WORK = 20_000_000
 
 _FIRST_KICKS, _FIRST_NODES = 30, 4
 
+_LONGER = 20
+"""So many times the first walk's work, about a second, goes into a walk of a stalled search."""
+
 
 class BranchAndBoundOracle:
     """Exact minimisation by branch and bound in integers.
@@ -157,7 +160,7 @@ class _Run:
 
         members = [new_member() for _ in range(n_members)]
         search = SearchTeam(members) if n_members > 1 else members[0]
-        self.race = Race(search, new_member, self.use, self._pause, n_members)
+        self.race = Race(search, new_member, self.use, self._pause, n_members, self._improve)
         return self.race
 
     def _pause(self) -> bool:
@@ -183,11 +186,16 @@ class _Run:
             return Limit.NODE
         return None
 
-    def _local_search(self, most: int | None = None) -> None:
+    def _improve(self) -> tuple[int, IntArray]:
+        """Walk on for longer than at first; return the best objective and its positions."""
+        self._local_search(longer=_LONGER)
+        return int(self.walk.numbers[2]), self.walk.best
+
+    def _local_search(self, most: int | None = None, longer: int = 1) -> None:
         """Walk until the work is spent, or for a while nothing better was found."""
         model, d = self.reduction.model, self.problem.n_features
         work = 4 * (len(self.columns.point) + d * model.values.shape[1]) + 1
-        kicks = max(20, min(2000, _KICK_WORK // work))
+        kicks = longer * max(20, min(2000, _KICK_WORK // work))
         stale = max(50, kicks // 3)
         kicks = min(kicks, most or kicks)
         done = 0

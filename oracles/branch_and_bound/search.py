@@ -44,6 +44,8 @@ class ExactSearch:
         Numbers at the places that :mod:`oracles.branch_and_bound.kernels.branching` lists.
     completion : Completion or None
         Room for completing nodes; None if nodes of this problem are never completed.
+    slices : int
+        Nodes so far that were parts of a completion; these take longer than others.
     """
 
     reduction: Reduction
@@ -52,6 +54,7 @@ class ExactSearch:
     scratch: Scratch
     state: IntArray
     completion: completed.Completion | None
+    slices: int = 0
 
     @property
     def nodes(self) -> int:
@@ -122,6 +125,7 @@ class ExactSearch:
         )
         self.state[places.UPPER] = upper
         self.state[places.NODES] += 1
+        self.slices += 1
         spent = int(self.completion.numbers[completed.VISITED]) * (cells + _OVERHEAD)
         if done:
             self.state[places.COMPLETING] = 0

@@ -21,13 +21,19 @@ from oracles.branch_and_bound.search import ExactSearch
 _PATIENCE_WORK, _PASSES = 400_000_000, 10
 """What the depth-first search may do before it is judged: about a second."""
 
+_LATE_WORK = 3_000_000_000
+"""What completions may do before the first judgement, about 2 seconds: their nodes take longer."""
+
+_SLICE_WORK, _STEP = 10_000_000, 64
+"""What a slice of a completion does, about; and after how many nodes that is looked at."""
+
 _HOPEFUL = 1 / 400
 """Part of its tree that the depth-first search must have done by then to go on alone."""
 
-_LONGER = 4
+_LONGER = 2
 """The next time it is judged after so many times the nodes, by so many times the part."""
 
-_SLOWING, _MUCH = 2.0, 0.1
+_SLOWING, _MUCH = 1.6, 0.2
 """So many more nodes must have done this many times the part, unless this much is done."""
 
 _BETTER = 0.8
@@ -57,6 +63,9 @@ class Race:
         Called now and then with the race's bounds up to date; True pauses the race.
     n_threads : int
         Threads that the tree may use.
+    improve : callable or None
+        Looks longer for a good hypothesis, once the depth-first search stalls; returns its
+        objective in internal units and the positions of its values.
     """
 
     def __init__(
@@ -66,7 +75,9 @@ class Race:
         use: BlockBoundUse,
         stop: Stop,
         n_threads: int = 1,
+        improve: Callable[[], tuple[int, IntArray]] | None = None,
     ) -> None:
+        self._improve = improve
         self._n_threads = n_threads
         self._search = search
         self._new_part = new_part
@@ -76,7 +87,7 @@ class Race:
         self._always = use is BlockBoundUse.ALWAYS
         self._on_tree = False
         self._next_check, self._expected = 0, _HOPEFUL
-        self._before = 0.0
+        self._before, self._is_first = 0.0, True
         self._proved: int | None = None
 
     @property
@@ -104,7 +115,8 @@ class Race:
             self._start_tree()
         if self._tree is None or (self._judged and not self._on_tree):
             if not self._judged:  # judged at exactly so many nodes, however the clock cuts runs
-                n_nodes = min(n_nodes, max(1, self._next_check - self._search.nodes))
+                done = self._search.nodes
+                n_nodes = min(n_nodes, max(1, self._next_check - done), _STEP - done % _STEP)
             return self._search.run(n_nodes)
         done = self._tree.run(n_nodes if self._on_tree else 1, self._stop)
         if not self._on_tree and self._tree.nodes:
@@ -125,10 +137,7 @@ class Race:
         work = _PASSES * int(member.frames.entry_end[0]) * member.reduction.model.values.shape[1]
         if self._next_check == 0:
             self._next_check = max(50, _PATIENCE_WORK // (work + 1))
-        if self._search.nodes < self._next_check:
-            return False
-        if not takes(member.reduction):
-            self._judged = True
+        if self._search.nodes < self._next_check and not self._is_late(member):
             return False
         if isinstance(self._search, SearchTeam):
             return True  # parts that changed hands do not tell how much is done
@@ -137,10 +146,18 @@ class Race:
             return True
         self._before = part
         self._expected *= _LONGER
-        self._next_check *= _LONGER
+        self._next_check = _LONGER * self._search.nodes
+        self._is_first = False
         return False
 
+    def _is_late(self, member: ExactSearch) -> bool:
+        """Return whether slices of completions alone have taken as long as several checks."""
+        aligned = self._search is member and member.nodes % _STEP == 0
+        return self._is_first and aligned and member.slices * _SLICE_WORK > _LATE_WORK
+
     def _start_tree(self) -> None:
+        if self._improve is not None and not self._always:
+            self._tell(*self._improve())
         part = self._new_part()
         if not takes(part.reduction):
             self._judged = True
@@ -149,15 +166,19 @@ class Race:
         part.best[:] = self._search.best
         self._tree = BlockTree(part, self._n_threads)
 
+    def _tell(self, upper: int, best: IntArray) -> None:
+        """Let the depth-first search know a better hypothesis."""
+        if upper < self._search.upper:
+            for member in self._members():
+                member.state[places.UPPER] = upper
+                member.best[:] = best
+
     def _judge(self) -> None:
         """Decide which search goes on, by the gaps that their bounds leave."""
         assert self._tree is not None
         self._judged = True
+        self._tell(self._tree.upper, self._tree.best)
         upper = self.upper
-        if self._tree.upper < self._search.upper:
-            for member in self._members():
-                member.state[places.UPPER] = upper
-                member.best[:] = self._tree.best
         rest = upper - self._tree.lower_bound()
         self._on_tree = self._always or rest <= _BETTER * (upper - self._search.lower_bound())
 
