@@ -23,7 +23,7 @@ RECIPE = (
 _OTHER_RECIPES = {
     "dpmm": "make one of its own by python -m venv dpmm && dpmm/bin/pip install dpmm",
     "fasterrisk": "make one of its own by python -m venv risk && risk/bin/pip install fasterrisk",
-    "sbdt": "build S-BDT from its source (kirschte/sbdt) into it, see docs/peers.md",
+    "sbdt": "build S-BDT from its source (kirschte/sbdt) into it",
 }
 """What to do where a library is missing that does not go with the others; by module."""
 

@@ -112,7 +112,8 @@ def test_the_private_line_says_afterwards_what_bound_an_oracle_reached():
     assert found, lines[-1]
     lines.clear()
     with pytest.raises(UncertifiedRelease) as refused:
-        PrivateScorecardClassifier(**settings, time_limit=1e-6).fit(X, y)
+        # Little noise: labels of coins cannot be proved in the moment that the limit leaves.
+        PrivateScorecardClassifier(**settings | {"epsilon": 1e3}, time_limit=1e-6).fit(X, y)
     found = re.search(r"gap ([\d,.]+) rows \(bound (-?[\d,.]+)\)", lines[-1])
     assert found and float(found[1].replace(",", "")) > 0
     assert found[2] not in str(refused.value)

@@ -15,7 +15,6 @@ from oracles import (
 )
 from oracles.branch_and_bound.block_bound import (
     kernels,
-    link_kernels,
     links,
     pricing,
     products,
@@ -177,7 +176,7 @@ def test_all_kernels_are_compiled_before_the_search():
     tree.compile_kernels(_Example().search)
     names = "price add_gradient step_shares least_by_value add_excess".split()
     linked = "charge_levels pull_messages step_messages add_up add_tables".split()
-    found = [getattr(kernels, n) for n in names] + [getattr(link_kernels, n) for n in linked]
+    found = [getattr(kernels, n) for n in names] + [getattr(links, n) for n in linked]
     found += [products.fill_parts, products.join_parts]
     known = {f: len(f.signatures) for f in found}
     assert all(known.values())

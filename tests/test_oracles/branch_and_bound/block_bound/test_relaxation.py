@@ -11,7 +11,7 @@ from oracles.branch_and_bound.block_bound import ascent, pricing
 from oracles.branch_and_bound.block_bound.arrays import PADDING, new_pricing_scratch
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.cells import cells_of, narrowed, takes
-from oracles.branch_and_bound.block_bound.link_kernels import add_tables
+from oracles.branch_and_bound.block_bound.links import add_tables
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,

@@ -21,7 +21,7 @@ from oracles.branch_and_bound.block_bound.arrays import (
     LinkArrays,
     MediumArray,
 )
-from oracles.branch_and_bound.block_bound.link_kernels import add_up, charge_levels
+from oracles.branch_and_bound.block_bound.links.kernels import add_up, charge_levels
 
 WIDEST_LINK = 256
 """Contexts whose outside score takes more values have no links."""
