@@ -20,6 +20,7 @@ NOT_RUN = {
     "paper.md": "2,640 fits",
     "thresholds.md": "its draft has blanks; tests/test_opdisc/cli/schema/ fills them and runs it",
     "peers.md": "needs an environment with other libraries",
+    "plain-tables.md": "45 instances of a minute for every solver",
 }
 """Pages whose commands need hours or other programs, and why; not-run marks single blocks."""
 SET_UP = "python3 -m venv"
