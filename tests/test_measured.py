@@ -218,3 +218,20 @@ def test_a_mean_says_of_how_many_runs_it_is_and_refusals_never_lead():
             ["`auto`", "**.750**", "**.500**"],
         ],
     )
+
+
+def test_leads_are_paired_by_split():
+    runs = pd.DataFrame(
+        [
+            ("auto", 1.0, 1, 0.9),
+            ("auto", 1.0, 2, 0.7),
+            ("opdisc", 1.0, 2, 0.6),
+            ("opdisc", 1.0, 1, 0.7),
+            ("rspm", 1.0, 1, 0.5),
+            ("rspm", 1.0, 2, None),
+        ],
+        columns=["method", "epsilon", "split_seed", "test_accuracy"],
+    ).assign(private=True)
+    ((epsilon, other, lead, error),) = compare_table.leads(runs, "auto")
+    assert (epsilon, other) == (1.0, "opdisc")
+    assert lead == pytest.approx(0.15) and error == pytest.approx(0.05)
