@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
+    BaseMeasure,
     ExponentialMechanism,
     StagedMechanism,
     toy_problem,
@@ -25,7 +26,10 @@ _HALVES = (
 # Each grid is one that the mechanism of its line is chosen for, so that the same code runs.
 _DRAWS = (
     (AStarPermuteAndFlipMechanism(), WeightGrid.box(8, 3)),
-    (ExponentialMechanism(structure=_HALVES), WeightGrid.box(17, 1)),
+    (
+        ExponentialMechanism(structure=_HALVES, base_measure=BaseMeasure(by_levels=True)),
+        WeightGrid.box(17, 1),
+    ),
     (ExponentialMechanism(), WeightGrid.box(40, 1, norm_budget=2)),
     (StagedMechanism(patience=0.5), WeightGrid.box(6, 12)),
 )

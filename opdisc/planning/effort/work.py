@@ -16,6 +16,7 @@ from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
+    Mixture,
     PermuteAndFlipMechanism,
     StagedMechanism,
     StagedSpec,
@@ -23,7 +24,14 @@ from opdisc.mechanisms import (
 from opdisc.planning.effort.reach import can_flip_by_a_star, draw_is_short
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, complete_structure
-from oracles.sampling import FAST_NATS, is_sparse, joint_work, sparse_memory, sparse_work
+from oracles.sampling import (
+    FAST_NATS,
+    SparseCards,
+    is_sparse,
+    joint_work,
+    sparse_memory,
+    sparse_work,
+)
 
 PATIENCE = 60.0
 """Seconds that a fit is expected to take at most where nobody says otherwise."""
@@ -143,8 +151,11 @@ def predict_draw(
             heavier = max(1.0, float(beta * (public.largest_loss or 0)) / _MEASURED_WEIGHT)
             if _is_rough(public, float(beta)):
                 heavier *= _UNSEEN
-            seconds = heavier * (_LEAST_SAMPLED + _PER_SAMPLED * points)
-            return Work(seconds=seconds, memory=_SEARCH_BYTES)
+            seconds, memory = heavier * (_LEAST_SAMPLED + _PER_SAMPLED * points), _SEARCH_BYTES
+            if mechanism.base_measure.by_levels:
+                counted = _counted(Mixture.on(grid, public.n_rows).cards, public)
+                seconds, memory = seconds + counted.seconds, memory + counted.memory
+            return Work(seconds=seconds, memory=memory)
     return None
 
 
@@ -173,12 +184,20 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     spec = mechanism.calibrate(public)
     assert isinstance(spec, StagedSpec)
     stages, rows = spec.stages, public.n_rows or ASSUMED_ROWS
-    low, high = stages.cards.starts[0]
-    used = sum(1 for signs in stages.cards.signs if signs)
-    seconds = sparse_work(used, stages.cards.most, high - low + 1, rows)
-    memory = sparse_memory(used, stages.cards.most)
+    first = _counted(stages.cards, public)
+    seconds, memory = first.seconds, first.memory
     if stages.later:
         each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_SHIFT + 1, rows)
         seconds += stages.later * each
         memory = max(memory, 4.0 * entries + _BYTES_PER_MOVE * stages.directions * rows)
     return Work(seconds=seconds, memory=memory)
+
+
+def _counted(cards: SparseCards, public: GridPublic) -> Work:
+    """Return what it takes to count scorecards of few points by their loss."""
+    used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
+    rows = public.n_rows or ASSUMED_ROWS
+    return Work(
+        seconds=sparse_work(used, cards.most, high - low + 1, rows),
+        memory=sparse_memory(used, cards.most),
+    )
