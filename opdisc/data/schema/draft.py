@@ -29,6 +29,8 @@ _HOW_TO = """\
 #                                           finds, for a stated share of epsilon
 #   categories = ["own", "rent"]          a category: one statement for each value
 #   binary = true                         0 or 1, true or false
+# Where it is known that more of a column makes the outcome more likely, add sign = "positive" to
+# its block, and sign = "negative" where less likely: then the card needs fewer rows.
 # Then: opdisc schema check {data} --schema THIS-FILE
 """
 
