@@ -353,7 +353,7 @@ def test_without_a_schema_text_is_refused_without_quoting_it(method):
 def test_a_refused_fit_leaves_the_estimator_unfitted(tmp_path):
     model = fitted(ledger=tmp_path / "budget")
     model.set_params(oracle=Silent())
-    # No card is right everywhere here, so that noise of .5 rows a weight meets no trivial bound.
+    # No card is right everywhere here: whatever the noise, the trivial bound is below every card.
     either = (TABLE["age"] >= 50) ^ (TABLE["smoker"] == "daily")
     with pytest.raises(UncertifiedRelease):
         model.fit(TABLE, either.map({True: "yes", False: "no"}))
