@@ -61,9 +61,9 @@ _MEASURED_WEIGHT = 8000.0
 _FEW_ROWS, _MUCH_LOSS, _UNSEEN = 100, 60.0, 100.0
 """Fewer rows a column than the first decide little between scorecards. Where they weigh more than
 the second, in nats, many scorecards are almost as good as the best, and samples were not seen to
-end on large grids; the third makes sure of that. On grids of up to 3^19, labels of coins, samples
-took 2 to 7 processor seconds at 150 nats, 8 to 23 at 500, and mostly more than 25 at 1,500. One of
-17 weights and 4,082 rows, at 7,164 nats, had 5 GB after nine minutes."""
+end on large grids; the third makes sure of that. On grids of 3^16 to 3^19, labels of coins, they
+took up to 7 processor seconds at 150 nats, from .1 to 23 at 500, where one was stopped at 15, and
+mostly more than 25 at 1,500. One of 17 weights, at 7,164 nats, had 5 GB after nine minutes."""
 
 _BYTES_PER_MOVE = 60.0
 

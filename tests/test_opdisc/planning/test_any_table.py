@@ -181,6 +181,14 @@ def test_counting_scorecards_by_levels_is_part_of_the_prediction():
     assert levels.seconds > uniform.seconds and levels.memory > uniform.memory
 
 
+@pytest.mark.parametrize("seed", [150, 413])
+def test_small_grids_of_heavy_rows_are_drawn_in_stages(seed):
+    """Their exact draws did not end."""
+    schema, n_rows, epsilon = random_case(seed)
+    assert settle_schema(schema, n_rows, epsilon).mechanism.name == "staged"
+    assert settle_schema(schema, n_rows, 100 / n_rows).mechanism.name == "exponential"
+
+
 @pytest.mark.slow
 def test_fits_of_random_schemas_end_within_ten_times_the_prediction():
     # Processor time of all threads; as many of 25 schemas as a minute has room for.
