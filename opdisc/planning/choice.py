@@ -25,7 +25,6 @@ from opdisc.planning.effort import (
     can_list,
     can_sample,
     draw_is_short,
-    is_drowned,
     is_searched,
     predict_draw,
 )
@@ -253,13 +252,18 @@ def choose_mechanism(
             f"the budget leaves {size} weight combinations, which can all be looked at",
             exponential,
         )
-    drowned = public is not None and staged and is_drowned(public)
+    if staged:
+        stages = staged_mechanism(MechanismSettings(base_measure=base_measure, patience=patience))
+        return "staged", because(
+            f"{cards} cards are too many to try all, so the card is drawn in stages",
+            f"the grid's {size} weight combinations are too many to list, and several exact draws "
+            "always end",
+            stages,
+        )
     if (
-        not drowned
-        and can_sample(grid, structure)
+        can_sample(grid, structure)
         and not can_list(grid)
         and (public is None or draw_is_short(public, structure))
-        and ends(exponential)
     ):
         return "exponential", because(
             f"{cards} cards are too many to try all, but few enough for one exact draw",
@@ -267,21 +271,6 @@ def choose_mechanism(
             "structure lets the exponential mechanism be sampled exactly",
             exponential,
         )
-    if staged:
-        stages = staged_mechanism(MechanismSettings(base_measure=base_measure, patience=patience))
-        brief = (
-            f"at this budget most of {cards} cards are noise, so a card of few points comes first"
-            if drowned
-            else f"{cards} cards are too many to try all, so the card is drawn in stages"
-        )
-        why = (
-            f"at this budget most of the grid's {size} weight combinations are noise, and a few "
-            "points are drawn first"
-            if drowned
-            else f"the grid's {size} weight combinations are too many to list or to sample from "
-            "at once, and several exact draws always end"
-        )
-        return "staged", because(brief, why, stages)
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",

@@ -21,7 +21,7 @@ from opdisc.planning.effort import (
     PATIENCE,
     can_flip_by_a_star,
     can_list,
-    draw_is_short,
+    is_light,
     predict_draw,
 )
 from opdisc.planning.expected_errors import expected_excess
@@ -190,7 +190,7 @@ def is_short(settled: SettledFit) -> bool:
         return can_flip_by_a_star(settled.public.grid)
     if not isinstance(mechanism, ExponentialMechanism):
         return True
-    return draw_is_short(settled.public, mechanism.structure)
+    return can_list(settled.public.grid) or is_light(settled.public)
 
 
 def mean_error(mechanism: Mechanism, public: GridPublic) -> float:

@@ -32,4 +32,7 @@ from .random_bits import (
     RandomBits as RandomBits,
     exponential_enclosure as exponential_enclosure,
 )
-from .threads import results_in_order as results_in_order
+from .threads import (
+    products_on_one_thread as products_on_one_thread,
+    results_in_order as results_in_order,
+)

@@ -1,12 +1,16 @@
-"""Jobs on several threads whose results come in the order of the jobs."""
+"""Jobs on several threads, results in the order of the jobs; matrix products on one thread."""
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from queue import SimpleQueue
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 W = TypeVar("W")
 
@@ -63,3 +67,19 @@ def results_in_order(
                 yield first, future.result()
         for job, future in pending:
             yield job, future.result()
+
+
+def products_on_one_thread() -> AbstractContextManager[object]:
+    """Return a context within which numpy multiplies matrices on one thread.
+
+    Many small products lose on several threads: those wait for each other, on a busy machine for
+    50 times as long as the product takes.
+    """
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limited
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """Return what knows the loaded libraries; looking for them takes a while."""
+    return ThreadpoolController()

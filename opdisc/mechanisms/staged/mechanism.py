@@ -56,7 +56,7 @@ class StagedMechanism:
     Parameters
     ----------
     by_levels : bool
-        Whether the first draw gives every number of points the same weight.
+        Whether each number of points weighs twice the one before in the first draw.
     patience : float
         Seconds that the draws are expected to take at most, > 0; decides how many candidates
         there are, before anything is drawn. No limit is kept while drawing.

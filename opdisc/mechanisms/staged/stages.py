@@ -32,11 +32,19 @@ LEAST_LATER, MOST_LATER = 3530, 6
 LARGEST_START = 3
 """Largest start of the first scorecard."""
 
+NARROW_START, NARROW_COLUMNS = 1, 18
+"""Largest start where few columns are drawn from once. Measured: starts up to 3 lose .02 to .06
+with 15 and 18 columns at epsilon .01 and .05, and gain up to .05 with 27 (docs/utility.md)."""
+
 LARGEST_SHIFT = 1
 """Largest change of the start by a later draw."""
 
 MOST_POINTS = 5
-"""Most points other than 0 of the first scorecard."""
+"""Most points other than 0 of the first scorecard, as far as the time allows."""
+
+MOST_CHEAP_POINTS, CHEAP_SECONDS = 7, 3.0
+"""Most where the first draw is the only one, and takes no longer than that. Measured: on
+breastcancer 7 are as accurate as the whole grid (docs/utility.md)."""
 
 MOST_SINGLE = 18
 """Most single columns of a joint draw; the next draw takes those left out before any other."""
@@ -93,7 +101,9 @@ class Stages:
     def describe(self) -> str:
         """Return the stages in words, for a receipt."""
         low, high = self.cards.starts[0]
-        weighed = ", equal weight to every number of points" if self.cards.shares else ""
+        weighed = (
+            ", each number of points weighs twice the one before" if self.cards.shares else ""
+        )
         first = (
             f"staged exact draws, each permute-and-flip over counted candidates: 1. scorecards "
             f"of at most {self.cards.most} points of -1..1, start {low}..{high}{weighed}, "
@@ -150,7 +160,8 @@ def plan_stages(
     n_rows : int or None
         Number of rows, where public.
     by_levels : bool
-        Whether the first draw gives every number of points the same weight, or every scorecard.
+        Whether each number of points weighs twice the one before in the first draw, or every
+        scorecard the same.
     patience : float
         Seconds that the draws are expected to take at most.
     later, first_share : int, Fraction or None
@@ -178,7 +189,7 @@ def plan_stages(
         for j, allowed in enumerate(grid.values)
     )
     rows = ASSUMED_ROWS if n_rows is None else n_rows
-    cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1))
+    cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1), not later)
     if first_share is None:
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
     found = _directions(ranges, later, rows, patience - _seconds(cards, rows))
@@ -209,31 +220,40 @@ def _cards(
     rows: int,
     by_levels: bool,
     patience: float,
+    only: bool,
 ) -> SparseCards:
     """Return the candidates of the first draw: as many points as the time allows."""
     low, high = (_toward_zero(limit, scale) for limit in ranges[0])
-    low, high = max(low, -LARGEST_START), min(high, LARGEST_START)
     signs = tuple(
         tuple(sign for sign in (1, -1) if limits[0] <= scale * sign <= limits[1])
         for limits in ranges[1:]
     )
     used = sum(1 for options in signs if options)
+    largest = NARROW_START if only and used <= NARROW_COLUMNS else LARGEST_START
+    low, high = max(low, -largest), min(high, largest)
     most = 0  # constant cards, the private majority vote, always end
-    while most < min(MOST_POINTS, used) and (
-        sparse_work(used, most + 1, high - low + 1, rows) <= patience
+    while most < used and (
+        sparse_work(used, most + 1, high - low + 1, rows) <= _allowed(most + 1, only, patience)
         and sparse_memory(used, most + 1) <= 4 * LARGEST_TABLES
     ):
         most += 1
     starts = []
     for size in range(most + 1):
-        far = LARGEST_START
+        far = largest
         if grid.norm_budget is not None:
             if size > grid.norm_budget:
                 break
             far = math.isqrt(grid.norm_budget - size)
         starts.append((max(low, -far), min(high, far)))
-    shares = (1,) * len(starts) if by_levels else None
+    shares = tuple(2**size for size in range(len(starts))) if by_levels else None
     return SparseCards(signs=signs, starts=tuple(starts), shares=shares)
+
+
+def _allowed(size: int, only: bool, patience: float) -> float:
+    """Return the seconds that scorecards of so many points may take."""
+    if size <= MOST_POINTS:
+        return patience
+    return min(patience, CHEAP_SECONDS) if only and size <= MOST_CHEAP_POINTS else 0.0
 
 
 def _seconds(cards: SparseCards, rows: int) -> float:

@@ -4,7 +4,7 @@ from .reach import (
     can_list as can_list,
     can_sample as can_sample,
     draw_is_short as draw_is_short,
-    is_drowned as is_drowned,
+    is_light as is_light,
     is_searched as is_searched,
 )
 from .work import (

@@ -90,27 +90,19 @@ def can_sample(grid: WeightGrid, structure: tuple[ColumnGroup, ...]) -> bool:
 
 
 def draw_is_short(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> bool:
-    """Return whether an exact draw is expected to take seconds on any table of this size."""
+    """Return whether an exact draw is expected to take seconds where columns say something."""
     grid = public.grid
     if can_list(grid):
         return True
     beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
-    light = _is_light(public)
+    light = is_light(public)
     if _is_hopeless(grid, structure, math.inf if light else FAST_WORK):
         return False
     return sampling_reach(grid, structure, beta, public.largest_loss).verdict == "fast"
 
 
-def is_drowned(public: GridPublic) -> bool:
-    """Return whether all rows weigh so little that what is good in a large grid drowns.
-
-    Measured: german (28 weights) at epsilon .01 and .05 gains by drawing few points first;
-    breastcancer and mammo (19 and 16 weights) lose.
-    """
-    return _is_light(public) and math.log(public.grid.n_assignments) > FAST_NATS
-
-
-def _is_light(public: GridPublic) -> bool:
+def is_light(public: GridPublic) -> bool:
+    """Return whether all rows weigh so little that a draw takes seconds on any table."""
     beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
     return public.largest_loss is not None and beta * public.largest_loss <= 2 * FLAT_NATS
 

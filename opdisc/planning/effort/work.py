@@ -7,26 +7,21 @@ compiled before.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from opdisc.calibration import inverse_temperature
 from opdisc.mechanisms import (
     LARGEST_SHIFT,
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
-    Mixture,
     PermuteAndFlipMechanism,
     StagedMechanism,
     StagedSpec,
 )
-from opdisc.planning.effort.reach import can_flip_by_a_star, draw_is_short
+from opdisc.planning.effort.reach import can_flip_by_a_star
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, complete_structure
 from oracles.sampling import (
-    FAST_NATS,
-    FAST_WEIGHT,
     SparseCards,
     is_sparse,
     joint_work,
@@ -52,18 +47,6 @@ _PER_LISTED, _BYTES_PER_LISTED = 1e-6, 50.0
 _PER_SEARCHED_POINT, _SEARCH_BYTES = 5e-4, 3e8
 
 _PER_CARD, _PER_CARD_AND_POINT = 1e-7, 2e-9
-
-_LEAST_SAMPLED, _PER_SAMPLED = 1.0, 5e-4
-
-_MEASURED_WEIGHT = 8000.0
-"""``beta * n_rows`` up to which samples were measured; at 60 times as much one took minutes."""
-
-_FEW_ROWS, _MUCH_LOSS, _UNSEEN = 100, 60.0, 100.0
-"""Fewer rows a column than the first decide little between scorecards. Where they weigh more than
-the second, in nats, many scorecards are almost as good as the best, and samples were not seen to
-end on large grids; the third makes sure of that. On grids of 3^16 to 3^19, labels of coins, they
-took up to 7 processor seconds at 150 nats, from .1 to 23 at 500, where one was stopped at 15, and
-mostly more than 25 at 1,500. One of 17 weights, at 7,164 nats, had 5 GB after nine minutes."""
 
 _BYTES_PER_MOVE = 60.0
 
@@ -110,7 +93,7 @@ def predict_work(
     Notes
     -----
     **Guarantee.** A function of public facts. Not known: exact searches for a minimum under
-    noise, and draws that :func:`~opdisc.planning.effort.draw_is_short` does not call short.
+    noise, and exact samples of grids that cannot be listed. Their time depends on the rows.
     """
     draw = predict_draw(mechanism, public, structure)
     if draw is None:
@@ -149,25 +132,7 @@ def predict_draw(
             cards = float(grid.n_hypotheses)
             each = _PER_CARD + _PER_CARD_AND_POINT * points
             return Work(seconds=cards * each, memory=_BYTES_PER_LISTED * cards)
-        if draw_is_short(public, structure):
-            beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
-            weight = float(beta * (public.largest_loss or 0))
-            heavier = max(1.0, weight / _MEASURED_WEIGHT)
-            small = math.log(grid.n_assignments) <= FAST_NATS
-            if small or _is_rough(public):
-                unseen = weight > (FAST_WEIGHT if small else _MUCH_LOSS)
-                heavier *= _UNSEEN if unseen else 1 + weight / _MUCH_LOSS
-            seconds, memory = heavier * (_LEAST_SAMPLED + _PER_SAMPLED * points), _SEARCH_BYTES
-            if mechanism.base_measure.by_levels:
-                counted = _counted(Mixture.on(grid, public.n_rows).cards, public)
-                seconds, memory = seconds + counted.seconds, memory + counted.memory
-            return Work(seconds=seconds, memory=memory)
     return None
-
-
-def _is_rough(public: GridPublic) -> bool:
-    """Return whether few rows are to decide between very many scorecards."""
-    return (public.n_rows or ASSUMED_ROWS) < _FEW_ROWS * public.grid.n_features
 
 
 def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> float:

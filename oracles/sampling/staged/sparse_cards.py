@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from oracles.arithmetic import FloatArray, IntArray, RandomBits
+from oracles.arithmetic import FloatArray, IntArray, RandomBits, products_on_one_thread
 from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
 from oracles.sampling.coin_order import CoinOrder
@@ -150,8 +150,9 @@ class CardWalk:
             for _, _, loss in self._smallest(size):
                 counts[loss] += 1
         else:
-            for prefix in self._prefixes(size - 2):
-                self._pairs(prefix, -1, 0, counts, np.zeros(4, dtype=np.int64))
+            with products_on_one_thread():
+                for prefix in self._prefixes(size - 2):
+                    self._pairs(prefix, -1, 0, counts, np.zeros(4, dtype=np.int64))
         return counts
 
     def checked(self, size: int, level: int, rank: int) -> Hypothesis:
@@ -169,12 +170,13 @@ class CardWalk:
             )
             return self._card(*next(itertools.islice(members, rank, None)))
         found = np.zeros(4, dtype=np.int64)
-        for prefix in self._prefixes(size - 2):
-            rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
-            if rank < 0:
-                columns = (*prefix, int(found[0]), int(found[1]))
-                signs = {c: -1 if found[2] >> k & 1 else 1 for k, c in enumerate(columns)}
-                return self._card(int(found[3]), signs)
+        with products_on_one_thread():
+            for prefix in self._prefixes(size - 2):
+                rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
+                if rank < 0:
+                    columns = (*prefix, int(found[0]), int(found[1]))
+                    signs = {c: -1 if found[2] >> k & 1 else 1 for k, c in enumerate(columns)}
+                    return self._card(int(found[3]), signs)
         raise InconsistentSolution("a level must have as many members as were counted.")
 
     def _card(self, start: int, weights: dict[int, int]) -> Hypothesis:

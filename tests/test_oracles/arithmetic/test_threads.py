@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from oracles.arithmetic.threads import results_in_order
+from oracles.arithmetic.threads import products_on_one_thread, results_in_order
 
 
 class Worker:
@@ -68,3 +69,13 @@ def test_a_failing_job_raises_in_its_turn(n_workers: int) -> None:
         for job, _ in results_in_order([Worker() for _ in range(n_workers)], range(9), do):
             found.append(job)
     assert found == [0, 1, 2]
+
+
+def test_products_take_one_thread_within_and_as_many_as_before_after():
+    def threads():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    before = threads()
+    with products_on_one_thread():
+        assert threads() == [1] * len(before)
+    assert threads() == before

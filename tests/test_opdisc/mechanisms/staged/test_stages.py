@@ -81,7 +81,7 @@ def test_single_columns_where_three_draws_reach_all_of_them():
 def test_the_receipt_lists_every_stage():
     grid = WeightGrid.box(37, 18)
     text = plan_stages(grid, 11_000.0, 11_000).describe()
-    assert "1. scorecards of at most" in text and "equal weight to every number of points" in text
+    assert "1. scorecards of at most" in text and "weighs twice the one before" in text
     assert "2. to 4. each joint steps" in text and "released: the sum of the last 3" in text
     assert "columns, all in turn in random order, and of the start by -1..1" in text
     many = plan_stages(WeightGrid.box(101, 18), 11_000.0, 11_000).describe()
