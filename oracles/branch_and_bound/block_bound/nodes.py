@@ -97,6 +97,13 @@ def root_blocks(reduction: Reduction, domain: BoolArray) -> RootBlocks:
     return RootBlocks(reduction, domain, cells, _whole_perturbations(reduction, units, domain))
 
 
+def is_plain(reduction: Reduction) -> bool:
+    """Return whether the columns fall into many groups of which every point uses at most one."""
+    points = reduction.points
+    groups = exclusive_groups(points.astype(np.int64), np.abs(reduction.costs))
+    return 2 * len(groups) > int(points.any(axis=0).sum())
+
+
 def _whole_perturbations(
     reduction: Reduction, units: list[tuple[int, ...]], domain: BoolArray
 ) -> list[tuple[int, ...]]:

@@ -32,7 +32,7 @@ _FIRST_WORK, _FEWEST_STATES, _N_OVERLAPPING = 200_000_000, 3**6, 7
 """Points times states of the root's first blocks, at least so many states, and blocks."""
 
 _FIRST_STAGE = Course(
-    n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
+    n_steps=241, patience=0.006, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
 )
 
 _STAGE = Course(
