@@ -28,11 +28,13 @@ from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
 _ROOT_STATES, _NODE_STATES = 3**11, 3**10
 
-_FIRST_WORK, _FEWEST_STATES, _N_OVERLAPPING = 200_000_000, 3**6, 7
-"""Points times states of the root's first blocks, at least so many states, and blocks."""
+_FIRST_WORK, _FEWEST_STATES = 200_000_000, 3**6
+"""Points times states of the root's first blocks, and at least so many states."""
+
+_N_OVERLAPPING, _MOST_OVERLAPPING = 7, 10
 
 _FIRST_STAGE = Course(
-    n_steps=241, patience=0.006, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
+    n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
 )
 
 _STAGE = Course(
@@ -47,6 +49,9 @@ _STAGE = Course(
 )
 
 _N_STAGES = 4
+
+_POLISH = replace(_STAGE, patience=0.002)
+"""Where no column fits into the first blocks: shorter steps still raise them."""
 
 _NODE = Course(
     n_steps=25,
@@ -238,17 +243,20 @@ class BlockTree:
             return plain
         first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
         first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
-        best = blocks.overlapping(first_states, _N_OVERLAPPING)
+        best = blocks.overlapping(first_states, _N_OVERLAPPING, _MOST_OVERLAPPING)
         if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
             return None
-        for _ in range(_N_STAGES):
+        for n in range(_N_STAGES):
             if best.bound >= target:
                 break
             wider = widened(self._reduction, best, target, _ROOT_STATES)
+            if wider is None and n > 0:
+                break
+            course = _POLISH if wider is None else _STAGE
+            if self._raised(wider or best, best.bound, target, course, stop):
+                return None
             if wider is None:
                 break
-            if self._raised(wider, best.bound, target, _STAGE, stop):
-                return None
             best = wider
         return best
 
