@@ -32,9 +32,6 @@ _Made = tuple[States, list[int]]
 
 _TYPICAL_SQUARE = 0.03
 
-_COVER = 1.6
-"""There are more overlapping blocks where these hold each column less often on average."""
-
 LARGEST_UNIT = 3**11
 """Units of columns with more joint values are split."""
 
@@ -72,18 +69,19 @@ class RootBlocks:
         blocks = disjoint_blocks(conflicts, self.units, self.domain, cap)
         return _start(self.reduction, self.domain, self.cells, blocks)
 
-    def overlapping(self, cap: int, n_blocks: int, most: int = 0) -> Relaxation:
-        """Return the relaxation with overlapping blocks of at most so many states.
+    def times_held(self, n_states: int, n_blocks: int) -> float:
+        """Return how often so many blocks of so many states hold each column, on average."""
+        columns = [j for unit in self.units for j in unit]
+        values = float(np.log(self.domain[columns].sum(axis=1)).mean())
+        return n_blocks * int(np.log(n_states) / values + 1e-9) / len(columns)
 
-        There are so many, and up to the most where these hold the columns too seldom.
-        """
+    def overlapping(self, cap: int, n_blocks: int) -> Relaxation:
+        """Return the relaxation with overlapping blocks of at most so many states."""
         pairs = ClosePairs(self.cells.points.astype(np.int64), self.cells.costs)
         sizes = self.domain.sum(axis=1)
         columns = [j for unit in self.units for j in unit]
-        blocks: list[frozenset[int]] = []
-        for n in range(max(n_blocks, most)):
-            if n == n_blocks and sum(map(len, blocks)) >= _COVER * len(columns):
-                break
+        blocks = []
+        for _ in range(n_blocks):
             block = pairs.grow(frozenset(), 1.0, columns, sizes, cap)
             if block and block not in blocks:
                 blocks.append(block)

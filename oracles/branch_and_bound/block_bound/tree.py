@@ -12,6 +12,7 @@ import numpy as np
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
+from oracles.branch_and_bound.block_bound.choice import column_weights
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
@@ -31,7 +32,8 @@ _ROOT_STATES, _NODE_STATES = 3**11, 3**10
 _FIRST_WORK, _FEWEST_STATES = 200_000_000, 3**6
 """Points times states of the root's first blocks, and at least so many states."""
 
-_N_OVERLAPPING, _MOST_OVERLAPPING = 7, 10
+_N_OVERLAPPING, _MORE_OVERLAPPING, _COVER, _NARROW = 7, 10, 1.6, 3**9
+"""Blocks; and where they hold each column less often on average, more of fewer states at first."""
 
 _FIRST_STAGE = Course(
     n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
@@ -117,7 +119,7 @@ class BlockTree:
         d = len(part.reduction.model.n_values)
         self._gained, self._tries = np.zeros(d), np.zeros(d)
         self._reach = _FIRST_REACH
-        self._weight = _column_weights(part)
+        self._weight = column_weights(part.reduction.points, part.reduction.costs)
         self._frame_domain = part.frames.domain[0].copy()
         self._push(_Open(-INFINITE, whole_domain(part.reduction), None))
 
@@ -243,7 +245,10 @@ class BlockTree:
             return plain
         first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
         first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
-        best = blocks.overlapping(first_states, _N_OVERLAPPING, _MOST_OVERLAPPING)
+        n_blocks = _N_OVERLAPPING
+        if blocks.times_held(first_states, n_blocks) < _COVER:
+            n_blocks, first_states = _MORE_OVERLAPPING, min(first_states, _NARROW)
+        best = blocks.overlapping(first_states, n_blocks)
         if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
             return None
         for n in range(_N_STAGES):
@@ -376,13 +381,6 @@ class BlockTree:
 def _bound_without_blocks(relaxation: Relaxation) -> int:
     """Return the bound with all shares 0; it is the exact cost where every value is fixed."""
     return relaxation.base + int(np.minimum(relaxation.cells.costs, 0).sum())
-
-
-def _column_weights(part: ExactSearch) -> np.ndarray:
-    """Return how evenly each column splits the points' costs: ``4 m (1 - m)``."""
-    costs = np.abs(part.reduction.costs).astype(float)
-    mass = costs @ (part.reduction.points != 0) / max(costs.sum(), 1.0)
-    return np.asarray(4 * mass * (1 - mass))
 
 
 def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
