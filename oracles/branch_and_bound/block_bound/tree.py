@@ -39,6 +39,8 @@ _FIRST_STAGE = Course(
     n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
 )
 
+_PATIENT_STAGE = replace(_FIRST_STAGE, patience=0.006)
+
 _STAGE = Course(
     n_steps=161,
     every=16,
@@ -53,7 +55,7 @@ _STAGE = Course(
 _N_STAGES = 4
 
 _POLISH = replace(_STAGE, patience=0.002)
-"""Where no column fits into the first blocks: shorter steps still raise them."""
+"""Where no column fits into the blocks any more: shorter steps still raise them."""
 
 _NODE = Course(
     n_steps=25,
@@ -245,18 +247,17 @@ class BlockTree:
             return plain
         first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
         first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
-        n_blocks = _N_OVERLAPPING
+        n_blocks, course = _N_OVERLAPPING, _FIRST_STAGE
         if blocks.times_held(first_states, n_blocks) < _COVER:
             n_blocks, first_states = _MORE_OVERLAPPING, min(first_states, _NARROW)
+            course = _PATIENT_STAGE
         best = blocks.overlapping(first_states, n_blocks)
-        if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
+        if self._raised(best, plain.bound, target, course, stop):
             return None
-        for n in range(_N_STAGES):
+        for _ in range(_N_STAGES):
             if best.bound >= target:
                 break
             wider = widened(self._reduction, best, target, _ROOT_STATES)
-            if wider is None and n > 0:
-                break
             course = _POLISH if wider is None else _STAGE
             if self._raised(wider or best, best.bound, target, course, stop):
                 return None
