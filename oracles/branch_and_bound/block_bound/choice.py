@@ -38,6 +38,13 @@ def exclusive_groups(points: IntArray, weights: IntArray) -> list[tuple[int, ...
     return [tuple(sorted(group)) for group in groups]
 
 
+def column_weights(points: IntArray, costs: IntArray) -> np.ndarray:
+    """Return how evenly each column splits the points' costs: ``4 m (1 - m)``."""
+    size = np.abs(costs).astype(float)
+    mass = size @ (points != 0) / max(size.sum(), 1.0)
+    return np.asarray(4 * mass * (1 - mass))
+
+
 class Conflicts:
     """How much of the points' costs meets an opposite label in the same context of a block."""
 

@@ -69,6 +69,12 @@ class RootBlocks:
         blocks = disjoint_blocks(conflicts, self.units, self.domain, cap)
         return _start(self.reduction, self.domain, self.cells, blocks)
 
+    def times_held(self, n_states: int, n_blocks: int) -> float:
+        """Return how often so many blocks of so many states hold each column, on average."""
+        columns = [j for unit in self.units for j in unit]
+        values = float(np.log(self.domain[columns].sum(axis=1)).mean())
+        return n_blocks * int(np.log(n_states) / values + 1e-9) / len(columns)
+
     def overlapping(self, cap: int, n_blocks: int) -> Relaxation:
         """Return the relaxation with overlapping blocks of at most so many states."""
         pairs = ClosePairs(self.cells.points.astype(np.int64), self.cells.costs)
@@ -95,6 +101,13 @@ def root_blocks(reduction: Reduction, domain: BoolArray) -> RootBlocks:
     if len(cells.points):
         units = exclusive_groups(cells.points.astype(np.int64), np.abs(cells.costs))
     return RootBlocks(reduction, domain, cells, _whole_perturbations(reduction, units, domain))
+
+
+def is_plain(reduction: Reduction) -> bool:
+    """Return whether the columns fall into many groups of which every point uses at most one."""
+    points = reduction.points
+    groups = exclusive_groups(points.astype(np.int64), np.abs(reduction.costs))
+    return 2 * len(groups) > int(points.any(axis=0).sum())
 
 
 def _whole_perturbations(

@@ -12,32 +12,39 @@ import numpy as np
 
 from oracles.arithmetic import IntArray
 from oracles.branch_and_bound.block_bound.cells import takes
+from oracles.branch_and_bound.block_bound.nodes import is_plain
 from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.tree import BlockTree
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.parallel import SearchTeam
 from oracles.branch_and_bound.search import ExactSearch
 
-_PATIENCE_WORK, _PASSES = 400_000_000, 10
-"""What the depth-first search may do before it is judged: about a second."""
+_PATIENCE_WORK, _PASSES = 320_000_000, 10
+"""What the depth-first search may do before it is judged: about half a second."""
 
-_LATE_WORK = 3_000_000_000
-"""What completions may do before the first judgement, about 2 seconds: their nodes take longer."""
+_LATE_WORK = 1_200_000_000
+"""What completions may do before the first judgement, as long: their nodes take longer."""
 
 _SLICE_WORK, _STEP = 10_000_000, 64
 """What a slice of a completion does, about; and after how many nodes that is looked at."""
 
-_HOPEFUL = 1 / 400
-"""Part of its tree that the depth-first search must have done by then to go on alone."""
+_HOPEFUL, _HOPEFUL_PLAIN = 1 / 400, 1 / 20
+"""Part of its tree that the depth-first search must have done by then to go on alone.
+
+More where few columns exclude each other: there its bound is weak, and the part overstated.
+"""
 
 _LONGER = 2
 """The next time it is judged after so many times the nodes, by so many times the part."""
 
-_SLOWING, _MUCH = 1.6, 0.2
+_SLOWING, _MUCH = 1.15, 0.2
 """So many more nodes must have done this many times the part, unless this much is done."""
 
 _BETTER = 0.8
-"""The tree goes on alone if its root leaves at most this part of the other search's gap."""
+"""The tree goes on alone if its root leaves at most this part of the other search's gap.
+
+Where that search is nowhere near an end, any better bound will do.
+"""
 
 
 class BlockBoundUse(Enum):
@@ -142,7 +149,10 @@ class Race:
         if isinstance(self._search, SearchTeam):
             return True  # parts that changed hands do not tell how much is done
         part = explored(member)
-        if part < max(self._expected, min(_MUCH, _SLOWING * self._before)):
+        least = max(self._expected, min(_MUCH, _SLOWING * self._before))
+        if self._is_first and part < _HOPEFUL_PLAIN and is_plain(member.reduction):
+            return True
+        if part < least:
             return True
         self._before = part
         self._expected *= _LONGER
@@ -179,8 +189,10 @@ class Race:
         self._judged = True
         self._tell(self._tree.upper, self._tree.best)
         upper = self.upper
-        rest = upper - self._tree.lower_bound()
-        self._on_tree = self._always or rest <= _BETTER * (upper - self._search.lower_bound())
+        rest, theirs = upper - self._tree.lower_bound(), upper - self._search.lower_bound()
+        hopeless = explored(self._members()[0]) < _HOPEFUL
+        better = rest < theirs if hopeless else rest <= _BETTER * theirs
+        self._on_tree = self._always or better
 
 
 def explored(search: ExactSearch) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
+from oracles.branch_and_bound.block_bound.choice import column_weights
 from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
@@ -28,12 +29,17 @@ from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
 _ROOT_STATES, _NODE_STATES = 3**11, 3**10
 
-_FIRST_WORK, _FEWEST_STATES, _N_OVERLAPPING = 200_000_000, 3**6, 7
-"""Points times states of the root's first blocks, at least so many states, and blocks."""
+_FIRST_WORK, _FEWEST_STATES = 200_000_000, 3**6
+"""Points times states of the root's first blocks, and at least so many states."""
+
+_N_OVERLAPPING, _MORE_OVERLAPPING, _COVER, _NARROW = 7, 10, 1.6, 3**9
+"""Blocks; and where they hold each column less often on average, more of fewer states at first."""
 
 _FIRST_STAGE = Course(
     n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
 )
+
+_PATIENT_STAGE = replace(_FIRST_STAGE, patience=0.006)
 
 _STAGE = Course(
     n_steps=161,
@@ -47,6 +53,9 @@ _STAGE = Course(
 )
 
 _N_STAGES = 4
+
+_POLISH = replace(_STAGE, patience=0.002)
+"""Where no column fits into the blocks any more: shorter steps still raise them."""
 
 _NODE = Course(
     n_steps=25,
@@ -112,7 +121,7 @@ class BlockTree:
         d = len(part.reduction.model.n_values)
         self._gained, self._tries = np.zeros(d), np.zeros(d)
         self._reach = _FIRST_REACH
-        self._weight = _column_weights(part)
+        self._weight = column_weights(part.reduction.points, part.reduction.costs)
         self._frame_domain = part.frames.domain[0].copy()
         self._push(_Open(-INFINITE, whole_domain(part.reduction), None))
 
@@ -238,17 +247,22 @@ class BlockTree:
             return plain
         first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
         first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
-        best = blocks.overlapping(first_states, _N_OVERLAPPING)
-        if self._raised(best, plain.bound, target, _FIRST_STAGE, stop):
+        n_blocks, course = _N_OVERLAPPING, _FIRST_STAGE
+        if blocks.times_held(first_states, n_blocks) < _COVER:
+            n_blocks, first_states = _MORE_OVERLAPPING, min(first_states, _NARROW)
+            course = _PATIENT_STAGE
+        best = blocks.overlapping(first_states, n_blocks)
+        if self._raised(best, plain.bound, target, course, stop):
             return None
         for _ in range(_N_STAGES):
             if best.bound >= target:
                 break
             wider = widened(self._reduction, best, target, _ROOT_STATES)
+            course = _POLISH if wider is None else _STAGE
+            if self._raised(wider or best, best.bound, target, course, stop):
+                return None
             if wider is None:
                 break
-            if self._raised(wider, best.bound, target, _STAGE, stop):
-                return None
             best = wider
         return best
 
@@ -368,13 +382,6 @@ class BlockTree:
 def _bound_without_blocks(relaxation: Relaxation) -> int:
     """Return the bound with all shares 0; it is the exact cost where every value is fixed."""
     return relaxation.base + int(np.minimum(relaxation.cells.costs, 0).sum())
-
-
-def _column_weights(part: ExactSearch) -> np.ndarray:
-    """Return how evenly each column splits the points' costs: ``4 m (1 - m)``."""
-    costs = np.abs(part.reduction.costs).astype(float)
-    mass = costs @ (part.reduction.points != 0) / max(costs.sum(), 1.0)
-    return np.asarray(4 * mass * (1 - mass))
 
 
 def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
