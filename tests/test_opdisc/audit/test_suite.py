@@ -5,8 +5,9 @@ import math
 from dataclasses import dataclass, replace
 
 import pytest
-from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks
+from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks, MassesFromRows
 
+from opdisc.audit.costly_rows import swapped_binary_rows
 from opdisc.audit.event import (
     AuditResult,
     audit_mechanism,
@@ -19,6 +20,7 @@ from opdisc.calibration.margins import published_gaussian_stddev
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -40,6 +42,25 @@ def test_half_the_noise_of_a_risk_table_is_caught(seed):
     assert audited.less_noise.refuted
     # Its event is the worst: nearly all of the claim shows.
     assert audited.calibrated.lower_bound > 0.6
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "refuted"),
+    [
+        (ExponentialMechanism(base_measure=BaseMeasure(by_levels=True)), False),
+        (MassesFromRows(), True),
+    ],
+)
+def test_masses_of_levels_that_look_at_a_row_are_caught(mechanism, refuted):
+    # Seeded: it cannot flake. Each bound is wrong with probability at most 1e-6.
+    pair = swapped_binary_rows()
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=pair.first.grid,
+    )
+    found = audit_mechanism(mechanism, pair, public, draws=2_000, entropy=SeededEntropy(3))
+    assert found.refuted == refuted
 
 
 @pytest.mark.statistical
