@@ -189,8 +189,9 @@ def choose_mechanism(
 
     Notes
     -----
-    **Guarantee.** A function of public facts. The order by predicted error (docs/utility.md) is
-    always the same: one block, the exponential mechanism, then blocks, the fewer the better.
+    **Guarantee.** A function of public facts. The order is always the same (docs/utility.md): one
+    block, the exponential mechanism on lists, staged draws. Exact samples, whose time depends on
+    the rows, and then blocks remain where stages do not take the grid or its base measure.
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()

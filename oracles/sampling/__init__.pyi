@@ -7,7 +7,6 @@ from .a_star import (
 from .by_levels import sample_by_levels as sample_by_levels
 from .effort import (
     FAST_NATS as FAST_NATS,
-    FAST_WEIGHT as FAST_WEIGHT,
     FAST_WORK as FAST_WORK,
     FLAT_NATS as FLAT_NATS,
     LARGEST_GRID_BITS as LARGEST_GRID_BITS,
