@@ -1,5 +1,7 @@
 """Two searches of one problem: the depth-first one while it gets on, then the block bound's tree.
 
+Infeasible sets are looked for before the tree's root and after it; the best of all bounds holds.
+
 Decisions count nodes and compare bounds, never clocks: the same problem takes the same course.
 """
 
@@ -15,6 +17,7 @@ from oracles.branch_and_bound.block_bound.cells import takes
 from oracles.branch_and_bound.block_bound.nodes import is_plain
 from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.tree import BlockTree
+from oracles.branch_and_bound.infeasible_sets import FIRST_WORK, MOST_WORK, InfeasibleSets
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.parallel import SearchTeam
 from oracles.branch_and_bound.search import ExactSearch
@@ -90,12 +93,12 @@ class Race:
         self._new_part = new_part
         self._stop = stop
         self._tree: BlockTree | None = None
+        self._sets: InfeasibleSets | None = None
         self._judged = use is BlockBoundUse.NEVER
         self._always = use is BlockBoundUse.ALWAYS
         self._on_tree = False
         self._next_check, self._expected = 0, _HOPEFUL
         self._before, self._is_first = 0.0, True
-        self._proved: int | None = None
 
     @property
     def nodes(self) -> int:
@@ -113,13 +116,16 @@ class Race:
         return min(self._searches(), key=lambda s: s.upper).best
 
     def lower_bound(self) -> int:
-        """Return the best bound proved by either search, internal units."""
-        return max(s.lower_bound() for s in self._searches())
+        """Return the best bound proved by either search or by sets, internal units."""
+        bound = max(s.lower_bound() for s in self._searches())
+        return bound if self._sets is None else max(bound, self._sets.bound)
 
     def run(self, n_nodes: int) -> bool:
         """Search on for about so many nodes; return whether the optimum is proved."""
         if not self._judged and self._tree is None and (self._always or self._stalls()):
             self._start_tree()
+            if self._proved_by_sets(FIRST_WORK):
+                return True
         if self._tree is None or (self._judged and not self._on_tree):
             if not self._judged:  # judged at exactly so many nodes, however the clock cuts runs
                 done = self._search.nodes
@@ -128,7 +134,17 @@ class Race:
         done = self._tree.run(n_nodes if self._on_tree else 1, self._stop)
         if not self._on_tree and self._tree.nodes:
             self._judge()
+            done = done or self._proved_by_sets(MOST_WORK)
         return done
+
+    def _proved_by_sets(self, work: int) -> bool:
+        """Look for infeasible sets for a while; return whether they prove the optimum."""
+        if self._sets is None:
+            return False
+        gap = int(self._members()[0].state[places.GAP])
+        target = self.upper - (gap + 1) * int(self._members()[0].reduction.model.scale) + 1
+        self._sets.search(work, self.lower_bound(), target, self._stop)
+        return self._sets.bound >= target
 
     def _searches(self) -> list[ExactSearch | SearchTeam | BlockTree]:
         return [self._search] if self._tree is None else [self._search, self._tree]
@@ -175,6 +191,8 @@ class Race:
         part.state[places.UPPER] = self._search.upper
         part.best[:] = self._search.best
         self._tree = BlockTree(part, self._n_threads)
+        if not part.reduction.is_perturbed:  # sets know the least of the other costs only
+            self._sets = InfeasibleSets(part.reduction)
 
     def _tell(self, upper: int, best: IntArray) -> None:
         """Let the depth-first search know a better hypothesis."""
