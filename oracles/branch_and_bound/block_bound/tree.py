@@ -54,8 +54,9 @@ _STAGE = Course(
 
 _N_STAGES = 4
 
-_POLISH = replace(_STAGE, patience=0.002)
-"""Where no column fits into the blocks any more: shorter steps still raise them."""
+_POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.005
+"""Where no column fits into the blocks any more: shorter steps still raise them, and once more
+where they closed this part of the gap."""
 
 _NODE = Course(
     n_steps=25,
@@ -257,13 +258,14 @@ class BlockTree:
         for _ in range(_N_STAGES):
             if best.bound >= target:
                 break
+            before = best.bound
             wider = widened(self._reduction, best, target, _ROOT_STATES)
             course = _POLISH if wider is None else _STAGE
-            if self._raised(wider or best, best.bound, target, course, stop):
+            if self._raised(wider or best, before, target, course, stop):
                 return None
-            if wider is None:
+            best = wider or best
+            if wider is None and best.bound - before < _WORTH * (target - before):
                 break
-            best = wider
         return best
 
     def _raised(
