@@ -54,7 +54,7 @@ _STAGE = Course(
 
 _N_STAGES = 4
 
-_POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.005
+_POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.01
 """Where no column fits into the blocks any more: shorter steps still raise them, and once more
 where they closed this part of the gap."""
 
