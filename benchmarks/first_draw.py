@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from result_files import save
+from splits import encoded, split_rows
 
-from opdisc.data import encode_features, load_dataset, load_schema
-from opdisc.data.encoding import encode_label_values
 from oracles.problem import WeightGrid, ZeroOneProblem
 from oracles.sampling import BinaryPoints, SparseCards
 from oracles.sampling.staged import CardWalk
@@ -33,12 +32,9 @@ GROWTH = {"equal": 1.0, "doubled": 2.0}
 
 def counted(dataset: str, name: str, most: int, start: int, split: int) -> list[np.ndarray]:
     """Return for every number of points how many cards have each loss; its length is n + 1."""
-    schema, table = load_schema(name), load_dataset(dataset)
-    encoded = encode_features(table, schema).astype(np.int64)
-    positive = encode_label_values(table[schema.target.column], schema) > 0
-    order = np.random.default_rng(1000 + split).permutation(len(encoded))
-    learned = order[round(0.3 * len(encoded)) :]
-    points, where = np.unique(encoded[learned], axis=0, return_inverse=True)
+    columns, positive = encoded(dataset, name)
+    learned, _ = split_rows(len(columns), 1000 + split)
+    points, where = np.unique(columns[learned], axis=0, return_inverse=True)
     where, d = where.ravel(), points.shape[1]
     positives = np.bincount(where, weights=positive[learned], minlength=len(points))
     negatives = np.bincount(where, weights=~positive[learned], minlength=len(points))

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 from result_files import save
+from splits import encoded, split_rows
 
-from opdisc.data import column_structure, load_dataset, load_schema
-from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.data import column_structure, load_schema
 from opdisc.errors import TableError
 from opdisc.mechanisms.exponential.base_measure import LEVELS
 from opdisc.planning.named import LEVELS_FROM
@@ -93,14 +93,11 @@ def _tally(columns, costs, gains, chosen, low, high, base, held, counts, right, 
 
 def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
     """Return the pieces of one split of 70%, starts from ``low`` to ``high``."""
-    schema, table = load_schema(name), load_dataset(dataset)
-    encoded = encode_features(table, schema).astype(np.int64)
-    positive = encode_label_values(table[schema.target.column], schema) > 0
-    order = np.random.default_rng(split).permutation(len(encoded))
-    cut = round(0.3 * len(encoded))
-    learns = np.ones(len(encoded), dtype=bool)
-    learns[order[:cut]] = False
-    points, where = np.unique(encoded, axis=0, return_inverse=True)
+    rows, positive = encoded(dataset, name)
+    train, test = split_rows(len(rows), split)
+    learns = np.zeros(len(rows), dtype=bool)
+    learns[train] = True
+    points, where = np.unique(rows, axis=0, return_inverse=True)
     where = where.ravel()
     positives, negatives, gains = (np.zeros(len(points), np.int64) for _ in range(3))
     np.add.at(positives, where, (learns & positive).astype(np.int64))
@@ -110,7 +107,7 @@ def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
     grid = WeightGrid.box(d, 1)
     found = Pieces(name, split, n_train, math.log(grid.n_assignments))
     columns = np.ascontiguousarray(points[:, 1:].T)
-    held = np.array([int((~learns & ~positive).sum()), cut])
+    held = np.array([int((~learns & ~positive).sum()), len(test)])
     most = d - 1 if name == "adult-small" else MOST_POINTS
     for size in range(most + 1):
         counts = np.zeros(n_train + 1, np.int64)
@@ -138,10 +135,10 @@ def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
         for epsilon in EPSILONS:
             beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
             options = SamplingOptions(n_threads=1)
-            sampler = PartitionSampler(problem, beta, column_structure(schema), options)
+            sampler = PartitionSampler(problem, beta, column_structure(load_schema(name)), options)
             drawn = np.array([sampler.draw(entropy) for _ in range(DRAWS)])
             right_of = held[0] + ((points @ drawn.T >= 1) * gains[:, None]).sum(axis=0)
-            accuracy = right_of / cut
+            accuracy = right_of / len(test)
             log_sum = AnnealedSum(problem, float(beta), seed=split).estimate(CHAINS, RUNGS)
             found.whole[epsilon] = (
                 log_sum,

@@ -13,10 +13,8 @@ import math
 
 import numpy as np
 from numba import njit
+from splits import encoded, split_rows
 
-from opdisc.data.datasets.loading import load_dataset
-from opdisc.data.datasets.schemas import load_schema
-from opdisc.data.encoding import encode_features, encode_label_values
 from opdisc.errors import TableError
 
 TABLES = (
@@ -70,18 +68,16 @@ def last_weights(starts, rows, costs, bound, beta, sweeps, kept, thinning, seed)
     return out
 
 
-def held_out(encoded, positive, bound: int, epsilon: float, split: int) -> float:
+def held_out(columns, positive, bound: int, epsilon: float, split: int) -> float:
     """Return the mean held-out accuracy of one chain on one 70/30 split."""
-    order = np.random.default_rng(split).permutation(len(encoded))
-    cut = round(0.3 * len(encoded))
-    test, train = order[:cut], order[cut:]
-    points, where = np.unique(encoded[train], axis=0, return_inverse=True)
+    train, test = split_rows(len(columns), split)
+    points, where = np.unique(columns[train], axis=0, return_inverse=True)
     costs = np.zeros(len(points), np.int64)
     np.add.at(costs, where.ravel(), np.where(positive[train], -1, 1))
-    columns, rows = np.nonzero(points.T)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=points.shape[1]))])
+    coordinates, rows = np.nonzero(points.T)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(coordinates, minlength=points.shape[1]))])
     found = last_weights(starts, rows, costs, bound, epsilon / 2, SWEEPS, KEPT, THINNING, split)
-    return float(((encoded[test] @ found.T >= 1) == positive[test][:, None]).mean())
+    return float(((columns[test] @ found.T >= 1) == positive[test][:, None]).mean())
 
 
 def main() -> None:
@@ -94,21 +90,18 @@ def main() -> None:
         if name not in arguments.schemas:
             continue
         try:
-            table = load_dataset(dataset)
+            columns, positive = encoded(dataset, name)
         except TableError as error:
             print(error)
             continue
-        schema = load_schema(name)
-        encoded = encode_features(table, schema).astype(np.int64)
-        positive = encode_label_values(table[schema.target.column], schema) > 0
         for epsilon in EPSILONS:
             for bound in arguments.weight_bounds:
                 found = [
-                    held_out(encoded, positive, bound, epsilon, k) for k in range(arguments.splits)
+                    held_out(columns, positive, bound, epsilon, k) for k in range(arguments.splits)
                 ]
-                growth = 2 * encoded.shape[1] * math.log((2 * bound + 1) / 3) / epsilon
+                growth = 2 * columns.shape[1] * math.log((2 * bound + 1) / 3) / epsilon
                 record = {"schema": name, "epsilon": epsilon, "weight_bound": bound}
-                record["predicted_growth_share"] = round(growth / (0.7 * len(encoded)), 4)
+                record["predicted_growth_share"] = round(growth / (0.7 * len(columns)), 4)
                 record["held_out"] = round(float(np.mean(found)), 4)
                 print(json.dumps(record), flush=True)
 
