@@ -34,8 +34,9 @@ _KICK_WORK = 20_000_000
 
 _FIRST_KICKS, _FIRST_NODES = 30, 4
 
-_LONGER = 20
-"""So many times the first walk's work, about a second, goes into a walk of a stalled search."""
+_LONGER, _MUCH_LONGER = 20, 60
+"""So many times the first walk's work, about a second, goes into a walk of a stalled search; and
+into every later one, where little is proved and nothing found for a while is no reason to end."""
 
 
 class BranchAndBoundOracle:
@@ -186,13 +187,18 @@ class _Run:
             return Limit.NODE
         return None
 
-    def _improve(self) -> tuple[int, IntArray]:
+    def _improve(self, is_first: bool) -> tuple[int, IntArray]:
         """Walk on for longer than at first; return the best objective and its positions."""
-        self._local_search(longer=_LONGER)
+        if is_first:
+            self._local_search(longer=_LONGER)
+        else:
+            self._local_search(longer=_MUCH_LONGER, patient=True)
         return int(self.walk.numbers[2]), self.walk.best
 
-    def _local_search(self, most: int | None = None, longer: int = 1) -> None:
-        """Walk until the work is spent, or for a while nothing better was found."""
+    def _local_search(
+        self, most: int | None = None, longer: int = 1, patient: bool = False
+    ) -> None:
+        """Walk until the work is spent, or, without patience, nothing was found for a while."""
         model, d = self.reduction.model, self.problem.n_features
         work = 4 * (len(self.columns.point) + d * model.values.shape[1]) + 1
         kicks = longer * max(20, min(2000, _KICK_WORK // work))
@@ -203,7 +209,7 @@ class _Run:
             step = min(kicks - done, 1 if done == 0 else 50)
             walk_on(model, self.columns, self.walk, step)
             done += step
-            if self._out_of_time() or self.walk.numbers[3] > stale:
+            if self._out_of_time() or (self.walk.numbers[3] > stale and not patient):
                 break
 
     def _report(self, search: Race) -> None:

@@ -74,8 +74,8 @@ class Race:
     n_threads : int
         Threads that the tree may use.
     improve : callable or None
-        Looks longer for a good hypothesis, once the depth-first search stalls; returns its
-        objective in internal units and the positions of its values.
+        Looks longer for a good hypothesis, for the first time (True) once the depth-first search
+        stalls; returns its objective in internal units and the positions of its values.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Race:
         use: BlockBoundUse,
         stop: Stop,
         n_threads: int = 1,
-        improve: Callable[[], tuple[int, IntArray]] | None = None,
+        improve: Callable[[bool], tuple[int, IntArray]] | None = None,
     ) -> None:
         self._improve = improve
         self._n_threads = n_threads
@@ -99,6 +99,7 @@ class Race:
         self._on_tree = False
         self._next_check, self._expected = 0, _HOPEFUL
         self._before, self._is_first = 0.0, True
+        self._next_look = 1
 
     @property
     def nodes(self) -> int:
@@ -135,7 +136,24 @@ class Race:
         if not self._on_tree and self._tree.nodes:
             self._judge()
             done = done or self._proved_by_sets(MOST_WORK)
+        if not done:
+            self._look_again(self._tree)
         return done
+
+    def _look_again(self, tree: BlockTree) -> None:
+        """Look for a better hypothesis when the tree has doubled, while little is proved.
+
+        Little is less than half of what the best hypothesis costs more than all must.
+        """
+        if self._improve is None or self._always or tree.relaxations < self._next_look:
+            return
+        self._next_look = 2 * tree.relaxations
+        reduction = self._members()[0].reduction
+        left, all_of_it = self.upper - self.lower_bound(), self.upper - reduction.base
+        if reduction.is_perturbed or 2 * left < all_of_it:
+            return
+        self._tell(*self._improve(False))
+        tree.tell(self._search.upper, self._search.best)
 
     def _proved_by_sets(self, work: int) -> bool:
         """Look for infeasible sets for a while; return whether they prove the optimum."""
@@ -183,7 +201,7 @@ class Race:
 
     def _start_tree(self) -> None:
         if self._improve is not None and not self._always:
-            self._tell(*self._improve())
+            self._tell(*self._improve(True))
         part = self._new_part()
         if not takes(part.reduction):
             self._judged = True

@@ -132,6 +132,17 @@ class BlockTree:
         return self._nodes + self._part.nodes
 
     @property
+    def relaxations(self) -> int:
+        """Nodes so far whose blocks were bounded."""
+        return self._nodes
+
+    def tell(self, upper: int, best: IntArray) -> None:
+        """Learn a better hypothesis."""
+        if upper < self.upper:
+            self._part.state[places.UPPER] = upper
+            self._part.best[:] = best
+
+    @property
     def upper(self) -> int:
         """Objective of the best hypothesis, internal units."""
         return self._part.upper

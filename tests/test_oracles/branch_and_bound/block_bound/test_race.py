@@ -340,3 +340,52 @@ def test_more_and_smaller_first_blocks_where_few_hold_the_columns_too_seldom(
     search.state[branching.UPPER] = 2**40
     tree.BlockTree(search)._root(whole_domain(search.reduction), 2**40, lambda: False)
     assert seen == [asked]
+
+
+@pytest.mark.parametrize(
+    ("problem", "proved", "looks"),
+    [(plain(0), 0.4, 3), (plain(0), 0.6, 0), (plain(0, epsilon=1.0), 0.4, 0)],
+    ids=["little", "most", "perturbed"],
+)
+def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks):
+    """It is asked when the tree has 1, 2 and 4 nodes, and what it finds is passed on."""
+    judged, search = race_on(problem)
+    search.run(1)
+    base = search.reduction.base
+    search.state[branching.UPPER] = base + 10**6
+    asked, told = [], []
+
+    def improve(is_first):
+        asked.append(is_first)
+        return search.upper - 1, search.best
+
+    judged._improve = improve
+    judged._search = SimpleNamespace(
+        upper=search.upper,
+        best=search.best,
+        reduction=search.reduction,
+        state=search.state,
+        lower_bound=lambda: base + int(proved * 10**6),
+    )
+    tree_so_far = SimpleNamespace(
+        upper=search.upper, lower_bound=lambda: base, tell=lambda *found: told.append(found)
+    )
+    judged._tree = tree_so_far
+    for n in range(1, 6):
+        tree_so_far.relaxations = n
+        judged._look_again(tree_so_far)
+    assert asked == [False] * looks
+    assert len(told) == looks
+
+
+def test_a_tree_learns_better_hypotheses_only():
+    problem = plain(3)
+    part = race_on(problem)[1]
+    part.state[branching.UPPER] = part.lower_bound() + 1000
+    grown = tree.BlockTree(part)
+    known, better = grown.upper, np.ones_like(part.best)
+    grown.tell(known + 1, 0 * better)
+    assert grown.upper == known
+    grown.tell(known - 1, better)
+    assert grown.upper == known - 1
+    assert (grown.best == better).all()
