@@ -59,7 +59,7 @@ class PrivateSimplexRegressor(PrivateRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 4))
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(50000, 4))
     >>> model = PrivateSimplexRegressor(epsilon=10.0, value_bound=1.0).fit(X, X[:, 2])
     >>> int(model.coef_.argmax())
     2
