@@ -131,23 +131,26 @@ class Race:
             if not self._judged:  # judged at exactly so many nodes, however the clock cuts runs
                 done = self._search.nodes
                 n_nodes = min(n_nodes, max(1, self._next_check - done), _STEP - done % _STEP)
-            return self._search.run(n_nodes)
+            done = self._search.run(n_nodes)
+            if not done and self._tree is not None:
+                self._look_again(self._tree, self._search.nodes)
+            return done
         done = self._tree.run(n_nodes if self._on_tree else 1, self._stop)
         if not self._on_tree and self._tree.nodes:
             self._judge()
             done = done or self._proved_by_sets(MOST_WORK)
         if not done:
-            self._look_again(self._tree)
+            self._look_again(self._tree, self._tree.relaxations)
         return done
 
-    def _look_again(self, tree: BlockTree) -> None:
-        """Look for a better hypothesis when the tree has doubled, while little is proved.
+    def _look_again(self, tree: BlockTree, size: int) -> None:
+        """Look for a better hypothesis when a search has doubled in size, while little is proved.
 
         Little is less than half of what the best hypothesis costs more than all must.
         """
-        if self._improve is None or self._always or tree.relaxations < self._next_look:
+        if self._improve is None or self._always or size < self._next_look:
             return
-        self._next_look = 2 * tree.relaxations
+        self._next_look = 2 * size
         reduction = self._members()[0].reduction
         left, all_of_it = self.upper - self.lower_bound(), self.upper - reduction.base
         if reduction.is_perturbed or 2 * left < all_of_it:

@@ -372,8 +372,7 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
     )
     judged._tree = tree_so_far
     for n in range(1, 6):
-        tree_so_far.relaxations = n
-        judged._look_again(tree_so_far)
+        judged._look_again(tree_so_far, n)
     assert asked == [False] * looks
     assert len(told) == looks
 
