@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csc_array
 
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.branch_and_bound.reduction import Reduction
@@ -181,6 +179,8 @@ class _Pricing:
     def __init__(
         self, points: IntArray, signs: IntArray, needs: IntArray, low: IntArray, high: IntArray
     ) -> None:
+        from scipy.sparse import csc_array  # slow to import
+
         self._n, d = points.shape
         eye = np.eye(d)
         slopes = np.hstack([(points * signs[:, None]).T, -eye, eye])
@@ -190,6 +190,8 @@ class _Pricing:
 
     def run(self, prices: FloatArray) -> IntArray | None:
         """Return the multipliers of all points, integers; None if there is no infeasible set."""
+        from scipy.optimize import linprog
+
         costs = np.zeros(self._matrix.shape[1])
         costs[: self._n] = prices
         found: Any = linprog(
@@ -215,6 +217,9 @@ def _packing(sets: Sequence[IntArray], capacities: IntArray) -> tuple[FloatArray
 
     Returns the amount of every set, in rows, and the price of each point's cost.
     """
+    from scipy.optimize import linprog
+    from scipy.sparse import csc_array
+
     n, sizes = len(capacities), [len(members) for members in sets]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     charges: Any = csc_array((np.ones(starts[-1]), np.concatenate(sets), starts), (n, len(sets)))
