@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from oracles.arithmetic import FloatArray, IntArray
-from oracles.branch_and_bound.reduction import Reduction
+from oracles.branch_and_bound.reduction import Reduction, value_ranges, whole_domain
 
 FIRST_WORK, MOST_WORK = 20_000_000, 400_000_000
 """Simplex iterations times entries of the program: about .1 s, and two seconds."""
@@ -54,13 +54,8 @@ class InfeasibleSets:
     def __init__(self, reduction: Reduction) -> None:
         self.sets: list[IntArray] = []
         self._reduction = reduction
-        values, n_values = reduction.model.values, reduction.model.n_values
-        d = len(n_values)
-        allowed = np.arange(values.shape[1])[None, :] < n_values[:, None]
-        self._low = np.where(allowed, values, np.iinfo(np.int64).max).min(axis=1)
-        self._high = np.where(allowed, values, np.iinfo(np.int64).min).max(axis=1)
-        least = [int(reduction.unary[j, : n_values[j]].min()) for j in range(d)]
-        self._least = reduction.base + sum(least)
+        self._low, self._high = value_ranges(reduction.model, whole_domain(reduction))
+        self._least = reduction.least
         self.bound = self._least
         wants_plus = reduction.costs < 0
         self._signs = np.where(wants_plus, 1, -1)

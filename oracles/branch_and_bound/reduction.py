@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
+from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE, Model
 from oracles.problem import ZeroOneProblem
 
@@ -61,6 +61,24 @@ class Reduction:
         """Whether some hypotheses cost more than others apart from their predictions."""
         model = self.model
         return bool(np.ptp(self.unary, axis=1).any() or len(model.block_at))
+
+    @property
+    def least(self) -> int:
+        """What every hypothesis costs at least, whatever its points cost; internal units."""
+        return self.base + int(self.unary.min(axis=1).sum())
+
+
+def whole_domain(reduction: Reduction) -> BoolArray:
+    """Return the box: every position that holds a value."""
+    model = reduction.model
+    return np.arange(model.values.shape[1])[None, :] < model.n_values[:, None]
+
+
+def value_ranges(model: Model, domain: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the least and the largest weight that each coordinate may take."""
+    least = np.where(domain, model.values, np.int64(INFINITE)).min(axis=1)
+    largest = np.where(domain, model.values, np.int64(-INFINITE)).max(axis=1)
+    return least.astype(np.int64), largest.astype(np.int64)
 
 
 def total_cost(problem: ZeroOneProblem) -> int:

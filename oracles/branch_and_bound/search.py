@@ -207,7 +207,6 @@ def _new_completion(reduction: Reduction) -> completed.Completion | None:
 
 def _add_trivial_child(frames: Frames, reduction: Reduction) -> None:
     """Let the first child be the whole box, so that single-valued coordinates get fixed."""
-    bound = reduction.base + int(reduction.unary.min(axis=1).sum())
     frames.n_children[0] = 1
     frames.child_coord[0] = -1
-    frames.child_bound[0, 0] = bound
+    frames.child_bound[0, 0] = reduction.least

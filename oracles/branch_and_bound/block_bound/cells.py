@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.arithmetic import BoolArray, IntArray
-from oracles.branch_and_bound.arrays import INFINITE, Model
+from oracles.branch_and_bound.arrays import Model
 from oracles.branch_and_bound.block_bound.arrays import FloatArray, ShortArray
-from oracles.branch_and_bound.reduction import Reduction
+from oracles.branch_and_bound.reduction import Reduction, value_ranges
 
 LARGEST_SCORE = 2**13
 """Scores stay below this, so that 16 bits suffice."""
@@ -54,13 +54,6 @@ def cells_of(reduction: Reduction) -> Cells:
     return Cells(
         reduction.points.astype(np.int16), costs, np.zeros(len(costs), np.int64), constant
     )
-
-
-def value_ranges(model: Model, domain: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the least and the largest weight that each coordinate may take."""
-    least = np.where(domain, model.values, np.int64(INFINITE)).min(axis=1)
-    largest = np.where(domain, model.values, np.int64(-INFINITE)).max(axis=1)
-    return least.astype(np.int64), largest.astype(np.int64)
 
 
 def score_ranges(

@@ -26,9 +26,9 @@ from oracles.branch_and_bound.block_bound.ascent import (
     value_rises,
 )
 from oracles.branch_and_bound.block_bound.cells import takes
-from oracles.branch_and_bound.block_bound.nodes import root_blocks, whole_domain, widened
+from oracles.branch_and_bound.block_bound.nodes import root_blocks, widened
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
-from oracles.branch_and_bound.reduction import Reduction
+from oracles.branch_and_bound.reduction import Reduction, whole_domain
 
 _FIRST = Course(
     n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4

@@ -36,12 +36,6 @@ LARGEST_UNIT = 3**11
 """Units of columns with more joint values are split."""
 
 
-def whole_domain(reduction: Reduction) -> BoolArray:
-    """Return the box: every position that holds a value."""
-    model = reduction.model
-    return np.arange(model.values.shape[1])[None, :] < model.n_values[:, None]
-
-
 @dataclass(frozen=True, slots=True)
 class RootBlocks:
     """What the blocks of the whole box are chosen from.

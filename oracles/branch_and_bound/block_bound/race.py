@@ -125,7 +125,7 @@ class Race:
         """Search on for about so many nodes; return whether the optimum is proved."""
         if not self._judged and self._tree is None and (self._always or self._stalls()):
             self._start_tree()
-            if self._proved_by_sets(FIRST_WORK):
+            if self._tree and self._proved_by_sets(self._tree, FIRST_WORK):
                 return True
         if self._tree is None or (self._judged and not self._on_tree):
             if not self._judged:  # judged at exactly so many nodes, however the clock cuts runs
@@ -138,7 +138,7 @@ class Race:
         done = self._tree.run(n_nodes if self._on_tree else 1, self._stop)
         if not self._on_tree and self._tree.nodes:
             self._judge()
-            done = done or self._proved_by_sets(MOST_WORK)
+            done = done or self._proved_by_sets(self._tree, MOST_WORK)
         if not done:
             self._look_again(self._tree, self._tree.relaxations)
         return done
@@ -158,14 +158,12 @@ class Race:
         self._tell(*self._improve(False))
         tree.tell(self._search.upper, self._search.best)
 
-    def _proved_by_sets(self, work: int) -> bool:
+    def _proved_by_sets(self, tree: BlockTree, work: int) -> bool:
         """Look for infeasible sets for a while; return whether they prove the optimum."""
         if self._sets is None:
             return False
-        gap = int(self._members()[0].state[places.GAP])
-        target = self.upper - (gap + 1) * int(self._members()[0].reduction.model.scale) + 1
-        self._sets.search(work, self.lower_bound(), target, self._stop)
-        return self._sets.bound >= target
+        self._sets.search(work, self.lower_bound(), tree.target, self._stop)
+        return self._sets.bound >= tree.target
 
     def _searches(self) -> list[ExactSearch | SearchTeam | BlockTree]:
         return [self._search] if self._tree is None else [self._search, self._tree]

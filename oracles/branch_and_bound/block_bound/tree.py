@@ -17,7 +17,6 @@ from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
     root_blocks,
-    whole_domain,
     widened,
 )
 from oracles.branch_and_bound.block_bound.pricing import Stop
@@ -25,6 +24,7 @@ from oracles.branch_and_bound.block_bound.products import plan_product
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation, relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
 from oracles.branch_and_bound.kernels import branching as places
+from oracles.branch_and_bound.reduction import whole_domain
 from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
 _ROOT_STATES, _NODE_STATES = 3**11, 3**10
@@ -166,7 +166,7 @@ class BlockTree:
         """Look at so many nodes, fewer if stopped; return whether the tree is exhausted."""
         last = self.nodes + n_nodes
         while self._heap and self.nodes < last:
-            if self._heap[0][0] >= self._target():
+            if self._heap[0][0] >= self.target:
                 self._heap.clear()
                 break
             node = self._pop()
@@ -182,7 +182,8 @@ class BlockTree:
                 break
         return not self._heap
 
-    def _target(self) -> int:
+    @property
+    def target(self) -> int:
         """Return the least bound at which a node holds nothing better by more than the gap."""
         return self.upper - (self._gap + 1) * int(self._reduction.model.scale) + 1
 
@@ -222,7 +223,7 @@ class BlockTree:
         if relaxation is None:
             return False
         self._nodes += 1
-        target = self._target()
+        target = self.target
         self._learn(node, relaxation.bound, target)
         if relaxation.bound >= target:
             return True
@@ -239,7 +240,7 @@ class BlockTree:
 
     def _bounded(self, node: _Open, stop: Stop) -> Relaxation | None:
         """Return the node's relaxation with its bound raised; None if stopped."""
-        target = self._target()
+        target = self.target
         if node.parent is None:
             return self._root(node.domain, target, stop)
         relaxation = child_of(self._reduction, node.parent, node.domain, target, _NODE_STATES)
@@ -271,10 +272,9 @@ class BlockTree:
                 break
             before = best.bound
             wider = widened(self._reduction, best, target, _ROOT_STATES)
-            course = _POLISH if wider is None else _STAGE
-            if self._raised(wider or best, before, target, course, stop):
-                return None
             best = wider or best
+            if self._raised(best, before, target, _STAGE if wider else _POLISH, stop):
+                return None
             if wider is None and best.bound - before < _WORTH * (target - before):
                 break
         return best
@@ -322,7 +322,7 @@ class BlockTree:
         self, relaxation: Relaxation, domain: BoolArray, rises: IntArray, stop: Stop
     ) -> bool:
         """Split the node on the column that promises most; return False if stopped before that."""
-        target = self._target()
+        target = self.target
         free = np.flatnonzero(domain.sum(axis=1) > 1)
         relaxation.strip(target)
         if len(free) == 0:
@@ -366,7 +366,7 @@ class BlockTree:
             child[j] = False
             child[j, a] = True
             bound = max(relaxation.bound, relaxation.priced + int(rises[j, a]))
-            if bound < self._target():
+            if bound < self.target:
                 found.append(_Open(bound, child, relaxation, j, relaxation.bound))
         return found
 
@@ -376,18 +376,16 @@ class BlockTree:
         """Bound the children of one column in a few steps; return those that may improve."""
         left = []
         for child in children:
-            part = child_of(
-                self._reduction, relaxation, child.domain, self._target(), _NODE_STATES
-            )
+            part = child_of(self._reduction, relaxation, child.domain, self.target, _NODE_STATES)
             part.bound = max(part.bound, child.bound)
             if part.blocks:
-                if raise_bound(part, self._target(), _PROBE, stop, self._n_threads):
+                if raise_bound(part, self.target, _PROBE, stop, self._n_threads):
                     return None
             else:
                 part.bound = max(part.bound, _bound_without_blocks(part))
-            self._learn(child, part.bound, self._target())
-            if part.bound < self._target():
-                part.strip(self._target())
+            self._learn(child, part.bound, self.target)
+            if part.bound < self.target:
+                part.strip(self.target)
                 left.append(_Open(part.bound, child.domain, part))
         return left
 

@@ -9,7 +9,6 @@ from oracles.branch_and_bound import infeasible_sets
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound import race
 from oracles.branch_and_bound.infeasible_sets import (
-    FIRST_WORK,
     MOST_WORK,
     InfeasibleSets,
     packed,
@@ -37,9 +36,9 @@ def coins(seed, n_points=60, n_features=6, bound=1):
     )
 
 
-def searched(problem, stop=lambda: False):
+def searched(problem):
     sets = InfeasibleSets(reduce_problem(problem))
-    sets.search(MOST_WORK, -FAR, FAR, stop)
+    sets.search(MOST_WORK, -FAR, FAR, lambda: False)
     return sets
 
 
@@ -150,8 +149,8 @@ def test_sets_below_a_known_bound_are_given_up(monkeypatch):
     assert len(sets.sets) < len(searched(problem).sets) / 2
 
 
-def stalled(monkeypatch):
-    """Let the tree of blocks know nothing, so that sets are all there is at first."""
+def remembered(monkeypatch):
+    """Return a list of all sets that searches make from now on."""
     found = []
 
     class Remembered(InfeasibleSets):
@@ -164,8 +163,8 @@ def stalled(monkeypatch):
 
 
 def test_sets_prove_an_optimum(monkeypatch):
-    found = stalled(monkeypatch)
-    # Two points that disagree with a third: exactly one is lost, whatever the weights.
+    found = remembered(monkeypatch)
+    # Exclusive or: at least one point is lost, whatever the weights.
     problem = ZeroOneProblem(
         points=np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]]),
         positives=np.array([0, 1, 1, 0]),
@@ -174,16 +173,19 @@ def test_sets_prove_an_optimum(monkeypatch):
     )
     claim = BranchAndBoundOracle(block_bound="always").solve(problem, SolveOptions())
     assert claim.dual_bound == claim.objective == 1
+    assert claim.nodes == 0
     (sets,) = found
     assert sets.bound == optimum(problem)
 
 
 def test_noise_leaves_sets_out(monkeypatch):
-    found = stalled(monkeypatch)
+    found = remembered(monkeypatch)
     for seed in range(10):
         problem = random_problem(np.random.default_rng(seed), "separable")
         BranchAndBoundOracle(block_bound="always").solve(problem, SolveOptions())
     assert not found
+    BranchAndBoundOracle(block_bound="always").solve(coins(0), SolveOptions())
+    assert found
 
 
 def descend_once(monkeypatch):
@@ -225,7 +227,3 @@ def test_sets_that_are_feasible_are_caught_by_the_kit(monkeypatch):
     monkeypatch.setattr(InfeasibleSets, "is_infeasible", lambda *_: True)
     with pytest.raises(AssertionError, match="must"):
         check_oracle(BranchAndBoundOracle(block_bound="always"), n_random=400)
-
-
-def test_limits_are_ordered():
-    assert 0 < FIRST_WORK < MOST_WORK

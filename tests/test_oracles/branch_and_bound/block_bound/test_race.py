@@ -22,11 +22,11 @@ from oracles.branch_and_bound.block_bound import (
     race,
     tree,
 )
-from oracles.branch_and_bound.block_bound.nodes import RootBlocks, whole_domain
+from oracles.branch_and_bound.block_bound.nodes import RootBlocks
 from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.local_search import new_walk
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
-from oracles.branch_and_bound.reduction import reduce_problem
+from oracles.branch_and_bound.reduction import reduce_problem, whole_domain
 from oracles.branch_and_bound.search import new_search
 from oracles.branch_and_bound.warm_up import _Example
 from oracles.testing.brute_force import brute_force
@@ -300,8 +300,10 @@ def test_a_hopeless_search_gives_way_to_any_better_bound(monkeypatch, part, gain
     assert judged._on_tree is taken
 
 
-def test_first_blocks_that_cannot_grow_are_polished(monkeypatch):
-    """The second ascent starts where the first one ended, and its bound holds."""
+@pytest.mark.parametrize(("worth", "polished"), [(1.0, 1), (0.0, tree._N_STAGES)])
+def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, polished):
+    """Every ascent starts where the one before ended, again where that paid; the bound holds."""
+    monkeypatch.setattr(tree, "_WORTH", worth)
     courses = []
     honest = tree.raise_bound
 
@@ -320,7 +322,7 @@ def test_first_blocks_that_cannot_grow_are_polished(monkeypatch):
         search = race_on(problem)[1]
         search.state[branching.UPPER] = 2**40
         root = tree.BlockTree(search)._root(whole_domain(search.reduction), 2**40, lambda: False)
-        assert courses == [tree._FIRST_STAGE, tree._POLISH]
+        assert courses == [tree._FIRST_STAGE, *[tree._POLISH] * polished]
         assert root.bound <= min(brute_force(problem).values()) * search.reduction.model.scale
 
 

@@ -16,13 +16,12 @@ from oracles.branch_and_bound.block_bound.nodes import (
     child_of,
     increases,
     root_blocks,
-    whole_domain,
     widened,
 )
 from oracles.branch_and_bound.block_bound.products import plan
 from oracles.branch_and_bound.block_bound.relaxation import relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
-from oracles.branch_and_bound.reduction import reduce_problem
+from oracles.branch_and_bound.reduction import reduce_problem, whole_domain
 from oracles.testing.brute_force import brute_force
 from oracles.testing.sample_problems import random_problem
 
