@@ -64,6 +64,29 @@ def two_hypotheses(n_rows: int = 1) -> NeighboringPair:
     )
 
 
+def flipped_label() -> NeighboringPair:
+    """Return one row with one 0/1 column, and points -1..1 for that column; its label flips.
+
+    The start is 0, so the weight's sign is that of the column's association with the label.
+    """
+    grid = WeightGrid(values=((0,), (-1, 0, 1)))
+
+    def table(flipped: int) -> ZeroOneProblem:
+        return ZeroOneProblem(
+            points=np.ones((1, 2), dtype=np.int64),
+            positives=np.array([1 - flipped]),
+            negatives=np.array([flipped]),
+            grid=grid,
+        )
+
+    return NeighboringPair(
+        name="one row and one column",
+        first=table(0),
+        second=table(1),
+        event=lambda w: w[1] == 1,
+    )
+
+
 def parity(n_signs: int) -> NeighboringPair:
     """Return losses 1[odd number of + signs] over ``{-1, +1}^n`` and their complement.
 

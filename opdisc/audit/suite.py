@@ -14,6 +14,7 @@ from opdisc.audit.event import (
     AuditedCase,
     NeighboringPair,
     audit_mechanism,
+    flipped_label,
     gaussian_parity_epsilon,
     parity,
     two_hypotheses,
@@ -68,6 +69,7 @@ class AuditCase:
 _Apart = ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase
 
 _LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
+_SIGNS = StagedMechanism(counted=Fraction(49, 50), name="staged, counted signs")
 
 
 def audit_cases() -> dict[str, AuditCase | _Apart]:
@@ -79,6 +81,7 @@ def audit_cases() -> dict[str, AuditCase | _Apart]:
         # Each draw in turn has all of the budget, or nearly all.
         "staged": AuditCase(build=lambda d: StagedMechanism(), pair=single),
         "staged_later": AuditCase(build=lambda d: _LATER, pair=single),
+        "staged_signs": AuditCase(build=lambda d: _SIGNS, pair=flipped_label(), effort=5),
         "one_hot": AuditCase(build=one_hot_mechanism, pair=parity(5)),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),

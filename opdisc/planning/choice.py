@@ -254,7 +254,9 @@ def choose_mechanism(
             exponential,
         )
     if staged:
-        stages = staged_mechanism(MechanismSettings(base_measure=base_measure, patience=patience))
+        stages = staged_mechanism(
+            MechanismSettings(structure=structure, base_measure=base_measure, patience=patience)
+        )
         return "staged", because(
             f"{cards} cards are too many to try all, so the card is drawn in stages",
             f"the grid's {size} weight combinations are too many to list, and several exact draws "

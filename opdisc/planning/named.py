@@ -33,7 +33,7 @@ class MechanismSettings:
     Parameters
     ----------
     structure : tuple of ColumnGroup
-        Facts about the columns, for ``"exponential"``; see
+        Facts about the columns, for ``"exponential"`` and ``"staged"``; see
         :func:`opdisc.data.column_structure`.
     noise : str
         Noise of the sphere, for ``"opdisc"``.
@@ -104,7 +104,9 @@ def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:
             "mechanism='exponential'."
         )
     return StagedMechanism(
-        by_levels=measure is None or measure.by_levels, patience=settings.patience / 2
+        by_levels=measure is None or measure.by_levels,
+        patience=settings.patience / 2,
+        structure=settings.structure,
     )
 
 

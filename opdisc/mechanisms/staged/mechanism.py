@@ -10,15 +10,23 @@ from typing import ClassVar
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns
 from opdisc.mechanisms.staged.stages import LARGEST_SHIFT, PATIENCE, Stages, plan_stages
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from oracles.arithmetic import RandomBits
-from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.arithmetic import IntArray, RandomBits
+from oracles.problem import (
+    ColumnGroup,
+    Hypothesis,
+    ZeroOneProblem,
+    check_structure,
+    complete_structure,
+)
 from oracles.sampling import (
     LARGEST_TOTAL,
     BinaryPoints,
     Direction,
     JointSteps,
+    SparseCards,
     deal_directions,
     draw_joint,
     draw_sparse_card,
@@ -37,11 +45,14 @@ class StagedSpec(NoiseSpec):
         Inverse temperature per misclassified row of every draw, exact.
     log_inverse : float
         Largest ``ln(1 / mu(w))`` of the first draw's base measure, nats.
+    counts : CountNoise or None
+        Noise of the counts that give columns their signs, where there are any.
     """
 
     stages: Stages
     betas: tuple[Fraction, ...]
     log_inverse: float
+    counts: CountNoise | None = None
 
     @property
     def beta(self) -> Fraction:
@@ -60,8 +71,12 @@ class StagedMechanism:
     patience : float
         Seconds that the draws are expected to take at most, > 0; decides how many candidates
         there are, before anything is drawn. No limit is kept while drawing.
-    later, first_share : int, Fraction or None
-        Number of joint draws and share of the first one, instead of the public rule.
+    structure : tuple of ColumnGroup
+        Public facts about the columns, from the schema. They say how many columns a row can be
+        counted in.
+    later, first_share, counted : int, Fraction or None
+        Number of joint draws, share of the first one and share of the counts, instead of the
+        public rule.
     name : str
         Name on receipts.
 
@@ -69,7 +84,8 @@ class StagedMechanism:
     -----
     **Guarantee.** Pure epsilon-DP. Every draw is permute-and-flip at its share of epsilon, and the
     shares add up to 1. Candidates are functions of earlier draws and of coins that do not look at
-    the table (docs/theory.md, staged-draws).
+    the table. Where columns get their signs from counts, these have discrete Laplace noise at
+    their own share of epsilon (docs/theory.md, staged-draws).
 
     References
     ----------
@@ -79,8 +95,10 @@ class StagedMechanism:
 
     by_levels: bool = True
     patience: float = PATIENCE
+    structure: tuple[ColumnGroup, ...] = ()
     later: int | None = None
     first_share: Fraction | None = None
+    counted: Fraction | None = None
     name: str = "staged"
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
@@ -89,8 +107,9 @@ class StagedMechanism:
         """Refuse impossible settings."""
         if not 0 < self.patience < math.inf:
             raise CalibrationError(f"patience must be finite and > 0, got {self.patience!r}.")
-        if self.first_share is not None and not 0 < self.first_share < 1:
-            raise CalibrationError(f"first_share must be in (0, 1), got {self.first_share}.")
+        for name, share in (("first_share", self.first_share), ("counted", self.counted)):
+            if share is not None and not 0 < share < 1:
+                raise CalibrationError(f"{name} must be in (0, 1), got {share}.")
 
     @property
     def sampler(self) -> str:
@@ -119,39 +138,68 @@ class StagedMechanism:
             patience=self.patience,
             later=self.later,
             first_share=self.first_share,
+            structure=self._groups(public),
+            counted=self.counted,
         )
         betas: tuple[Fraction, ...] = (beta * stages.first_share,)
-        if stages.later:
-            betas += (beta * (1 - stages.first_share) / stages.later,) * stages.later
-        if sum(betas) != beta:
+        betas += (beta * stages.later_share,) * stages.later
+        counts, spent = None, sum(betas)
+        if isinstance(stages.first, SignedColumns):
+            counts = CountNoise.of(stages.first, public)
+            spent += beta * stages.first.share
+        if spent != beta:
             raise CalibrationError("the shares of the stages must add up to the budget.")
+        drawn = tuple(float(part) for part in betas)
         return StagedSpec(
             law=stages.describe(),
-            scales=tuple(float(part) for part in betas),
+            scales=drawn if counts is None else (float(counts.columns), *drawn),
             theorem="McKenna, Sheldon 2020, Theorem 1 and adaptive composition (docs/theory.md, "
             "staged-draws)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
-            total_variation=0.0,
+            total_variation=0.0 if counts is None else counts.total_variation,
             spacing=0.0,
             stages=stages,
             betas=betas,
-            log_inverse=_log_inverse(stages),
+            log_inverse=_log_inverse(stages.first),
+            counts=counts,
         )
+
+    def _groups(self, public: GridPublic) -> tuple[ColumnGroup, ...] | None:
+        """Return all columns by attribute; None where counts cannot tell signs."""
+        alike = public.error_costs.are_equal and public.error_costs.largest == 1
+        wanted = self.by_levels and (self.structure or self.counted is not None)
+        if not (alike and wanted):
+            return None
+        return complete_structure(self.structure, public.grid.n_features)
 
     def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
         """Refuse points that are not 0/1 before anything is spent."""
+        assert isinstance(spec, StagedSpec)
         BinaryPoints.of(problem)
+        if spec.counts is not None:
+            check_structure(complete_structure(self.structure, problem.n_features), problem.points)
 
     def draw(self, problem: ZeroOneProblem, spec: NoiseSpec, entropy: EntropySource) -> Hypothesis:
         """Draw every stage and return the released scorecard."""
         assert isinstance(spec, StagedSpec)
         stages, bits = spec.stages, RandomBits(entropy)
         points = BinaryPoints.of(problem)
-        card = draw_sparse_card(points, stages.cards, spec.betas[0], bits)
+        waiting: list[int] = []
+        if isinstance(stages.first, SparseCards):
+            card = draw_sparse_card(points, stages.first, spec.betas[0], bits)
+        else:
+            assert spec.counts is not None
+            signed = _signed_steps(stages.first, spec.counts.draw(problem, entropy))
+            card = draw_joint(points, signed, spec.betas[0], bits)
+            tried = {column for direction in signed.directions for column, _ in direction}
+            waiting = [
+                j
+                for j, (low, high) in enumerate(stages.ranges[1:])
+                if low < high and j not in tried
+            ]
         card = tuple(stages.scale * weight for weight in card)
         drawn = [card]
-        waiting: list[int] = []
         for beta in spec.betas[1:]:
             directions = _deal(stages, waiting, bits)
             card = draw_joint(points, _steps(stages, card, directions), beta, bits)
@@ -212,9 +260,21 @@ def _steps(stages: Stages, card: Hypothesis, directions: tuple[Direction, ...]) 
     )
 
 
-def _log_inverse(stages: Stages) -> float:
+def _signed_steps(signed: SignedColumns, counts: IntArray) -> JointSteps:
+    """Return the candidates of 0 or the counted sign."""
+    directions = signed.directions(counts)
+    return JointSteps(
+        centre=(0,) * (1 + len(signed.signs)),
+        directions=directions,
+        steps=((0, 1),) * len(directions),
+        shifts=signed.start,
+    )
+
+
+def _log_inverse(first: SparseCards | SignedColumns) -> float:
     """Return the largest log of the total weight over one card's."""
-    cards = stages.cards
-    total = sum(count * factor for count, factor in zip(cards.counts, cards.factors, strict=True))
-    least = min(factor for count, factor in zip(cards.counts, cards.factors, strict=True) if count)
+    if isinstance(first, SignedColumns):
+        return first.log_count
+    total = sum(count * factor for count, factor in zip(first.counts, first.factors, strict=True))
+    least = min(factor for count, factor in zip(first.counts, first.factors, strict=True) if count)
     return math.log(total // least) if total > 10**300 else math.log(total / least)

@@ -15,6 +15,7 @@ from opdisc.mechanisms import (
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
+    SignedColumns,
     StagedMechanism,
     StagedSpec,
 )
@@ -150,12 +151,27 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     spec = mechanism.calibrate(public)
     assert isinstance(spec, StagedSpec)
     stages, rows = spec.stages, public.n_rows or ASSUMED_ROWS
-    first = _counted(stages.cards, public)
+    if isinstance(stages.first, SparseCards):
+        first = _counted(stages.first, public)
+    else:
+        first = _signed(stages.first, rows, mechanism.structure, public.grid.n_features)
     seconds, memory = first.seconds, first.memory
     if stages.later:
         each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_SHIFT + 1, rows)
         seconds += stages.later * each
         memory = max(memory, 4.0 * entries + _BYTES_PER_MOVE * stages.directions * rows)
+    return Work(seconds=seconds, memory=memory)
+
+
+def _signed(
+    signed: SignedColumns, rows: int, structure: tuple[ColumnGroup, ...], n_features: int
+) -> Work:
+    """Return what it takes to draw 0 or the counted sign of many columns at once."""
+    groups = complete_structure(structure, n_features)
+    sizes = [len(group.columns) for group in groups if group.columns != (0,)]
+    shifts = signed.start[1] - signed.start[0] + 1
+    seconds, entries = joint_work(signed.columns, 1, shifts, rows, 2, sizes)
+    memory = 4.0 * entries + _BYTES_PER_MOVE * signed.columns * rows
     return Work(seconds=seconds, memory=memory)
 
 

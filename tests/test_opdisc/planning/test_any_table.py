@@ -72,9 +72,9 @@ def settle_schema(schema, n_rows, epsilon, patience=WHOLE):
 def seconds_at_most(fit):
     stages = fit.mechanism.calibrate(fit.public).stages
     rows = fit.public.n_rows or 100_000
-    low, high = stages.cards.starts[0]
-    used = sum(1 for signs in stages.cards.signs if signs)
-    first = sparse_work(used, stages.cards.most, high - low + 1, rows) if used > 1 else 0.0
+    low, high = stages.first.starts[0]
+    used = sum(1 for signs in stages.first.signs if signs)
+    first = sparse_work(used, stages.first.most, high - low + 1, rows) if used > 1 else 0.0
     return first + stages.later * joint_work(stages.directions, stages.together, 3, rows)[0]
 
 
@@ -221,7 +221,7 @@ def test_an_impossible_patience_is_refused_whatever_would_be_chosen(patience):
 def test_without_time_for_more_a_constant_card_is_drawn():
     fit = settle_schema(random_case(4)[0], 50_000, 1.0, 1e-6)
     stages = fit.mechanism.calibrate(fit.public).stages
-    assert stages.cards.most == 0 and stages.later == 0
+    assert stages.first.most == 0 and stages.later == 0
     X, y = random_table(0, 20, 300)
     model = PrivateScorecardClassifier(epsilon=1.0, classes=(0, 1), patience=1e-9).fit(X, y)
     assert not np.any(model.coef_)
@@ -251,5 +251,5 @@ def test_rows_that_cost_more_than_stages_can_count_are_drawn_otherwise():
 def test_memory_of_sums_over_pairs_of_columns_bounds_the_first_card():
     grid = WeightGrid.box(8001, 1)
     stages = plan_stages(grid, 100.0, 10, patience=1e9)
-    assert stages.cards.most == 1 and sparse_memory(8000, 2) > 5e8
+    assert stages.first.most == 1 and sparse_memory(8000, 2) > 5e8
     assert sparse_memory(8000, 1) == 0

@@ -36,7 +36,7 @@ def test_any_table_gets_stages_within_the_work(n_columns, bound, n_rows, epsilon
     grid = WeightGrid.box(1 + n_columns, bound)
     stages = plan_stages(grid, n_rows * epsilon, n_rows, patience=patience)
     assert 0 < stages.first_share <= 1 and (stages.later == 0) == (stages.first_share == 1)
-    cards = stages.cards
+    cards = stages.first
     if cards.most > 1:
         low, high = cards.starts[0]
         assert sparse_work(n_columns, cards.most, high - low + 1, n_rows) <= patience
@@ -57,11 +57,11 @@ def test_any_table_gets_stages_within_the_work(n_columns, bound, n_rows, epsilon
 def test_signs_and_budgets_are_kept():
     grid = WeightGrid(values=((-3, -2, -1, 0, 1, 2, 3), (0, 1), (-1, 0), (0,)))
     stages = plan_stages(grid, 10.0, 100)
-    assert stages.cards.signs == ((1,), (-1,), ())
-    assert stages.cards.most == 2
+    assert stages.first.signs == ((1,), (-1,), ())
+    assert stages.first.most == 2
     budget = plan_stages(WeightGrid.box(9, 1, norm_budget=3), 1e9, 100)
     assert budget.later == 0
-    assert budget.cards.starts == ((-1, 1), (-1, 1), (-1, 1), (0, 0))
+    assert budget.first.starts == ((-1, 1), (-1, 1), (-1, 1), (0, 0))
 
 
 def test_a_grid_without_zero_or_with_gaps_is_refused():
