@@ -30,7 +30,7 @@ FEW_ACTIVE = Fraction(1, 6)
 """Counted signs pay where at most this share of the columns is active in a row. Measured: with 12
 of 36 (adult_binary) they lose .003 to the later draws that few points leave room for."""
 
-COUNTED_WEIGHT, MOST_COUNTED = 220, Fraction(1, 4)
+COUNTED_WEIGHT, MOST_COUNTED = 440, Fraction(1, 4)
 """``n_rows * epsilon`` per active column that the counts take, and their largest share."""
 
 _PARTS = 64

@@ -40,9 +40,10 @@ LEAST_LATER, MOST_LATER = 3530, 6
 FIRST_SIGNED_WEIGHT, LATER_SIGNED_WEIGHT = 3700, 6600
 """The same for a first draw with counted signs, and for each draw after it."""
 
-LEAST_SIGNED_LATER = 8000
+LEAST_SIGNED_LATER = 16_000
 """Where ``n_rows * epsilon`` is less, no draw follows one with counted signs. Measured on
-adult-wide: at 11,000 one later draw gains .001, three lose .001; at 5,500 one loses .003."""
+adult-wide: at 11,000 one later draw gains .001 on the rows and loses .001 on others; three lose
+.001 on both; at 5,500 one loses .002."""
 
 LARGEST_START = 3
 """Largest start of the first scorecard."""

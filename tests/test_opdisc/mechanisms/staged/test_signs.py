@@ -281,14 +281,14 @@ def test_later_draws_take_the_columns_left_out_first():
         points=np.column_stack([np.ones(len(X), dtype=int), X]),
         positives=y,
         negatives=1 - y,
-        grid=WeightGrid.box(38, 6),
+        grid=WeightGrid.box(38, 18),
     )
     mechanism = StagedMechanism(structure=attributes(7, 15, 6, 7, 2))
-    spec = mechanism.calibrate(public(made.grid, epsilon=1.0, n_rows=12_000))
-    assert isinstance(spec.stages.first, SignedColumns) and spec.stages.later == 1
+    spec = mechanism.calibrate(public(made.grid, epsilon=2.0, n_rows=12_000))
+    assert isinstance(spec.stages.first, SignedColumns) and spec.stages.later == 3
     assert spec.stages.together == 1
     assert spec.stages.directions >= 37 - spec.stages.first.columns
-    assert "2. joint steps of -1..1 from the one before (times 2)" in spec.law
+    assert "2. to 4. each joint steps of -1..1 from the one before (times 2)" in spec.law
     card = mechanism.draw(made, spec, SeededEntropy(2))
     assert made.loss(card) < 0.1 * 12_000
 
