@@ -14,6 +14,7 @@ from opdisc.mechanisms import (
     Mechanism,
     PermuteAndFlipMechanism,
     StagedMechanism,
+    StagedSpec,
     automatic_bound,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
@@ -165,6 +166,10 @@ def _widened(
     weight = 2 * float(inverse_temperature(public.loss_sensitivity, public.params.epsilon)) * rows
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
     wider = least if bound == 1 else _settled(bound, public_for, build)
+    spec = wider.mechanism.calibrate(wider.public)
+    if isinstance(spec, StagedSpec) and 1 < spec.stages.needed_bound < bound:
+        bound = spec.stages.needed_bound
+        wider = _settled(bound, public_for, build)
     return wider.explained(
         Reason(
             f"points -{bound} to {bound}: room for every stage",

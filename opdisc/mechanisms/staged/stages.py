@@ -114,10 +114,18 @@ class Stages:
         return (1 - counts - self.first_share) / self.later if self.later else Fraction(0)
 
     @property
+    def needed_bound(self) -> int:
+        """Largest weight that the stages have use for, where nobody set a bound."""
+        return SUMMAND_BOUND * self.later or LARGEST_START
+
+    @property
     def yardstick(self) -> str:
         """What the first draw's errors are counted from."""
         if isinstance(self.first, SignedColumns):
-            best = f"the best scorecard of 0 or the counted sign on {self.first.columns} columns"
+            best = (
+                f"the best scorecard that gives {self.first.columns} columns 0 or the sign of "
+                "their count"
+            )
         else:
             best = f"the best scorecard of at most {self.first.most} points of -1..1"
         if not self.later:

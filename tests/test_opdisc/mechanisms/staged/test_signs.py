@@ -18,6 +18,7 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns, associations, most_active
 from opdisc.mechanisms.staged.stages import plan_stages
+from opdisc.planning import plan_fit
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
@@ -246,6 +247,15 @@ def test_no_choice_of_columns_shows_more_patterns_than_the_work_assumes(sizes, d
     assert entries <= joint_work(directions, 1, 3, 10**9, 2)[1]
 
 
+def test_points_get_no_more_room_than_the_stages_need():
+    # Without counts two draws would follow at this weight, with room up to 12.
+    (first, *_) = plan_fit("adult-wide", epsilon=0.5, n_rows=15_682)
+    assert first.mechanism == "staged" and first.weight_bound == 3
+    assert "26 columns 0 or the sign of their count" in str(first.prediction)
+    (more, *_) = plan_fit("adult-wide", epsilon=2.0, n_rows=15_682)
+    assert more.weight_bound == 6 * 4
+
+
 def one_hot(seed, n_rows, sizes=(8, 9, 7)):
     """Return rows of some attributes and labels that depend on most of their columns."""
     rng = np.random.default_rng(seed)
@@ -268,7 +278,7 @@ def test_a_release_with_counts_holds_and_lists_them():
     mechanism = StagedMechanism(structure=attributes(8, 9, 7))
     spec = mechanism.calibrate(public(made.grid, epsilon=1.0, n_rows=3000))
     assert "counts of the columns' association" in spec.law and "24 columns" in spec.law
-    assert "0 or the counted sign on 24 columns" in spec.stages.yardstick
+    assert "gives 24 columns 0 or the sign of their count" in spec.stages.yardstick
     assert len(spec.scales) == 2 and spec.log_inverse == pytest.approx(math.log(2**24 * 7))
     mechanism.prepare(made, spec)
     card = mechanism.draw(made, spec, SeededEntropy(1))
