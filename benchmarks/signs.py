@@ -16,6 +16,7 @@ from result_files import save
 from splits import encoded, split_rows
 
 from opdisc.data import column_structure, load_schema
+from opdisc.data.encoding import aggregate
 from opdisc.mechanisms import ExponentialMechanism, StagedMechanism
 from opdisc.mechanisms.staged.stages import automatic_bound
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
@@ -25,34 +26,30 @@ from oracles.problem import Hypothesis
 EPSILONS = (0.25, 0.5, 1.0)
 
 
-def points_of(encoding: np.ndarray, labels: np.ndarray, grid: WeightGrid) -> ZeroOneProblem:
-    """Return the rows as a problem."""
-    points, where = np.unique(encoding, axis=0, return_inverse=True)
-    where = where.ravel()
-    return ZeroOneProblem(
-        points=points,
-        positives=np.bincount(where, weights=labels, minlength=len(points)).astype(int),
-        negatives=np.bincount(where, weights=~labels, minlength=len(points)).astype(int),
-        grid=grid,
-    )
-
-
 def accuracy(card: Hypothesis, encoding: np.ndarray, labels: np.ndarray) -> float:
     """Return the share of rows that a card is right on."""
     return float(((encoding @ np.array(card) >= 1) == labels).mean())
 
 
-def measured(name: str, epsilon: float, splits: int, draws: int) -> list[tuple[float, float]]:
+def measured(
+    table: tuple[np.ndarray, np.ndarray], name: str, epsilon: float, splits: int, draws: int
+) -> list[tuple[float, float]]:
     """Return held-out and training accuracy of every draw."""
+    encoding, labels = table
     structure = column_structure(load_schema("adult-wide"))
-    encoding, labels = encoded("adult-balanced", "adult-wide")
     found = []
     for split in range(splits):
         train, test = split_rows(len(labels), 1000 + split)
         whole = name == "exponential"
         bound = 1 if whole else automatic_bound(len(train) * epsilon)
-        problem = points_of(
-            encoding[train], labels[train], WeightGrid.box(encoding.shape[1], bound)
+        merged = aggregate(
+            encoding[train].astype(np.int8), np.where(labels[train], 1, -1).astype(np.int8)
+        )
+        problem = ZeroOneProblem(
+            points=merged.points,
+            positives=merged.positives,
+            negatives=merged.negatives,
+            grid=WeightGrid.box(encoding.shape[1], bound),
         )
         mechanism: StagedMechanism | ExponentialMechanism
         if whole:
@@ -86,6 +83,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--save", type=Path)
     arguments = parser.parse_args()
+    table = encoded("adult-balanced", "adult-wide")
     rows = []
     for name, title in (
         ("points", "few points first"),
@@ -94,7 +92,7 @@ def main() -> None:
     ):
         cells = [title]
         for epsilon in EPSILONS:
-            found = np.array(measured(name, epsilon, arguments.splits, arguments.draws))
+            found = np.array(measured(table, name, epsilon, arguments.splits, arguments.draws))
             error = found[:, 0].std() / math.sqrt(len(found))
             held, training = (f"{mean:.4f}".lstrip("0") for mean in found.mean(axis=0))
             cells += [f"{held} ({f'{error:.4f}'.lstrip('0')})", training]

@@ -110,7 +110,6 @@ from .separator.sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
-from .staged.signs import SignedColumns as SignedColumns
 from .staged.stages import (
     LARGEST_SHIFT as LARGEST_SHIFT,
     automatic_bound as automatic_bound,

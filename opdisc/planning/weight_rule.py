@@ -167,7 +167,7 @@ def _widened(
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
     wider = least if bound == 1 else _settled(bound, public_for, build)
     spec = wider.mechanism.calibrate(wider.public)
-    if isinstance(spec, StagedSpec) and 1 < spec.stages.needed_bound < bound:
+    if isinstance(spec, StagedSpec) and spec.stages.needed_bound < bound:
         bound = spec.stages.needed_bound
         wider = _settled(bound, public_for, build)
     return wider.explained(

@@ -13,9 +13,10 @@ from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns
 from opdisc.mechanisms.staged.stages import LARGEST_SHIFT, PATIENCE, Stages, plan_stages
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from oracles.arithmetic import IntArray, RandomBits
+from oracles.arithmetic import RandomBits
 from oracles.problem import (
     ColumnGroup,
+    ErrorCosts,
     Hypothesis,
     ZeroOneProblem,
     check_structure,
@@ -85,7 +86,8 @@ class StagedMechanism:
     **Guarantee.** Pure epsilon-DP. Every draw is permute-and-flip at its share of epsilon, and the
     shares add up to 1. Candidates are functions of earlier draws and of coins that do not look at
     the table. Where columns get their signs from counts, these have discrete Laplace noise at
-    their own share of epsilon (docs/theory.md, staged-draws).
+    their own share of epsilon, up to the numerical delta on the receipt (docs/theory.md,
+    staged-draws).
 
     References
     ----------
@@ -147,14 +149,17 @@ class StagedMechanism:
         if isinstance(stages.first, SignedColumns):
             counts = CountNoise.of(stages.first, public)
             spent += beta * stages.first.share
-        if spent != beta:
-            raise CalibrationError("the shares of the stages must add up to the budget.")
+        if spent != beta or min(betas) < 0:
+            raise CalibrationError(
+                "the shares of the stages must be >= 0 and add up to the budget."
+            )
         drawn = tuple(float(part) for part in betas)
         return StagedSpec(
             law=stages.describe(),
-            scales=drawn if counts is None else (float(counts.columns), *drawn),
-            theorem="McKenna, Sheldon 2020, Theorem 1 and adaptive composition (docs/theory.md, "
-            "staged-draws)",
+            scales=drawn if counts is None else (*counts.scales, *drawn),
+            theorem="McKenna, Sheldon 2020, Theorem 1 and adaptive composition"
+            + ("" if counts is None else "; counts: the Laplace mechanism (Dwork et al. 2006)")
+            + " (docs/theory.md, staged-draws)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
             total_variation=0.0 if counts is None else counts.total_variation,
@@ -167,9 +172,8 @@ class StagedMechanism:
 
     def _groups(self, public: GridPublic) -> tuple[ColumnGroup, ...] | None:
         """Return all columns by attribute; None where counts cannot tell signs."""
-        alike = public.error_costs.are_equal and public.error_costs.largest == 1
         wanted = self.by_levels and (self.structure or self.counted is not None)
-        if not (alike and wanted):
+        if public.error_costs != ErrorCosts() or not wanted:
             return None
         return complete_structure(self.structure, public.grid.n_features)
 
@@ -190,7 +194,7 @@ class StagedMechanism:
             card = draw_sparse_card(points, stages.first, spec.betas[0], bits)
         else:
             assert spec.counts is not None
-            signed = _signed_steps(stages.first, spec.counts.draw(problem, entropy))
+            signed = stages.first.candidates(spec.counts.draw(problem, entropy))
             card = draw_joint(points, signed, spec.betas[0], bits)
             tried = {column for direction in signed.directions for column, _ in direction}
             waiting = [
@@ -257,17 +261,6 @@ def _steps(stages: Stages, card: Hypothesis, directions: tuple[Direction, ...]) 
         directions=directions,
         steps=tuple(steps),
         shifts=(max(low - card[0], -LARGEST_SHIFT), min(high - card[0], LARGEST_SHIFT)),
-    )
-
-
-def _signed_steps(signed: SignedColumns, counts: IntArray) -> JointSteps:
-    """Return the candidates of 0 or the counted sign."""
-    directions = signed.directions(counts)
-    return JointSteps(
-        centre=(0,) * (1 + len(signed.signs)),
-        directions=directions,
-        steps=((0, 1),) * len(directions),
-        shifts=signed.start,
     )
 
 

@@ -17,7 +17,7 @@ from opdisc.noise import discrete_laplace, geometric_total_variation
 from opdisc.privacy import EntropySource, GridPublic
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, ZeroOneProblem
-from oracles.sampling import LARGEST_TABLES, Direction, joint_work
+from oracles.sampling import LARGEST_TABLES, Direction, JointSteps, joint_work
 
 LEAST_SHARE_OF_COLUMNS = Fraction(2, 3)
 """Counted signs pay where the draw takes this share of the columns at least."""
@@ -27,11 +27,12 @@ MOST_COLUMNS = 48
 
 LEAST_WEIGHT = 450
 """``n_rows * epsilon`` per active column from which on counted signs pay. Measured: with five
-active columns of 37 they gain .002 to .004 from 550 on, and lose .006 at 220 (docs/utility.md)."""
+active columns of 37 they gain .002 to .004 on the rows they learn from, from 550 on
+(docs/utility.md); at 220 few points were ahead in a simulation."""
 
 FEW_ACTIVE = Fraction(1, 6)
 """Counted signs pay where at most this share of the columns is active in a row. Measured: with 12
-of 36 (adult_binary) they lose .003 to the later draws that few points leave room for."""
+of 36 (adult_binary) they lost .003 to the later draws that few points leave room for."""
 
 COUNTED_WEIGHT, MOST_COUNTED = 440, Fraction(1, 4)
 """``n_rows * epsilon`` per active column that the counts take, and their largest share."""
@@ -62,6 +63,8 @@ class SignedColumns:
         Share of epsilon that the counts take.
     active : int
         Most columns that are 1 in one row, by the public structure.
+    attributes : tuple of int
+        How many columns each attribute has.
     """
 
     columns: int
@@ -69,6 +72,12 @@ class SignedColumns:
     start: tuple[int, int]
     share: Fraction
     active: int
+    attributes: tuple[int, ...]
+
+    def work(self, rows: int) -> tuple[float, float]:
+        """Return seconds and table entries that the draw takes at most, on so many rows."""
+        shifts = self.start[1] - self.start[0] + 1
+        return joint_work(self.columns, 1, shifts, rows, 2, self.attributes)
 
     @property
     def log_count(self) -> float:
@@ -78,14 +87,14 @@ class SignedColumns:
     def describe(self) -> str:
         """Return the counts and the candidates in words."""
         return (
-            f"counts of the columns' association with the label, discrete Laplace noise, "
-            f"{float(self.share):.3g} of epsilon; 1. scorecards of 0 or the counted sign on the "
-            f"{self.columns} columns with the largest counts, start "
+            "counts of positive rows and of every column's association with the label, discrete "
+            f"Laplace noise, {float(self.share):.3g} of epsilon; 1. scorecards of 0 or the "
+            f"counted sign on the {self.columns} columns with the largest counts, start "
             f"{self.start[0]}..{self.start[1]}"
         )
 
-    def directions(self, counts: IntArray) -> tuple[Direction, ...]:
-        """Return the columns with the largest noisy counts, each with its sign.
+    def candidates(self, counts: IntArray) -> JointSteps:
+        """Return 0 or its sign for each of the columns with the largest noisy counts.
 
         A column that may not have its counted sign has the other one.
         """
@@ -95,7 +104,12 @@ class SignedColumns:
         for j in chosen:
             sign = 1 if counts[j] > 0 else -1
             found.append(((j, sign if sign in self.signs[j] else -sign),))
-        return tuple(found)
+        return JointSteps(
+            centre=(0,) * (1 + len(self.signs)),
+            directions=tuple(found),
+            steps=((0, 1),) * len(found),
+            shifts=self.start,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +148,12 @@ class CountNoise:
             n_columns=len(signed.signs),
             n_rows=public.n_rows,
         )
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """Decays per row, of the positive rows first where they are counted."""
+        drawn = (self.columns,) if self.n_rows is None else (self.positives, self.columns)
+        return tuple(map(float, drawn))
 
     @property
     def total_variation(self) -> float:
@@ -223,16 +243,17 @@ def plan_signs(
         Seconds that the draw may take at most.
     """
     used = sum(1 for options in signs if options)
-    sizes = [len(group.columns) for group in structure if group.columns != (0,)]
     least = max(1, math.ceil(LEAST_SHARE_OF_COLUMNS * used))
     for columns in range(min(used, MOST_COLUMNS), least - 1, -1):
-        seconds, entries = joint_work(columns, 1, start[1] - start[0] + 1, rows, 2, sizes)
+        signed = SignedColumns(
+            columns=columns,
+            signs=signs,
+            start=start,
+            share=share,
+            active=most_active(structure),
+            attributes=tuple(len(group.columns) for group in structure if group.columns != (0,)),
+        )
+        seconds, entries = signed.work(rows)
         if seconds <= patience and entries <= LARGEST_TABLES:
-            return SignedColumns(
-                columns=columns,
-                signs=signs,
-                start=start,
-                share=share,
-                active=most_active(structure),
-            )
+            return signed
     return None

@@ -42,8 +42,8 @@ FIRST_SIGNED_WEIGHT, LATER_SIGNED_WEIGHT = 3700, 6600
 
 LEAST_SIGNED_LATER = 16_000
 """Where ``n_rows * epsilon`` is less, no draw follows one with counted signs. Measured on
-adult-wide: at 11,000 one later draw gains .001 on the rows and loses .001 on others; three lose
-.001 on both; at 5,500 one loses .002."""
+adult-wide: at 11,000 one later draw gains .001 on the rows and nothing on others (60 draws).
+In 8 to 12 draws three lost .001 there, and one lost .002 at 5,500."""
 
 LARGEST_START = 3
 """Largest start of the first scorecard."""

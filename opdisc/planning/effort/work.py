@@ -15,7 +15,6 @@ from opdisc.mechanisms import (
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
-    SignedColumns,
     StagedMechanism,
     StagedSpec,
 )
@@ -154,24 +153,14 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     if isinstance(stages.first, SparseCards):
         first = _counted(stages.first, public)
     else:
-        first = _signed(stages.first, rows, mechanism.structure, public.grid.n_features)
+        took, entries = stages.first.work(rows)
+        moves = _BYTES_PER_MOVE * stages.first.columns * rows
+        first = Work(seconds=took, memory=4.0 * entries + moves)
     seconds, memory = first.seconds, first.memory
     if stages.later:
         each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_SHIFT + 1, rows)
         seconds += stages.later * each
         memory = max(memory, 4.0 * entries + _BYTES_PER_MOVE * stages.directions * rows)
-    return Work(seconds=seconds, memory=memory)
-
-
-def _signed(
-    signed: SignedColumns, rows: int, structure: tuple[ColumnGroup, ...], n_features: int
-) -> Work:
-    """Return what it takes to draw 0 or the counted sign of many columns at once."""
-    groups = complete_structure(structure, n_features)
-    sizes = [len(group.columns) for group in groups if group.columns != (0,)]
-    shifts = signed.start[1] - signed.start[0] + 1
-    seconds, entries = joint_work(signed.columns, 1, shifts, rows, 2, sizes)
-    memory = 4.0 * entries + _BYTES_PER_MOVE * signed.columns * rows
     return Work(seconds=seconds, memory=memory)
 
 

@@ -105,6 +105,7 @@ def signed(columns, n_columns, active=1, share=Fraction(1, 2)):
         start=(-1, 1),
         share=share,
         active=active,
+        attributes=(1,) * n_columns,
     )
 
 
@@ -146,7 +147,8 @@ def test_counts_have_discrete_laplace_noise():
 
 def test_the_largest_counts_are_taken_with_their_signs():
     one = replace(signed(2, 4), signs=((1, -1), (1, -1), (1,), ()))
-    assert one.directions(np.array([-5, 1, -9, 100])) == (((2, 1),), ((0, -1),))
+    steps = one.candidates(np.array([-5, 1, -9, 100]))
+    assert steps.directions == (((2, 1),), ((0, -1),)) and steps.steps == ((0, 1), (0, 1))
 
 
 @pytest.mark.statistical
@@ -277,9 +279,16 @@ def test_a_release_with_counts_holds_and_lists_them():
     )
     mechanism = StagedMechanism(structure=attributes(8, 9, 7))
     spec = mechanism.calibrate(public(made.grid, epsilon=1.0, n_rows=3000))
-    assert "counts of the columns' association" in spec.law and "24 columns" in spec.law
+    assert (
+        "counts of positive rows and of every column's association" in spec.law
+        and "24 columns" in spec.law
+    )
     assert "gives 24 columns 0 or the sign of their count" in spec.stages.yardstick
-    assert len(spec.scales) == 2 and spec.log_inverse == pytest.approx(math.log(2**24 * 7))
+    assert (
+        len(spec.scales) == 3
+        and "Dwork" in spec.theorem
+        and spec.log_inverse == pytest.approx(math.log(2**24 * 7))
+    )
     mechanism.prepare(made, spec)
     card = mechanism.draw(made, spec, SeededEntropy(1))
     assert made.grid.contains(card) and made.loss(card) < 0.1 * 3000
@@ -313,6 +322,9 @@ def test_points_that_break_the_declared_structure_are_refused_before_anything_is
         mechanism.prepare(made, spec)
     with pytest.raises(CalibrationError, match=r"counted must be in \(0, 1\)"):
         StagedMechanism(counted=Fraction(1))
+    half, most = Fraction(1, 2), Fraction(9, 10)
+    with pytest.raises(CalibrationError, match="must be >= 0 and add up"):
+        StagedMechanism(counted=half, first_share=most, later=1).calibrate(public(made.grid))
 
 
 def test_without_a_structure_or_with_other_measures_nothing_is_counted():
