@@ -36,7 +36,9 @@ _FIRST_KICKS, _FIRST_NODES = 30, 4
 
 _LONGER, _MUCH_LONGER = 20, 60
 """So many times the first walk's work, about a second, goes into a walk of a stalled search; and
-into every later one, where little is proved and nothing found for a while is no reason to end."""
+into every later one, where little is proved and nothing found for a while is no reason to end.
+
+The first of those goes on from there, the others start anew from other random numbers."""
 
 
 class BranchAndBoundOracle:
@@ -117,6 +119,7 @@ class _Run:
         self.scale = self.reduction.model.scale
         self.columns: Columns = columns_of(self.reduction)
         self.walk: Walk = new_walk(self.reduction, options.seed)
+        self.n_patient = 0
 
     def solve(self) -> Claim:
         search, exhausted = self._first_attempt()
@@ -192,6 +195,9 @@ class _Run:
         if is_first:
             self._local_search(longer=_LONGER)
         else:
+            if self.n_patient:
+                self.walk = new_walk(self.reduction, self.options.seed + self.n_patient)
+            self.n_patient += 1
             self._local_search(longer=_MUCH_LONGER, patient=True)
         return int(self.walk.numbers[2]), self.walk.best
 

@@ -63,6 +63,8 @@ class Course:
         The ascent ends when a pricing closes less than this part of the gap to the target.
     least_steps : int
         Steps before patience may end the ascent.
+    thin : float
+        The ascent ends when fewer than this part of the states are left: wider blocks pay then.
     """
 
     n_steps: int
@@ -74,6 +76,7 @@ class Course:
     temperature: float = 1.0
     patience: float = 0.001
     least_steps: int = 0
+    thin: float = 0.0
 
 
 class _Slopes:
@@ -175,6 +178,7 @@ class _Ascent:
         self.best = rounded_point(node, self.work)
         self.last: int | None = None
         self.pace, self.stale = 1.0, 0
+        self.thin = course.thin * node.n_states
 
     def run(self, stop: Stop) -> bool:
         """Go on until the course ends; return whether it was stopped."""
@@ -242,7 +246,8 @@ class _Ascent:
             and node.priced - self.last < course.patience * (target - node.priced)
         )
         self.stale = self.stale + 1 if stale else 0
-        if n == course.n_steps or self.stale == 2 or (stale and better):
+        is_thin = better and node.n_states < self.thin
+        if n == course.n_steps or is_thin or self.stale == 2 or (stale and better):
             return True
         self.last = node.priced
         if better:

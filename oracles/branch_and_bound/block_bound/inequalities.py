@@ -125,7 +125,7 @@ def prove_root(reduction: Reduction, upper: int, stop: Callable[[], bool]) -> Ro
     for _ in range(_N_WIDER):
         wider = None
         if not stopped and best.bound < target:
-            wider = widened(reduction, best, target, _MOST_STATES)
+            wider = widened(reduction, best, domain, target, _MOST_STATES)
         if wider is None:
             break
         stopped = raise_bound(wider, target, _WIDER, stop)

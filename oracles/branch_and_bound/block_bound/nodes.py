@@ -177,31 +177,32 @@ def child_of(
     return _continued(reduction, parent, domain, cells, where, made)
 
 
-def widened(reduction: Reduction, parent: Relaxation, target: int, cap: int) -> Relaxation | None:
-    """Return the node with more columns in its blocks, with its shares; None if none fits.
+def widened(
+    reduction: Reduction, parent: Relaxation, domain: BoolArray, target: int, cap: int
+) -> Relaxation | None:
+    """Return part of a node with more columns in its blocks, with its shares; None if none fits.
 
     Columns are added while a block's states, those that the pricing leaves, stay below the cap.
     """
     slack = max(0, -(-(target - parent.priced) // parent.unit))
-    points = parent.cells.points.astype(np.int64)
-    pairs = ClosePairs(points, parent.cells.costs)
-    sizes = parent.domain.sum(axis=1)
+    cells, where = narrowed(parent.cells, reduction.model, domain)
+    points = cells.points.astype(np.int64)
+    pairs = ClosePairs(points, cells.costs)
+    sizes = domain.sum(axis=1)
     columns = [int(j) for j in np.flatnonzero(points.any(axis=0))]
     made: list[_Made] = []
-    changed = False
+    changed = bool((domain != parent.domain).any())
     for b, block in enumerate(parent.blocks):
-        part = within(block.rated_states(), parent.domain, slack)
+        part = within(block.rated_states(), domain, slack)
         if len(part.coords) > 1:
             grown = pairs.grow(frozenset(part.coords), part.size, columns, sizes, cap)
             extra = tuple(sorted(grown.difference(part.coords)))
             if extra:
                 changed = True
-                part = joined(part, all_states(extra, parent.domain), slack)
-        made.append((part, [b]))
-    if not changed:
-        return None
-    everywhere = np.arange(len(parent.cells.costs))
-    return _continued(reduction, parent, parent.domain, parent.cells, everywhere, made)
+                part = joined(part, all_states(extra, domain), slack)
+        if part.coords and len(cells.costs):
+            made.append((part, [b]))
+    return _continued(reduction, parent, domain, cells, where, made) if changed else None
 
 
 def _continued(

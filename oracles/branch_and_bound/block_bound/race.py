@@ -41,7 +41,10 @@ _LONGER = 2
 """The next time it is judged after so many times the nodes, by so many times the part."""
 
 _SLOWING, _MUCH = 1.15, 0.2
-"""So many more nodes must have done this many times the part, unless this much is done."""
+"""So many more nodes must have done this many times the part, unless this much is done.
+
+Where less than that much is done the first time, noise decides who goes on: see ``_thins_out``.
+"""
 
 _BETTER = 0.8
 """The tree goes on alone if its root leaves at most this part of the other search's gap.
@@ -99,6 +102,7 @@ class Race:
         self._on_tree = False
         self._next_check, self._expected = 0, _HOPEFUL
         self._before, self._is_first = 0.0, True
+        self._prepared: BlockTree | None = None
         self._next_look = 1
 
     @property
@@ -144,13 +148,13 @@ class Race:
         return done
 
     def _look_again(self, tree: BlockTree, size: int) -> None:
-        """Look for a better hypothesis when a search has doubled in size, while little is proved.
+        """Look for a better hypothesis when a search has grown by half, while little is proved.
 
         Little is less than half of what the best hypothesis costs more than all must.
         """
         if self._improve is None or self._always or size < self._next_look:
             return
-        self._next_look = 2 * size
+        self._next_look = size + size // 2 + 1
         reduction = self._members()[0].reduction
         left, all_of_it = self.upper - self.lower_bound(), self.upper - reduction.base
         if reduction.is_perturbed or 2 * left < all_of_it:
@@ -189,6 +193,8 @@ class Race:
             return True
         if part < least:
             return True
+        if self._is_first and part < _MUCH and self._thins_out(member):
+            return True
         self._before = part
         self._expected *= _LONGER
         self._next_check = _LONGER * self._search.nodes
@@ -200,18 +206,29 @@ class Race:
         aligned = self._search is member and member.nodes % _STEP == 0
         return self._is_first and aligned and member.slices * _SLICE_WORK > _LATE_WORK
 
+    def _thins_out(self, member: ExactSearch) -> bool:
+        """Return whether noise lets the block bound exclude most of what it looks at, at once."""
+        if not member.reduction.is_perturbed:
+            return False
+        self._prepared = self._new_tree()
+        return self._prepared is not None and self._prepared.thins_out(self._stop)
+
+    def _new_tree(self) -> BlockTree | None:
+        """Return the tree at its root; None if the block bound does not take the problem."""
+        part = self._new_part()
+        return BlockTree(part, self._n_threads) if takes(part.reduction) else None
+
     def _start_tree(self) -> None:
         if self._improve is not None and not self._always:
             self._tell(*self._improve(True))
-        part = self._new_part()
-        if not takes(part.reduction):
+        self._tree = self._prepared or self._new_tree()
+        if self._tree is None:
             self._judged = True
             return
-        part.state[places.UPPER] = self._search.upper
-        part.best[:] = self._search.best
-        self._tree = BlockTree(part, self._n_threads)
-        if not part.reduction.is_perturbed:  # sets know the least of the other costs only
-            self._sets = InfeasibleSets(part.reduction)
+        self._tree.tell(self._search.upper, self._search.best)
+        reduction = self._members()[0].reduction
+        if not reduction.is_perturbed:  # sets know the least of the other costs only
+            self._sets = InfeasibleSets(reduction)
 
     def _tell(self, upper: int, best: IntArray) -> None:
         """Let the depth-first search know a better hypothesis."""

@@ -83,7 +83,7 @@ class Block:
         if len(self.table):
             self.table = self.table[: old.size][kept]
         if self.plan is not None:
-            self.plan = self.plan._replace(place=self.plan.place[kept])
+            self.plan = plan_product(model, self.states, self.arrays)
 
 
 @dataclass(slots=True)
@@ -137,6 +137,11 @@ class Relaxation:
                 pattern_coord=_NONE,
                 pattern_coef=_NONE,
             )
+
+    @property
+    def n_states(self) -> int:
+        """States of all blocks."""
+        return sum(block.states.size for block in self.blocks)
 
     @property
     def size(self) -> int:

@@ -35,21 +35,34 @@ _FIRST_WORK, _FEWEST_STATES = 200_000_000, 3**6
 _N_OVERLAPPING, _MORE_OVERLAPPING, _COVER, _NARROW = 7, 10, 1.6, 3**9
 """Blocks; and where they hold each column less often on average, more of fewer states at first."""
 
+_THIN, _THIN_STATES = 1 / 10, 3**9
+"""Where a smaller part of the states is left the root's blocks get wider at once, by less."""
+
+_THINNING = 0.3
+"""Where one pricing leaves a smaller part of the states the root is likely to end soon."""
+
 _FIRST_STAGE = Course(
-    n_steps=241, patience=0.015, step=0.024, message_step=0.008, table_step=0.2, temperature=0.4
+    n_steps=241,
+    patience=0.015,
+    thin=_THIN,
+    step=0.024,
+    message_step=0.008,
+    table_step=0.2,
+    temperature=0.4,
 )
 
 _PATIENT_STAGE = replace(_FIRST_STAGE, patience=0.006)
 
 _STAGE = Course(
     n_steps=161,
-    every=16,
+    every=32,
     patience=0.005,
+    thin=_THIN,
     step=0.009,
     decay=0.005,
     message_step=0.002,
     table_step=0.05,
-    temperature=0.4,
+    temperature=0.1,
 )
 
 _N_STAGES = 4
@@ -95,6 +108,15 @@ class _Open:
     parent_bound: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The whole box with its first blocks, how to raise its bound, and its states at first."""
+
+    node: Relaxation
+    course: Course
+    held: int
+
+
 class BlockTree:
     """A search in progress that keeps its open nodes by their bounds.
 
@@ -114,6 +136,7 @@ class BlockTree:
         self._gap = int(part.state[places.GAP])
         self._heap: list[tuple[int, int, _Open]] = []
         self._numbers = itertools.count()
+        self._first: _First | None = None
         self._known: int | None = None
         self._live: Relaxation | None = None
         self._nodes = 0
@@ -251,30 +274,61 @@ class BlockTree:
             return None
         return relaxation
 
-    def _root(self, domain: BoolArray, target: int, stop: Stop) -> Relaxation | None:
-        """Bound the whole box: blocks of few columns first, wider ones as states are excluded."""
+    def thins_out(self, stop: Stop) -> bool:
+        """Return whether a pricing of the whole box leaves a minor part of its blocks' states."""
+        self._first = self._first_blocks(whole_domain(self._reduction))
+        if self._first.held == 0:
+            return False
+        node, once = self._first.node, replace(self._first.course, n_steps=1)
+        stopped = raise_bound(node, self.target, once, stop, self._n_threads)
+        return not stopped and node.n_states < _THINNING * self._first.held
+
+    def _first_blocks(self, domain: BoolArray) -> _First:
+        """Return the box in blocks of few columns, or without any where that is all it takes."""
         blocks = root_blocks(self._reduction, domain)
         plain = blocks.without()
         plain.bound = _bound_without_blocks(plain)
-        if not blocks.units or plain.bound >= target:
-            return plain
-        first_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
-        first_states = min(_ROOT_STATES, max(_FEWEST_STATES, first_states))
+        if not blocks.units or plain.bound >= self.target:
+            return _First(plain, _FIRST_STAGE, 0)
+        n_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
+        n_states = min(_ROOT_STATES, max(_FEWEST_STATES, n_states))
         n_blocks, course = _N_OVERLAPPING, _FIRST_STAGE
-        if blocks.times_held(first_states, n_blocks) < _COVER:
-            n_blocks, first_states = _MORE_OVERLAPPING, min(first_states, _NARROW)
+        if blocks.times_held(n_states, n_blocks) < _COVER:
+            n_blocks, n_states = _MORE_OVERLAPPING, min(n_states, _NARROW)
             course = _PATIENT_STAGE
-        best = blocks.overlapping(first_states, n_blocks)
-        if self._raised(best, plain.bound, target, course, stop):
+        node = blocks.overlapping(n_states, n_blocks)
+        node.bound = plain.bound
+        return _First(node, course, node.n_states)
+
+    def _root(self, domain: BoolArray, target: int, stop: Stop) -> Relaxation | None:
+        """Bound the whole box: blocks of few columns first, wider ones as states are excluded."""
+        first = self._first or self._first_blocks(domain)
+        best, held = first.node, first.held
+        self._first = None
+        if held == 0 or best.bound >= target:
+            return best
+        left = best.n_states / held  # fewer than 1 after a look
+        course = replace(first.course, thin=first.course.thin / left)
+        if self._raised(best, best.bound, target, course, stop):
             return None
-        for _ in range(_N_STAGES):
-            if best.bound >= target:
+        n_stages = 0
+        while n_stages < _N_STAGES and best.bound < target:
+            domain, _ = self._shaved(best, target)
+            if not domain.any(axis=1).all() or _log_size(domain) <= self._reach:
                 break
-            before = best.bound
-            wider = widened(self._reduction, best, target, _ROOT_STATES)
+            before, cap = best.bound, _ROOT_STATES
+            if best.n_states < _THIN * held:
+                cap = _THIN_STATES
+            wider = widened(self._reduction, best, domain, target, cap)
             best = wider or best
-            if self._raised(best, before, target, _STAGE if wider else _POLISH, stop):
+            if not best.blocks:
+                best.bound = max(best.bound, _bound_without_blocks(best))
+                break
+            held = best.n_states
+            course = _STAGE if wider else _POLISH
+            if self._raised(best, before, target, course, stop):
                 return None
+            n_stages += best.n_states >= _THIN * held
             if wider is None and best.bound - before < _WORTH * (target - before):
                 break
         return best
@@ -304,8 +358,7 @@ class BlockTree:
 
     def _hand_over(self, domain: BoolArray, stop: Stop) -> bool | None:
         """Let the depth-first search try a small part; None if stopped."""
-        size = float(np.log(domain.sum(axis=1)).sum())
-        if size > self._reach:
+        if _log_size(domain) > self._reach:
             return False
         open_part(self._part, domain, self._frame_domain)
         limit = self._part.nodes + _HANDED_NODES
@@ -388,6 +441,11 @@ class BlockTree:
                 part.strip(self.target)
                 left.append(_Open(part.bound, child.domain, part))
         return left
+
+
+def _log_size(domain: BoolArray) -> float:
+    """Return the logarithm of the number of hypotheses."""
+    return float(np.log(domain.sum(axis=1)).sum())
 
 
 def _bound_without_blocks(relaxation: Relaxation) -> int:

@@ -25,7 +25,7 @@ from oracles.branch_and_bound.block_bound import (
 from oracles.branch_and_bound.block_bound.nodes import RootBlocks
 from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.local_search import new_walk
-from oracles.branch_and_bound.oracle import BranchAndBoundOracle
+from oracles.branch_and_bound.oracle import BranchAndBoundOracle, _Run
 from oracles.branch_and_bound.reduction import reduce_problem, whole_domain
 from oracles.branch_and_bound.search import new_search
 from oracles.branch_and_bound.warm_up import _Example
@@ -304,6 +304,7 @@ def test_a_hopeless_search_gives_way_to_any_better_bound(monkeypatch, part, gain
 def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, polished):
     """Every ascent starts where the one before ended, again where that paid; the bound holds."""
     monkeypatch.setattr(tree, "_WORTH", worth)
+    monkeypatch.setattr(tree, "_FIRST_REACH", 0.0)
     courses = []
     honest = tree.raise_bound
 
@@ -350,7 +351,7 @@ def test_more_and_smaller_first_blocks_where_few_hold_the_columns_too_seldom(
     ids=["little", "most", "perturbed"],
 )
 def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks):
-    """It is asked when the tree has 1, 2 and 4 nodes, and what it finds is passed on."""
+    """It is asked when the tree has 1, 2 and 4 nodes, then 7; what it finds is passed on."""
     judged, search = race_on(problem)
     search.run(1)
     base = search.reduction.base
@@ -377,6 +378,69 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
         judged._look_again(tree_so_far, n)
     assert asked == [False] * looks
     assert len(told) == looks
+
+
+def test_later_walks_start_anew(monkeypatch):
+    """A second patient walk goes on where the first one ended; those after it have other seeds."""
+    monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
+    seeds = []
+
+    def watched(reduction, seed):
+        seeds.append(seed)
+        return new_walk(reduction, seed)
+
+    monkeypatch.setattr("oracles.branch_and_bound.oracle.new_walk", watched)
+    run = _Run(plain(0), SolveOptions(seed=5), None, race.BlockBoundUse.AUTO)
+    walks = []
+    for is_first in (True, False, False, False):
+        found, best = run._improve(is_first)
+        assert found == int(run.walk.numbers[2])
+        assert (best == run.walk.best).all()
+        walks.append(id(run.walk))
+    assert seeds == [5, 6, 7]
+    assert walks[0] == walks[1] != walks[2]
+
+
+@pytest.mark.parametrize(("epsilon", "thins"), [(0.1, True), (2.0, False)])
+def test_much_noise_thins_the_first_blocks_out(monkeypatch, epsilon, thins):
+    """One pricing then leaves few states; the tree goes on from there, to the same optimum."""
+    keep_whole_tree(monkeypatch)
+    monkeypatch.setattr(tree, "_ROOT_STATES", 3**4)
+    monkeypatch.setattr(tree, "_FEWEST_STATES", 3**4)
+    problem = plain(2, n_features=12, n_points=400, epsilon=epsilon)
+    best = BranchAndBoundOracle(block_bound="never").solve(problem, SolveOptions())
+    part = race_on(problem)[1]
+    optimum = best.objective * part.reduction.model.scale
+    part.state[branching.UPPER] = optimum + part.reduction.model.scale
+    grown = tree.BlockTree(part)
+    assert grown.thins_out(lambda: False) is thins
+    while not grown.run(1000, lambda: False):
+        pass
+    assert grown.upper == optimum
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "thins", "stalls"),
+    [(1.0, True, True), (1.0, False, False), (None, True, False)],
+)
+def test_a_search_with_noise_gives_way_where_blocks_thin_out(monkeypatch, epsilon, thins, stalls):
+    """Only at the first judgement, while little is done, and never without noise."""
+    monkeypatch.setattr(race, "_PATIENCE_WORK", 0)
+    monkeypatch.setattr(race, "explored", lambda search: 0.1)
+    asked = []
+
+    def thins_out(self, stop):
+        asked.append(self)
+        return thins
+
+    monkeypatch.setattr(tree.BlockTree, "thins_out", thins_out)
+    judged, search = race_on(plain(0, epsilon=epsilon))
+    search.state[branching.NODES] = 50
+    assert judged._stalls() is stalls
+    assert len(asked) == (epsilon is not None)
+    if stalls:
+        judged._start_tree()
+        assert judged._tree is asked[0]
 
 
 def test_a_tree_learns_better_hypotheses_only():

@@ -144,7 +144,8 @@ def test_tables_are_the_formula(seed):
 
 def test_a_plan_prices_what_the_list_does(monkeypatch):
     """Blocks as products, whole and with states dropped, against state by state."""
-    monkeypatch.setattr(plan, "_MOST_INNER", 4)
+    monkeypatch.setattr(plan, "_MOST_INNER", 2)
+    monkeypatch.setattr(plan, "_WORTH_IT", np.inf)
     n_plans = 0
     for seed in range(60):
         rng, _, reduction, domain = random_case([seed, 9])
@@ -163,7 +164,10 @@ def test_a_plan_prices_what_the_list_does(monkeypatch):
                 n = block.states.size
                 assert np.array_equal(listed[:n], planned[:n])
                 assert (planned[n:] >= PADDING).all()
+                before = int(block.plan.row_at[-1])
                 block.keep(rng.random(block.states.size) < 0.7, node.model)
+                if block.plan is not None:  # what is left gets a plan of its own
+                    assert int(block.plan.row_at[-1]) <= before
     assert n_plans > 40
 
 
@@ -240,7 +244,7 @@ def test_bounds_hold_below_a_target_down_the_tree(seed):
         if not kept.any(axis=1).all():
             break
         if depth == 0:
-            node = widened(reduction, node, target, 81) or node
+            node = widened(reduction, node, kept, target, 81) or node
             continue
         j = int(np.argmax(kept.sum(axis=1)))
         a = int(rng.choice(np.flatnonzero(kept[j])))
@@ -258,7 +262,7 @@ def test_wider_blocks_inherit_the_bound(seed):
     if not node.blocks:
         return
     raise_bound(node, NO_PRUNING, Course(n_steps=9, every=4, step=0.2, message_step=0.3), never)
-    wider = widened(reduction, node, NO_PRUNING, 81)
+    wider = widened(reduction, node, node.domain, NO_PRUNING, 81)
     if wider is not None:
         assert priced(wider)[0] >= node.priced
 
