@@ -38,7 +38,8 @@ _LONGER, _MUCH_LONGER = 20, 60
 """So many times the first walk's work, about a second, goes into a walk of a stalled search; and
 into every later one, where little is proved and nothing found for a while is no reason to end.
 
-The first of those goes on from there, the others start anew from other random numbers."""
+Every second one of those starts anew, from other random numbers; the others go on from the best.
+"""
 
 
 class BranchAndBoundOracle:
@@ -195,10 +196,13 @@ class _Run:
         if is_first:
             self._local_search(longer=_LONGER)
         else:
-            if self.n_patient:
+            best = self.walk
+            if self.n_patient % 2:
                 self.walk = new_walk(self.reduction, self.options.seed + self.n_patient)
             self.n_patient += 1
             self._local_search(longer=_MUCH_LONGER, patient=True)
+            if int(self.walk.numbers[2]) > int(best.numbers[2]):
+                self.walk = best
         return int(self.walk.numbers[2]), self.walk.best
 
     def _local_search(

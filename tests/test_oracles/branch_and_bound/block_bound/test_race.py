@@ -380,25 +380,29 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
     assert len(told) == looks
 
 
-def test_later_walks_start_anew(monkeypatch):
-    """A second patient walk goes on where the first one ended; those after it have other seeds."""
-    monkeypatch.setattr("oracles.branch_and_bound.oracle._KICK_WORK", 0)
-    seeds = []
+def test_every_second_later_walk_starts_anew(monkeypatch):
+    """The others go on from the best one so far, which a new one may be."""
+    made, walked = [], []
 
-    def watched(reduction, seed):
-        seeds.append(seed)
+    def new(reduction, seed):
+        made.append(seed)
         return new_walk(reduction, seed)
 
-    monkeypatch.setattr("oracles.branch_and_bound.oracle.new_walk", watched)
+    def walk_on(run, **_):
+        walked.append(run.walk)
+        run.walk.numbers[2] = outcomes.pop(0)
+
+    monkeypatch.setattr("oracles.branch_and_bound.oracle.new_walk", new)
+    monkeypatch.setattr(_Run, "_local_search", walk_on)
+    outcomes = [50, 40, 60, 35, 30, 25]
     run = _Run(plain(0), SolveOptions(seed=5), None, race.BlockBoundUse.AUTO)
-    walks = []
-    for is_first in (True, False, False, False):
-        found, best = run._improve(is_first)
-        assert found == int(run.walk.numbers[2])
-        assert (best == run.walk.best).all()
-        walks.append(id(run.walk))
-    assert seeds == [5, 6, 7]
-    assert walks[0] == walks[1] != walks[2]
+    found = [run._improve(n == 0)[0] for n in range(6)]
+    assert found == [50, 40, 40, 35, 30, 25]
+    assert made == [5, 6, 8]
+    first, worse, better = walked[0], walked[2], walked[4]
+    assert [id(walk) for walk in walked] == [
+        id(walk) for walk in (first, first, worse, first, better, better)
+    ]
 
 
 @pytest.mark.parametrize(("epsilon", "thins"), [(0.1, True), (2.0, False)])
