@@ -26,8 +26,8 @@ from oracles.branch_and_bound.block_bound.ascent import (
     value_rises,
 )
 from oracles.branch_and_bound.block_bound.cells import takes
-from oracles.branch_and_bound.block_bound.nodes import root_blocks, widened
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
+from oracles.branch_and_bound.block_bound.tree import root_blocks, widened
 from oracles.branch_and_bound.reduction import Reduction, whole_domain
 
 _FIRST = Course(

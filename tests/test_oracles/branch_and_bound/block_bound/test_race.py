@@ -20,9 +20,9 @@ from oracles.branch_and_bound.block_bound import (
     pricing,
     products,
     race,
-    tree,
 )
-from oracles.branch_and_bound.block_bound.nodes import RootBlocks
+from oracles.branch_and_bound.block_bound.tree import root, search as tree
+from oracles.branch_and_bound.block_bound.tree.root import RootBlocks
 from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.local_search import new_walk
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle, _Run
@@ -300,10 +300,10 @@ def test_a_hopeless_search_gives_way_to_any_better_bound(monkeypatch, part, gain
     assert judged._on_tree is taken
 
 
-@pytest.mark.parametrize(("worth", "polished"), [(1.0, 1), (0.0, tree._N_STAGES)])
+@pytest.mark.parametrize(("worth", "polished"), [(1.0, 1), (0.0, root._N_STAGES)])
 def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, polished):
     """Every ascent starts where the one before ended, again where that paid; the bound holds."""
-    monkeypatch.setattr(tree, "_WORTH", worth)
+    monkeypatch.setattr(root, "_WORTH", worth)
     monkeypatch.setattr(tree, "_FIRST_REACH", 0.0)
     courses = []
     honest = tree.raise_bound
@@ -316,15 +316,16 @@ def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, polished
         return stopped
 
     monkeypatch.setattr(tree, "raise_bound", watched)
-    monkeypatch.setattr(tree, "widened", lambda *_: None)
+    monkeypatch.setattr(root, "widened", lambda *_: None)
     for seed in range(12):
         problem = plain(seed, n_features=7, n_points=60)
         courses.clear()
         search = race_on(problem)[1]
         search.state[branching.UPPER] = 2**40
-        root = tree.BlockTree(search)._root(whole_domain(search.reduction), 2**40, lambda: False)
-        assert courses == [tree._FIRST_STAGE, *[tree._POLISH] * polished]
-        assert root.bound <= min(brute_force(problem).values()) * search.reduction.model.scale
+        grown = tree.BlockTree(search)
+        box = grown._bounded_root(whole_domain(search.reduction), 2**40, lambda: False)
+        assert courses == [root._FIRST_STAGE, *[root._POLISH] * polished]
+        assert box.bound <= min(brute_force(problem).values()) * search.reduction.model.scale
 
 
 @pytest.mark.parametrize(("columns", "asked"), [(4, (3**11, 7)), (60, (3**9, 10))])
@@ -338,10 +339,10 @@ def test_more_and_smaller_first_blocks_where_few_hold_the_columns_too_seldom(
         return blocks.without()
 
     monkeypatch.setattr(RootBlocks, "overlapping", watched)
-    monkeypatch.setattr(tree, "_N_STAGES", 0)
+    monkeypatch.setattr(root, "_N_STAGES", 0)
     search = race_on(plain(0, n_features=columns, n_points=80))[1]
     search.state[branching.UPPER] = 2**40
-    tree.BlockTree(search)._root(whole_domain(search.reduction), 2**40, lambda: False)
+    tree.BlockTree(search)._bounded_root(whole_domain(search.reduction), 2**40, lambda: False)
     assert seen == [asked]
 
 
@@ -409,8 +410,8 @@ def test_every_second_later_walk_starts_anew(monkeypatch):
 def test_much_noise_thins_the_first_blocks_out(monkeypatch, epsilon, thins):
     """One pricing then leaves few states; the tree goes on from there, to the same optimum."""
     keep_whole_tree(monkeypatch)
-    monkeypatch.setattr(tree, "_ROOT_STATES", 3**4)
-    monkeypatch.setattr(tree, "_FEWEST_STATES", 3**4)
+    monkeypatch.setattr(root, "_ROOT_STATES", 3**4)
+    monkeypatch.setattr(root, "_FEWEST_STATES", 3**4)
     problem = plain(2, n_features=12, n_points=400, epsilon=epsilon)
     best = BranchAndBoundOracle(block_bound="never").solve(problem, SolveOptions())
     part = race_on(problem)[1]

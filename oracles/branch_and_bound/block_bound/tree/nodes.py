@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.ascent import value_rises
-from oracles.branch_and_bound.block_bound.cells import Cells, cells_of, narrowed, spread
-from oracles.branch_and_bound.block_bound.choice import (
-    ClosePairs,
-    Conflicts,
-    disjoint_blocks,
-    exclusive_groups,
-)
+from oracles.branch_and_bound.block_bound.cells import Cells, narrowed, spread
 from oracles.branch_and_bound.block_bound.links import inherit
-from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation, relax, share_unit
+from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation, relax
 from oracles.branch_and_bound.block_bound.states import (
     States,
     all_states,
@@ -25,130 +17,13 @@ from oracles.branch_and_bound.block_bound.states import (
     joined_size,
     within,
 )
+from oracles.branch_and_bound.block_bound.tree.choice import ClosePairs, Conflicts
 from oracles.branch_and_bound.reduction import Reduction
 
 _Made = tuple[States, list[int]]
 """A block, and the blocks of the parent that it is made of."""
 
 _TYPICAL_SQUARE = 0.03
-
-LARGEST_UNIT = 3**11
-"""Units of columns with more joint values are split."""
-
-
-@dataclass(frozen=True, slots=True)
-class RootBlocks:
-    """What the blocks of the whole box are chosen from.
-
-    Parameters
-    ----------
-    reduction : Reduction
-        The reduced problem.
-    domain : ndarray of shape (coordinates, values), bool
-        The values that each coordinate may still take.
-    cells : Cells
-        The undecided points.
-    units : list of tuple of int
-        Free columns, those of a one-hot group or of a block of the perturbation together.
-    """
-
-    reduction: Reduction
-    domain: BoolArray
-    cells: Cells
-    units: list[tuple[int, ...]]
-
-    def disjoint(self, cap: int) -> Relaxation:
-        """Return the relaxation with disjoint blocks of at most so many states."""
-        conflicts = Conflicts(self.cells, self.reduction.model)
-        blocks = disjoint_blocks(conflicts, self.units, self.domain, cap)
-        return _start(self.reduction, self.domain, self.cells, blocks)
-
-    def times_held(self, n_states: int, n_blocks: int) -> float:
-        """Return how often so many blocks of so many states hold each column, on average."""
-        columns = [j for unit in self.units for j in unit]
-        values = float(np.log(self.domain[columns].sum(axis=1)).mean())
-        return n_blocks * int(np.log(n_states) / values + 1e-9) / len(columns)
-
-    def overlapping(self, cap: int, n_blocks: int) -> Relaxation:
-        """Return the relaxation with overlapping blocks of at most so many states."""
-        pairs = ClosePairs(self.cells.points.astype(np.int64), self.cells.costs)
-        sizes = self.domain.sum(axis=1)
-        columns = [j for unit in self.units for j in unit]
-        blocks = []
-        for _ in range(n_blocks):
-            block = pairs.grow(frozenset(), 1.0, columns, sizes, cap)
-            if block and block not in blocks:
-                blocks.append(block)
-        blocks += [frozenset([j]) for j in columns if not any(j in block for block in blocks)]
-        made = [tuple(sorted(block)) for block in blocks]
-        return _start(self.reduction, self.domain, self.cells, made)
-
-    def without(self) -> Relaxation:
-        """Return the relaxation without blocks."""
-        return _start(self.reduction, self.domain, self.cells, [])
-
-
-def root_blocks(reduction: Reduction, domain: BoolArray) -> RootBlocks:
-    """Find the units that blocks of the whole box are made of."""
-    cells, _ = narrowed(cells_of(reduction), reduction.model, domain)
-    units: list[tuple[int, ...]] = []
-    if len(cells.points):
-        units = exclusive_groups(cells.points.astype(np.int64), np.abs(cells.costs))
-    return RootBlocks(reduction, domain, cells, _whole_perturbations(reduction, units, domain))
-
-
-def is_plain(reduction: Reduction) -> bool:
-    """Return whether the columns fall into many groups of which every point uses at most one."""
-    points = reduction.points
-    groups = exclusive_groups(points.astype(np.int64), np.abs(reduction.costs))
-    return 2 * len(groups) > int(points.any(axis=0).sum())
-
-
-def _whole_perturbations(
-    reduction: Reduction, units: list[tuple[int, ...]], domain: BoolArray
-) -> list[tuple[int, ...]]:
-    """Keep blocks of the perturbation whole where they fit; split units that are too large."""
-    model = reduction.model
-    free = {int(j) for j in np.flatnonzero(domain.sum(axis=1) > 1)}
-    result: list[tuple[int, ...]] = []
-    for b in range(len(model.block_at)):
-        span = range(int(model.block_start[b]), int(model.block_start[b + 1]))
-        coords = tuple(j for q in span if (j := int(model.block_coord[q])) in free)
-        if coords and _n_states(coords, domain) <= LARGEST_UNIT:
-            result.append(coords)
-    taken = {j for unit in result for j in unit}
-    for unit in units:
-        part: list[int] = []
-        for j in unit:
-            if j in taken or j not in free:
-                continue
-            if _n_states((*part, j), domain) > LARGEST_UNIT:
-                result.append(tuple(part))
-                part = []
-            if _n_states((j,), domain) <= LARGEST_UNIT:
-                part.append(j)
-        if part:
-            result.append(tuple(part))
-    return result
-
-
-def _n_states(coords: tuple[int, ...], domain: BoolArray) -> float:
-    return float(np.prod([float(domain[j].sum()) for j in coords]))
-
-
-def _start(
-    reduction: Reduction, domain: BoolArray, cells: Cells, blocks: list[tuple[int, ...]]
-) -> Relaxation:
-    """Return the relaxation in which every block of a point has an equal share of its cost."""
-    states = [all_states(block, domain) for block in blocks]
-    node = relax(reduction, domain, cells, states, share_unit(reduction))
-    count = np.zeros(len(cells.costs))
-    for block in node.blocks:
-        count[block.arrays.point] += 1
-    for block in node.blocks:
-        point = block.arrays.point
-        block.share = cells.costs[point] / count[point] / node.unit
-    return node
 
 
 def child_of(
@@ -289,3 +164,19 @@ def increases(node: Relaxation) -> IntArray:
             for j, row in zip(block.coords, found * node.unit, strict=True):
                 result[j] = np.minimum(result[j] + row, 2 * INFINITE)
     return result
+
+
+def shaved(node: Relaxation, target: int) -> tuple[BoolArray, IntArray]:
+    """Return the node's values that may still improve, and how much each raises the bound."""
+    rises = increases(node)
+    return node.domain & (node.priced + rises < target), rises
+
+
+def log_size(domain: BoolArray) -> float:
+    """Return the logarithm of the number of hypotheses."""
+    return float(np.log(domain.sum(axis=1)).sum())
+
+
+def bound_without_blocks(node: Relaxation) -> int:
+    """Return the bound with all shares 0; it is the exact cost where every value is fixed."""
+    return node.base + int(np.minimum(node.cells.costs, 0).sum())

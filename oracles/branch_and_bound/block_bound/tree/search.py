@@ -12,64 +12,24 @@ import numpy as np
 from oracles.arithmetic import BoolArray, IntArray
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
-from oracles.branch_and_bound.block_bound.choice import column_weights
-from oracles.branch_and_bound.block_bound.nodes import (
-    child_of,
-    increases,
-    root_blocks,
-    widened,
-)
 from oracles.branch_and_bound.block_bound.pricing import Stop
 from oracles.branch_and_bound.block_bound.products import plan_product
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation, relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
+from oracles.branch_and_bound.block_bound.tree.choice import column_weights
+from oracles.branch_and_bound.block_bound.tree.nodes import (
+    bound_without_blocks,
+    child_of,
+    increases,
+    log_size,
+    shaved,
+)
+from oracles.branch_and_bound.block_bound.tree.root import Root, root_blocks
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.reduction import whole_domain
 from oracles.branch_and_bound.search import FIRST_CREDIT, ExactSearch
 
-_ROOT_STATES, _NODE_STATES = 3**11, 3**10
-
-_FIRST_WORK, _FEWEST_STATES = 200_000_000, 3**6
-"""Points times states of the root's first blocks, and at least so many states."""
-
-_N_OVERLAPPING, _MORE_OVERLAPPING, _COVER, _NARROW = 7, 10, 1.6, 3**9
-"""Blocks; and where they hold each column less often on average, more of fewer states at first."""
-
-_THIN, _THIN_STATES = 1 / 10, 3**9
-"""Where a smaller part of the states is left the root's blocks get wider at once, by less."""
-
-_THINNING = 0.3
-"""Where one pricing leaves a smaller part of the states the root is likely to end soon."""
-
-_FIRST_STAGE = Course(
-    n_steps=241,
-    patience=0.015,
-    thin=_THIN,
-    step=0.024,
-    message_step=0.008,
-    table_step=0.2,
-    temperature=0.4,
-)
-
-_PATIENT_STAGE = replace(_FIRST_STAGE, patience=0.006)
-
-_STAGE = Course(
-    n_steps=161,
-    every=32,
-    patience=0.005,
-    thin=_THIN,
-    step=0.009,
-    decay=0.005,
-    message_step=0.002,
-    table_step=0.05,
-    temperature=0.1,
-)
-
-_N_STAGES = 4
-
-_POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.01
-"""Where no column fits into the blocks any more: shorter steps still raise them, and once more
-where they closed this part of the gap."""
+_NODE_STATES = 3**10
 
 _NODE = Course(
     n_steps=25,
@@ -108,15 +68,6 @@ class _Open:
     parent_bound: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The whole box with its first blocks, how to raise its bound, and its states at first."""
-
-    node: Relaxation
-    course: Course
-    held: int
-
-
 class BlockTree:
     """A search in progress that keeps its open nodes by their bounds.
 
@@ -136,7 +87,7 @@ class BlockTree:
         self._gap = int(part.state[places.GAP])
         self._heap: list[tuple[int, int, _Open]] = []
         self._numbers = itertools.count()
-        self._first: _First | None = None
+        self._root: Root | None = None
         self._known: int | None = None
         self._live: Relaxation | None = None
         self._nodes = 0
@@ -250,7 +201,7 @@ class BlockTree:
         self._learn(node, relaxation.bound, target)
         if relaxation.bound >= target:
             return True
-        domain, rises = self._shaved(relaxation, target)
+        domain, rises = shaved(relaxation, target)
         if not domain.any(axis=1).all():
             return True
         self._known = relaxation.bound
@@ -265,73 +216,28 @@ class BlockTree:
         """Return the node's relaxation with its bound raised; None if stopped."""
         target = self.target
         if node.parent is None:
-            return self._root(node.domain, target, stop)
+            return self._bounded_root(node.domain, target, stop)
         relaxation = child_of(self._reduction, node.parent, node.domain, target, _NODE_STATES)
         relaxation.bound = max(relaxation.bound, node.bound)
         if not relaxation.blocks:
-            relaxation.bound = max(relaxation.bound, _bound_without_blocks(relaxation))
+            relaxation.bound = max(relaxation.bound, bound_without_blocks(relaxation))
         elif self._raised(relaxation, node.bound, target, _NODE, stop):
             return None
         return relaxation
 
     def thins_out(self, stop: Stop) -> bool:
         """Return whether a pricing of the whole box leaves a minor part of its blocks' states."""
-        self._first = self._first_blocks(whole_domain(self._reduction))
-        if self._first.held == 0:
-            return False
-        node, once = self._first.node, replace(self._first.course, n_steps=1)
-        stopped = raise_bound(node, self.target, once, stop, self._n_threads)
-        return not stopped and node.n_states < _THINNING * self._first.held
+        self._root = Root(self._reduction, whole_domain(self._reduction), self.target)
+        return self._root.thins_out(self.target, stop, self._n_threads)
 
-    def _first_blocks(self, domain: BoolArray) -> _First:
-        """Return the box in blocks of few columns, or without any where that is all it takes."""
-        blocks = root_blocks(self._reduction, domain)
-        plain = blocks.without()
-        plain.bound = _bound_without_blocks(plain)
-        if not blocks.units or plain.bound >= self.target:
-            return _First(plain, _FIRST_STAGE, 0)
-        n_states = _FIRST_WORK // max(1, len(blocks.cells.costs))
-        n_states = min(_ROOT_STATES, max(_FEWEST_STATES, n_states))
-        n_blocks, course = _N_OVERLAPPING, _FIRST_STAGE
-        if blocks.times_held(n_states, n_blocks) < _COVER:
-            n_blocks, n_states = _MORE_OVERLAPPING, min(n_states, _NARROW)
-            course = _PATIENT_STAGE
-        node = blocks.overlapping(n_states, n_blocks)
-        node.bound = plain.bound
-        return _First(node, course, node.n_states)
+    def _bounded_root(self, domain: BoolArray, target: int, stop: Stop) -> Relaxation | None:
+        """Return the whole box with its bound raised; None if stopped."""
+        root, self._root = self._root or Root(self._reduction, domain, target), None
 
-    def _root(self, domain: BoolArray, target: int, stop: Stop) -> Relaxation | None:
-        """Bound the whole box: blocks of few columns first, wider ones as states are excluded."""
-        first = self._first or self._first_blocks(domain)
-        best, held = first.node, first.held
-        self._first = None
-        if held == 0 or best.bound >= target:
-            return best
-        left = best.n_states / held  # fewer than 1 after a look
-        course = replace(first.course, thin=first.course.thin / left)
-        if self._raised(best, best.bound, target, course, stop):
-            return None
-        n_stages = 0
-        while n_stages < _N_STAGES and best.bound < target:
-            domain, _ = self._shaved(best, target)
-            if not domain.any(axis=1).all() or _log_size(domain) <= self._reach:
-                break
-            before, cap = best.bound, _ROOT_STATES
-            if best.n_states < _THIN * held:
-                cap = _THIN_STATES
-            wider = widened(self._reduction, best, domain, target, cap)
-            best = wider or best
-            if not best.blocks:
-                best.bound = max(best.bound, _bound_without_blocks(best))
-                break
-            held = best.n_states
-            course = _STAGE if wider else _POLISH
-            if self._raised(best, before, target, course, stop):
-                return None
-            n_stages += best.n_states >= _THIN * held
-            if wider is None and best.bound - before < _WORTH * (target - before):
-                break
-        return best
+        def is_stopped(node: Relaxation, known: int, course: Course) -> bool:
+            return self._raised(node, known, target, course, stop)
+
+        return root.bounded(target, self._reach, is_stopped)
 
     def _raised(
         self, relaxation: Relaxation, known: int, target: int, course: Course, stop: Stop
@@ -344,11 +250,6 @@ class BlockTree:
         self._live = None
         return stopped
 
-    def _shaved(self, relaxation: Relaxation, target: int) -> tuple[BoolArray, IntArray]:
-        """Return the node's values that may still improve, and how much each raises the bound."""
-        rises = increases(relaxation)
-        return relaxation.domain & (relaxation.priced + rises < target), rises
-
     def _learn(self, node: _Open, bound: int, target: int) -> None:
         if node.coord >= 0:
             slack = max(1, target - node.parent_bound)
@@ -358,7 +259,7 @@ class BlockTree:
 
     def _hand_over(self, domain: BoolArray, stop: Stop) -> bool | None:
         """Let the depth-first search try a small part; None if stopped."""
-        if _log_size(domain) > self._reach:
+        if log_size(domain) > self._reach:
             return False
         open_part(self._part, domain, self._frame_domain)
         limit = self._part.nodes + _HANDED_NODES
@@ -435,22 +336,12 @@ class BlockTree:
                 if raise_bound(part, self.target, _PROBE, stop, self._n_threads):
                     return None
             else:
-                part.bound = max(part.bound, _bound_without_blocks(part))
+                part.bound = max(part.bound, bound_without_blocks(part))
             self._learn(child, part.bound, self.target)
             if part.bound < self.target:
                 part.strip(self.target)
                 left.append(_Open(part.bound, child.domain, part))
         return left
-
-
-def _log_size(domain: BoolArray) -> float:
-    """Return the logarithm of the number of hypotheses."""
-    return float(np.log(domain.sum(axis=1)).sum())
-
-
-def _bound_without_blocks(relaxation: Relaxation) -> int:
-    """Return the bound with all shares 0; it is the exact cost where every value is fixed."""
-    return relaxation.base + int(np.minimum(relaxation.cells.costs, 0).sum())
 
 
 def open_part(part: ExactSearch, domain: BoolArray, whole: BoolArray) -> None:
