@@ -209,8 +209,11 @@ class Race:
         """Return whether noise lets the block bound exclude most of what it looks at, at once."""
         if not member.reduction.is_perturbed:
             return False
-        self._prepared = self._new_tree()
-        return self._prepared is not None and self._prepared.thins_out(self._stop)
+        tree = self._new_tree()
+        if tree is None or not tree.thins_out(self._stop):
+            return False
+        self._prepared = tree
+        return True
 
     def _new_tree(self) -> BlockTree | None:
         """Return the tree at its root; None if the block bound does not take the problem."""
