@@ -81,7 +81,7 @@ class Walk(NamedTuple):
     numbers: IntArray
 
 
-_RANDOM, _HOME, _BEST, _STALE = range(4)
+_RANDOM, _HOME, BEST, _STALE = range(4)
 
 
 def columns_of(reduction: Reduction) -> Columns:
@@ -124,6 +124,14 @@ def new_walk(reduction: Reduction, seed: int) -> Walk:
         table=np.zeros(model.values.shape[1] + 1, dtype=np.int64),
         numbers=np.array([seed * 2 + 88172645463325253, INFINITE, INFINITE, 0], dtype=np.int64),
     )
+
+
+def take_over(walk: Walk, other: Walk) -> None:
+    """Let a walk go on from another one's best hypothesis where that is better."""
+    if other.numbers[BEST] < walk.numbers[BEST]:
+        walk.best[:] = walk.home[:] = other.best
+        walk.numbers[BEST] = walk.numbers[_HOME] = other.numbers[BEST]
+        walk.numbers[_STALE] = 0
 
 
 @compiled
@@ -271,7 +279,7 @@ def walk_on(model: Model, columns: Columns, walk: Walk, n_kicks: int) -> None:
     numbers = walk.numbers
     for _ in range(n_kicks):
         copy_into(walk.current, walk.home)
-        if numbers[_BEST] < INFINITE:
+        if numbers[BEST] < INFINITE:
             kick(model, walk)
         if evaluate(model, columns, walk) >= INFINITE:
             continue
@@ -281,10 +289,10 @@ def walk_on(model: Model, columns: Columns, walk: Walk, n_kicks: int) -> None:
         if cost <= numbers[_HOME] or draw(walk, 100) == 0:
             numbers[_HOME] = cost
             copy_into(walk.home, walk.current)
-        if cost < numbers[_BEST]:
-            numbers[_BEST] = cost
+        if cost < numbers[BEST]:
+            numbers[BEST] = cost
             numbers[_STALE] = 0
             copy_into(walk.best, walk.current)
         if numbers[_STALE] % 200 == 199:
-            numbers[_HOME] = numbers[_BEST]
+            numbers[_HOME] = numbers[BEST]
             copy_into(walk.home, walk.best)

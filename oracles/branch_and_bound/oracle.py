@@ -13,7 +13,15 @@ from typing import Literal
 
 from oracles.arithmetic import IntArray
 from oracles.branch_and_bound.block_bound import BlockBoundUse, Race
-from oracles.branch_and_bound.local_search import Columns, Walk, columns_of, new_walk, walk_on
+from oracles.branch_and_bound.local_search import (
+    BEST,
+    Columns,
+    Walk,
+    columns_of,
+    new_walk,
+    take_over,
+    walk_on,
+)
 from oracles.branch_and_bound.parallel import SearchTeam
 from oracles.branch_and_bound.reduction import (
     LARGEST_COST,
@@ -25,6 +33,13 @@ from oracles.branch_and_bound.reduction import (
 )
 from oracles.branch_and_bound.search import ExactSearch, new_search
 from oracles.branch_and_bound.warm_up import compile_search
+from oracles.branch_and_bound.weighted_search import (
+    WeightedWalk,
+    can_weigh,
+    move_work,
+    new_weighted_walk,
+    weigh_on,
+)
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.problem import Hypothesis, ZeroOneProblem
 
@@ -37,9 +52,14 @@ _FIRST_KICKS, _FIRST_NODES = 30, 4
 _LONGER, _MUCH_LONGER = 20, 60
 """So many times the first walk's work, about a second, goes into a walk of a stalled search; and
 into every later one, where little is proved and nothing found for a while is no reason to end.
-
-Every second one of those starts anew, from other random numbers; the others go on from the best.
 """
+
+_WEIGHED = 10
+"""As much work goes into moves that weigh mistakes, right after the walk of a stalled search; of
+the later ones every second walks on, and the others weigh mistakes."""
+
+_MOVES = 50
+"""Moves between looks at the clock."""
 
 
 class BranchAndBoundOracle:
@@ -120,6 +140,7 @@ class _Run:
         self.scale = self.reduction.model.scale
         self.columns: Columns = columns_of(self.reduction)
         self.walk: Walk = new_walk(self.reduction, options.seed)
+        self.weigher: WeightedWalk | None = None
         self.n_patient = 0
 
     def solve(self) -> Claim:
@@ -149,7 +170,7 @@ class _Run:
             if search.run(_FIRST_NODES):
                 return search, True
             self._local_search()
-            if int(self.walk.numbers[2]) >= search.upper:
+            if int(self.walk.numbers[BEST]) >= search.upper:
                 return search, False
         else:
             self._local_search()
@@ -195,15 +216,26 @@ class _Run:
         """Walk on for longer than at first; return the best objective and its positions."""
         if is_first:
             self._local_search(longer=_LONGER)
+            self._weigh(_WEIGHED)
         else:
-            best = self.walk
-            if self.n_patient % 2:
-                self.walk = new_walk(self.reduction, self.options.seed + self.n_patient)
             self.n_patient += 1
-            self._local_search(longer=_MUCH_LONGER, patient=True)
-            if int(self.walk.numbers[2]) > int(best.numbers[2]):
-                self.walk = best
-        return int(self.walk.numbers[2]), self.walk.best
+            if self.n_patient % 2 == 0 or not self._weigh(_MUCH_LONGER):
+                self._local_search(longer=_MUCH_LONGER, patient=True)
+        return int(self.walk.numbers[BEST]), self.walk.best
+
+    def _weigh(self, longer: int) -> bool:
+        """Search with weighed mistakes, where only points cost; return whether that is so."""
+        if not can_weigh(self.reduction):
+            return False
+        if self.weigher is None:
+            self.weigher = new_weighted_walk(self.reduction, self.columns, self.walk)
+        moves = longer * _KICK_WORK // move_work(self.weigher)
+        for _ in range(0, moves, _MOVES):
+            weigh_on(self.reduction.model, self.weigher, _MOVES)
+            if self._out_of_time():
+                break
+        take_over(self.walk, self.weigher.walk)
+        return True
 
     def _local_search(
         self, most: int | None = None, longer: int = 1, patient: bool = False

@@ -33,6 +33,7 @@ from oracles.branch_and_bound.kernels import (
 from oracles.branch_and_bound.local_search import columns_of, new_walk
 from oracles.branch_and_bound.reduction import Reduction, reduce_problem
 from oracles.branch_and_bound.search import ExactSearch, new_search
+from oracles.branch_and_bound.weighted_search import new_weighted_walk, weigh_on
 from oracles.problem import WeightGrid, ZeroOneProblem
 
 _SILENT_SECONDS = 1.5
@@ -125,6 +126,8 @@ class _Example:
         i, vector = types.int64, types.int64[::1]
         columns, walk, completion = _types_of(self.columns, self.walk, self.search.completion)
         _compile(walking.walk_on, model, columns, walk, i)
+        (weigher,) = _types_of(new_weighted_walk(self.reduction, self.columns, self.walk))
+        _compile(weigh_on, model, weigher, i)
         compile_kernels(self.search)
         _compile(completion_kernels.complete, completion, vector, i, i, i, i)
         _compile(completion_kernels.open_completion, model, frames, i, arena, completion, i, i, i)

@@ -25,6 +25,9 @@ _Made = tuple[States, list[int]]
 
 _TYPICAL_SQUARE = 0.03
 
+_NARROWER = 0.9
+"""Part of the logarithm of hypotheses below which it pays to start from what is left."""
+
 
 def child_of(
     reduction: Reduction,
@@ -58,6 +61,7 @@ def widened(
     """Return part of a node with more columns in its blocks, with its shares; None if none fits.
 
     Columns are added while a block's states, those that the pricing leaves, stay below the cap.
+    Where none is added the part must be much narrower than the node.
     """
     slack = max(0, -(-(target - parent.priced) // parent.unit))
     cells, where = narrowed(parent.cells, reduction.model, domain)
@@ -66,7 +70,7 @@ def widened(
     sizes = domain.sum(axis=1)
     columns = [int(j) for j in np.flatnonzero(points.any(axis=0))]
     made: list[_Made] = []
-    changed = bool((domain != parent.domain).any())
+    changed = log_size(domain) < _NARROWER * log_size(parent.domain)
     for b, block in enumerate(parent.blocks):
         part = within(block.rated_states(), domain, slack)
         if len(part.coords) > 1:

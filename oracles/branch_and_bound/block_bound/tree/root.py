@@ -72,8 +72,8 @@ _STAGE = Course(
 _N_STAGES = 4
 
 _POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.01
-"""Where no column fits into the blocks any more: shorter steps still raise them, and once more
-where they closed this part of the gap."""
+"""Where no column fits into the blocks any more: shorter steps still raise them. And the part of
+the gap that a stage must close, or exclude many states, for another one to follow."""
 
 Raise = Callable[[Relaxation, int, Course], bool]
 """Raises a relaxation's bound, known to be at least so much, on a course; True if stopped."""
@@ -161,8 +161,10 @@ class Root:
             held = best.n_states
             if is_stopped(best, before, _STAGE if wider else _POLISH):
                 return None
-            n_stages += best.n_states >= _THIN * held
-            if wider is None and best.bound - before < _WORTH * (target - before):
+            if best.n_states < _THIN * held:
+                continue
+            n_stages += 1
+            if best.bound - before < _WORTH * (target - before):
                 break
         return best
 

@@ -25,7 +25,7 @@ from oracles.branch_and_bound.block_bound.tree import root, search as tree
 from oracles.branch_and_bound.block_bound.tree.root import RootBlocks
 from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.local_search import new_walk
-from oracles.branch_and_bound.oracle import BranchAndBoundOracle, _Run
+from oracles.branch_and_bound.oracle import BranchAndBoundOracle
 from oracles.branch_and_bound.reduction import reduce_problem, whole_domain
 from oracles.branch_and_bound.search import new_search
 from oracles.branch_and_bound.warm_up import _Example
@@ -379,31 +379,6 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
         judged._look_again(tree_so_far, n)
     assert asked == [False] * looks
     assert len(told) == looks
-
-
-def test_every_second_later_walk_starts_anew(monkeypatch):
-    """The others go on from the best one so far, which a new one may be."""
-    made, walked = [], []
-
-    def new(reduction, seed):
-        made.append(seed)
-        return new_walk(reduction, seed)
-
-    def walk_on(run, **_):
-        walked.append(run.walk)
-        run.walk.numbers[2] = outcomes.pop(0)
-
-    monkeypatch.setattr("oracles.branch_and_bound.oracle.new_walk", new)
-    monkeypatch.setattr(_Run, "_local_search", walk_on)
-    outcomes = [50, 40, 60, 35, 30, 25]
-    run = _Run(plain(0), SolveOptions(seed=5), None, race.BlockBoundUse.AUTO)
-    found = [run._improve(n == 0)[0] for n in range(6)]
-    assert found == [50, 40, 40, 35, 30, 25]
-    assert made == [5, 6, 8]
-    first, worse, better = walked[0], walked[2], walked[4]
-    assert [id(walk) for walk in walked] == [
-        id(walk) for walk in (first, first, worse, first, better, better)
-    ]
 
 
 @pytest.mark.parametrize(("epsilon", "thins"), [(0.1, True), (2.0, False)])

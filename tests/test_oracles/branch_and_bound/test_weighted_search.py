@@ -1,0 +1,112 @@
+"""Local search that weighs mistakes: what it finds, where it applies, and who takes its turn."""
+
+import numpy as np
+import pytest
+
+from oracles import SolveOptions, WeightGrid, ZeroOneProblem
+from oracles.branch_and_bound import oracle
+from oracles.branch_and_bound.block_bound import BlockBoundUse
+from oracles.branch_and_bound.local_search import BEST, columns_of, new_walk, take_over, walk_on
+from oracles.branch_and_bound.reduction import reduce_problem
+from oracles.branch_and_bound.weighted_search import can_weigh, new_weighted_walk, weigh_on
+from oracles.testing.brute_force import brute_force
+from oracles.testing.sample_problems import random_problem
+
+
+def some_problem(seed, n_features=6, n_points=40):
+    """Random points with entries of -1..2, labels of coins, and uneven weights."""
+    rng = np.random.default_rng(seed)
+    values = tuple(tuple(sorted({0, *rng.integers(-4, 5, 3).tolist()})) for _ in range(n_features))
+    return ZeroOneProblem(
+        points=rng.integers(-1, 3, (n_points, n_features)),
+        positives=rng.integers(0, 5, n_points),
+        negatives=rng.integers(0, 5, n_points),
+        grid=WeightGrid(values=values),
+    )
+
+
+def searched(problem, n_moves, seed=0):
+    """Return the reduction, the start and the search after so many moves."""
+    reduction = reduce_problem(problem)
+    columns = columns_of(reduction)
+    start = new_walk(reduction, seed)
+    walk_on(reduction.model, columns, start, 1)
+    weigher = new_weighted_walk(reduction, columns, start)
+    weigh_on(reduction.model, weigher, n_moves)
+    return reduction, start, weigher
+
+
+def test_it_finds_optima_of_small_problems_and_tells_their_cost():
+    for seed in range(30):
+        problem = some_problem(seed)
+        reduction, _, weigher = searched(problem, 3000)
+        hypothesis = tuple(
+            values[a] for values, a in zip(problem.grid.values, weigher.walk.best, strict=True)
+        )
+        cost = int(weigher.walk.numbers[BEST])
+        assert cost == problem.objective(hypothesis) * reduction.model.scale
+        assert cost == min(brute_force(problem).values()) * reduction.model.scale
+
+
+def test_it_is_never_worse_than_its_start_and_leaves_the_costs_alone():
+    for seed in range(20):
+        reduction, start, weigher = searched(some_problem(seed, 9, 80), 150)
+        assert weigher.walk.numbers[BEST] <= start.numbers[BEST]
+        assert (weigher.columns.costs == reduction.costs).all()
+
+
+def test_mistakes_count_more_until_all_count_the_same_again():
+    _, _, weigher = searched(some_problem(3), 99)
+    assert (weigher.weighted.costs != weigher.columns.costs).any()
+    moved = np.abs(weigher.weighted.costs) >= np.abs(weigher.columns.costs)
+    assert moved.all()
+    reduction, _, weigher = searched(some_problem(3), 100)
+    times = weigher.weighted.costs[reduction.costs != 0] // reduction.costs[reduction.costs != 0]
+    assert times.max() <= 2  # one move after they were forgotten
+
+
+def test_the_same_seed_takes_the_same_course():
+    first, second = (searched(some_problem(5, 9, 80), 500)[2].walk for _ in range(2))
+    assert (first.best == second.best).all()
+    assert (first.numbers == second.numbers).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken"),
+    [("plain", True), ("separable", False), ("blocks", False), ("sphere", False)],
+)
+def test_only_points_may_cost(kind, taken):
+    problem = random_problem(np.random.default_rng([7, 21]), kind)
+    assert can_weigh(reduce_problem(problem)) is taken
+
+
+def test_a_walk_takes_over_what_is_better_only():
+    reduction = reduce_problem(some_problem(1))
+    walk, other = new_walk(reduction, 0), new_walk(reduction, 1)
+    walk.numbers[BEST] = 50
+    other.best[:] = 1
+    for cost, taken in ((50, False), (60, False), (40, True)):
+        other.numbers[BEST] = cost
+        take_over(walk, other)
+        assert walk.numbers[BEST] == (cost if taken else 50)
+        assert (walk.best == other.best).all() == taken
+
+
+@pytest.mark.parametrize(
+    ("kind", "turns"),
+    [
+        ("plain", ["walk", "weigh", "weigh", "walk", "weigh"]),
+        ("separable", ["walk"] * 4),
+    ],
+)
+def test_later_searches_take_turns(monkeypatch, kind, turns):
+    """After the first walk, and then every second time, where only points cost."""
+    taken = []
+    monkeypatch.setattr(oracle, "weigh_on", lambda *_: taken.append("weigh"))
+    monkeypatch.setattr(oracle._Run, "_local_search", lambda *_, **__: taken.append("walk"))
+    monkeypatch.setattr(oracle, "_MOVES", 10**9)
+    problem = random_problem(np.random.default_rng([7, 21]), kind)
+    run = oracle._Run(problem, SolveOptions(), None, BlockBoundUse.AUTO)
+    for n in range(4):
+        run._improve(n == 0)
+    assert taken == turns
