@@ -42,7 +42,7 @@ _LONGER = 2
 _SLOWING, _MUCH = 1.15, 0.2
 """So many more nodes must have done this many times the part, unless this much is done.
 
-Where less than that much is done the first time, noise decides who goes on: see ``_thins_out``.
+Where less is done the first time, a perturbation may decide who goes on: see ``_thins_out``.
 """
 
 _BETTER = 0.8
@@ -206,7 +206,7 @@ class Race:
         return self._is_first and aligned and member.slices * _SLICE_WORK > _LATE_WORK
 
     def _thins_out(self, member: ExactSearch) -> bool:
-        """Return whether noise lets the block bound exclude most of what it looks at, at once."""
+        """Return whether a perturbation lets the block bound exclude much at once."""
         if not member.reduction.is_perturbed:
             return False
         tree = self._new_tree()
