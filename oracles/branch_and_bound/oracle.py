@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from typing import Literal
 
+import numpy as np
+
 from oracles.arithmetic import IntArray
 from oracles.branch_and_bound.block_bound import BlockBoundUse, Race
 from oracles.branch_and_bound.local_search import (
@@ -54,9 +56,9 @@ _LONGER, _MUCH_LONGER = 20, 60
 into every later one, where little is proved and nothing found for a while is no reason to end.
 """
 
-_WEIGHED = 10
-"""As much work goes into moves that weigh mistakes, right after the walk of a stalled search; of
-the later ones every second walks on, and the others weigh mistakes."""
+_WEIGHED, _FEW = 10, 10
+"""As much work goes into moves that weigh mistakes right after the walk of a stalled search, where
+no more than this part of all points is lost; of the later walks every second one is such moves."""
 
 _MOVES = 50
 """Moves between looks at the clock."""
@@ -216,12 +218,18 @@ class _Run:
         """Walk on for longer than at first; return the best objective and its positions."""
         if is_first:
             self._local_search(longer=_LONGER)
-            self._weigh(_WEIGHED)
+            if self._loses_few():
+                self._weigh(_WEIGHED)
         else:
             self.n_patient += 1
             if self.n_patient % 2 == 0 or not self._weigh(_MUCH_LONGER):
                 self._local_search(longer=_MUCH_LONGER, patient=True)
         return int(self.walk.numbers[BEST]), self.walk.best
+
+    def _loses_few(self) -> bool:
+        """Return whether the best hypothesis known costs a tenth of all points at most."""
+        lost = int(self.walk.numbers[BEST]) - self.reduction.base
+        return _FEW * lost <= int(np.abs(self.reduction.costs).sum())
 
     def _weigh(self, longer: int) -> bool:
         """Search with weighed mistakes, where only points cost; return whether that is so."""

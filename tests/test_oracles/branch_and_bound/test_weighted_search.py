@@ -93,20 +93,23 @@ def test_a_walk_takes_over_what_is_better_only():
 
 
 @pytest.mark.parametrize(
-    ("kind", "turns"),
+    ("kind", "lost", "turns"),
     [
-        ("plain", ["walk", "weigh", "weigh", "walk", "weigh"]),
-        ("separable", ["walk"] * 4),
+        ("plain", 0.1, ["walk", "weigh", "weigh", "walk", "weigh"]),
+        ("plain", 0.2, ["walk", "weigh", "walk", "weigh"]),
+        ("separable", 0.1, ["walk"] * 4),
     ],
 )
-def test_later_searches_take_turns(monkeypatch, kind, turns):
-    """After the first walk, and then every second time, where only points cost."""
+def test_later_searches_take_turns(monkeypatch, kind, lost, turns):
+    """Right after the first walk where little is lost, and then every second time."""
     taken = []
     monkeypatch.setattr(oracle, "weigh_on", lambda *_: taken.append("weigh"))
     monkeypatch.setattr(oracle._Run, "_local_search", lambda *_, **__: taken.append("walk"))
     monkeypatch.setattr(oracle, "_MOVES", 10**9)
     problem = random_problem(np.random.default_rng([7, 21]), kind)
     run = oracle._Run(problem, SolveOptions(), None, BlockBoundUse.AUTO)
+    reduction = run.reduction
+    run.walk.numbers[BEST] = reduction.base + int(lost * np.abs(reduction.costs).sum())
     for n in range(4):
         run._improve(n == 0)
     assert taken == turns
