@@ -162,6 +162,16 @@ def first_position(model: Model, j: int, need: int) -> int:
 
 
 @compiled
+def points_cost(columns: Columns, walk: Walk) -> int:
+    """Return what all points cost at their scores."""
+    total = 0
+    for i in range(len(columns.costs)):
+        cost = columns.costs[i]
+        total += max(cost if walk.scores[i] >= 1 else -cost, 0)
+    return total
+
+
+@compiled
 def evaluate(model: Model, columns: Columns, walk: Walk) -> int:
     """Recompute scores and places of the current hypothesis; return its cost."""
     d = len(model.n_values)
@@ -185,10 +195,7 @@ def evaluate(model: Model, columns: Columns, walk: Walk) -> int:
         if norm >= len(model.norm_cost):
             return INFINITE
         total = min(total + model.norm_cost[norm], INFINITE)
-    for i in range(len(columns.costs)):
-        cost = columns.costs[i]
-        total += max(cost if walk.scores[i] >= 1 else -cost, 0)
-    return total
+    return total + points_cost(columns, walk)
 
 
 @compiled

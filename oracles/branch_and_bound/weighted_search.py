@@ -22,6 +22,7 @@ from oracles.branch_and_bound.local_search import (
     evaluate,
     move,
     new_walk,
+    points_cost,
     tabulate_moves,
 )
 from oracles.branch_and_bound.reduction import Reduction
@@ -57,8 +58,9 @@ class WeightedWalk(NamedTuple):
 
 
 def can_weigh(reduction: Reduction) -> bool:
-    """Return whether a hypothesis costs what its points cost, and nothing else."""
-    return not reduction.is_perturbed and len(reduction.model.norm_cost) == 0
+    """Return whether a hypothesis costs what its points cost, and sums of weighed costs fit."""
+    only_points = not reduction.is_perturbed and len(reduction.model.norm_cost) == 0
+    return only_points and int(np.abs(reduction.costs).sum()) < INFINITE // (2 * _PERIOD)
 
 
 def new_weighted_walk(reduction: Reduction, columns: Columns, start: Walk) -> WeightedWalk:
@@ -110,15 +112,6 @@ def _weigh(columns: Columns, weighted: Columns, walk: Walk) -> None:
             weighted.costs[i] += cost
 
 
-@compiled
-def _points_cost(columns: Columns, walk: Walk) -> int:
-    total = columns.base
-    for i in range(len(columns.costs)):
-        cost = columns.costs[i]
-        total += max(cost if walk.scores[i] >= 1 else -cost, 0)
-    return total
-
-
 @compiled_in_place
 def weigh_on(model: Model, weigher: WeightedWalk, n_moves: int) -> None:
     """Do so many moves; remember the best hypothesis. See :func:`can_weigh`."""
@@ -136,7 +129,7 @@ def weigh_on(model: Model, weigher: WeightedWalk, n_moves: int) -> None:
             continue
         until[j, walk.current[j]] = until[last, 0] + _KEPT + draw(walk, _SPREAD)
         move(model, columns, walk, j, a)
-        cost = _points_cost(columns, walk)
+        cost = columns.base + points_cost(columns, walk)
         if cost < walk.numbers[BEST]:
             walk.numbers[BEST] = cost
             copy_into(walk.best, walk.current)

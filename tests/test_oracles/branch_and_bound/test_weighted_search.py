@@ -5,6 +5,7 @@ import pytest
 
 from oracles import SolveOptions, WeightGrid, ZeroOneProblem
 from oracles.branch_and_bound import oracle
+from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound import BlockBoundUse
 from oracles.branch_and_bound.local_search import BEST, columns_of, new_walk, take_over, walk_on
 from oracles.branch_and_bound.reduction import reduce_problem
@@ -113,3 +114,10 @@ def test_later_searches_take_turns(monkeypatch, kind, lost, turns):
     for n in range(4):
         run._improve(n == 0)
     assert taken == turns
+
+
+def test_costs_whose_weighed_sums_might_not_fit_are_not_weighed():
+    reduction = reduce_problem(some_problem(0))
+    assert can_weigh(reduction)
+    reduction.costs[0] = INFINITE // 200
+    assert not can_weigh(reduction)
