@@ -56,7 +56,7 @@ _LONGER, _MUCH_LONGER = 20, 60
 into every later one, where little is proved and nothing found for a while is no reason to end.
 """
 
-_WEIGHED, _FEW = 10, 10
+_WEIGHED, _FEW = 20, 10
 """As much work goes into moves that weigh mistakes right after the walk of a stalled search, where
 no more than this part of all points is lost; of the later walks every second one is such moves."""
 
@@ -143,7 +143,6 @@ class _Run:
         self.columns: Columns = columns_of(self.reduction)
         self.walk: Walk = new_walk(self.reduction, options.seed)
         self.weigher: WeightedWalk | None = None
-        self.n_patient = 0
 
     def solve(self) -> Claim:
         search, exhausted = self._first_attempt()
@@ -214,16 +213,19 @@ class _Run:
             return Limit.NODE
         return None
 
-    def _improve(self, is_first: bool) -> tuple[int, IntArray]:
-        """Walk on for longer than at first; return the best objective and its positions."""
-        if is_first:
+    def _improve(self, look: int) -> tuple[int, IntArray]:
+        """Walk on for longer than at first; return the best objective and its positions.
+
+        Before the block bound by kicks; after it, where few points are lost, by weighing
+        mistakes; then by both in turn, for longer.
+        """
+        if look == 0:
             self._local_search(longer=_LONGER)
+        elif look == 1:
             if self._loses_few():
                 self._weigh(_WEIGHED)
-        else:
-            self.n_patient += 1
-            if self.n_patient % 2 == 0 or not self._weigh(_MUCH_LONGER):
-                self._local_search(longer=_MUCH_LONGER, patient=True)
+        elif look % 2 == 1 or not self._weigh(_MUCH_LONGER):
+            self._local_search(longer=_MUCH_LONGER, patient=True)
         return int(self.walk.numbers[BEST]), self.walk.best
 
     def _loses_few(self) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oracles.arithmetic import IntArray, compiled, compiled_in_place, copy_into
+from oracles.arithmetic import BoolArray, IntArray, compiled, compiled_in_place, copy_into
 from oracles.branch_and_bound.arrays import INFINITE, Model
 from oracles.branch_and_bound.local_search import (
     BEST,
@@ -20,12 +20,12 @@ from oracles.branch_and_bound.local_search import (
     Walk,
     draw,
     evaluate,
+    first_position,
     move,
     new_walk,
     points_cost,
-    tabulate_moves,
 )
-from oracles.branch_and_bound.reduction import Reduction
+from oracles.branch_and_bound.reduction import Reduction, value_ranges, whole_domain
 
 _PERIOD = 100
 """Moves after which all points count their own cost again."""
@@ -35,25 +35,54 @@ _ANYWAY, _KEPT, _SPREAD = 10, 3, 5
 so many moves, and up to so many more."""
 
 
+class Rows(NamedTuple):
+    """The points by row: entries of point ``i`` are at ``start[i] .. start[i + 1] - 1``.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n + 1,), int64
+        Place of each point's first entry.
+    coord, coef : ndarray of shape (non-zeros,), int64
+        Coordinate, and value, of each non-zero entry.
+    reach : ndarray of shape (n,), int64
+        How much one coordinate can change each point's score at most.
+    even : ndarray of shape (d,), bool
+        Whether the values of a coordinate are one apart.
+    """
+
+    start: IntArray
+    coord: IntArray
+    coef: IntArray
+    reach: IntArray
+    even: BoolArray
+
+
 class WeightedWalk(NamedTuple):
     """Where a search that weighs mistakes stands.
 
     Parameters
     ----------
     columns : Columns
-        The points.
+        The points by column.
+    rows : Rows
+        The points by row.
     walk : Walk
         The current and the best hypothesis; its ``home`` is not used.
-    weighted : Columns
-        The points, with what they count now.
+    costs : ndarray of shape (n,), int64
+        What the points count now.
+    tables : ndarray of shape (d, k + 1), int64
+        What every value of every coordinate would cost, up to a constant for each coordinate:
+        first what it costs more than the value before, then summed up.
     until : ndarray of shape (d + 1, k), int64
         The move from which on a value may be taken again; the last row begins with the moves so
         far.
     """
 
     columns: Columns
+    rows: Rows
     walk: Walk
-    weighted: Columns
+    costs: IntArray
+    tables: IntArray
     until: IntArray
 
 
@@ -69,8 +98,27 @@ def new_weighted_walk(reduction: Reduction, columns: Columns, start: Walk) -> We
     walk.current[:] = walk.best[:] = start.best
     walk.numbers[BEST] = start.numbers[BEST]
     d, k = reduction.model.values.shape
-    weighted = columns._replace(costs=columns.costs.copy())
-    return WeightedWalk(columns, walk, weighted, np.zeros((d + 1, k), dtype=np.int64))
+    return WeightedWalk(
+        columns=columns,
+        rows=_rows_of(reduction),
+        walk=walk,
+        costs=columns.costs.copy(),
+        tables=np.zeros((d, k + 1), dtype=np.int64),
+        until=np.zeros((d + 1, k), dtype=np.int64),
+    )
+
+
+def _rows_of(reduction: Reduction) -> Rows:
+    points, coords = np.nonzero(reduction.points)
+    model = reduction.model
+    width = np.ptp(value_ranges(model, whole_domain(reduction)), axis=0)
+    return Rows(
+        start=np.searchsorted(points, np.arange(len(reduction.points) + 1)).astype(np.int64),
+        coord=coords.astype(np.int64),
+        coef=reduction.points[points, coords].astype(np.int64),
+        reach=(np.abs(reduction.points) * width).max(axis=1).astype(np.int64),
+        even=width == model.n_values - 1,
+    )
 
 
 def move_work(weigher: WeightedWalk) -> int:
@@ -79,21 +127,46 @@ def move_work(weigher: WeightedWalk) -> int:
 
 
 @compiled
-def _best_move(
-    model: Model, weighted: Columns, walk: Walk, until: IntArray
-) -> tuple[int, int, int]:
+def tabulate(model: Model, weigher: WeightedWalk) -> None:
+    """Fill the tables, unsummed: value ``a`` of ``j`` costs ``tables[j, :a + 1].sum()`` more.
+
+    Only points that one coordinate can turn matter.
+    """
+    _, rows, walk, costs, tables, _ = weigher
+    tables[:] = 0
+    for i in range(len(costs)):
+        need = 1 - walk.scores[i]
+        if need > rows.reach[i] or -need >= rows.reach[i]:
+            continue
+        cost = costs[i]
+        for e in range(rows.start[i], rows.start[i + 1]):
+            j, coef = rows.coord[e], rows.coef[e]
+            if coef == 1 and rows.even[j]:
+                tables[j, min(max(need + walk.current[j], 0), model.n_values[j])] += cost
+                continue
+            least = need + coef * model.values[j, walk.current[j]]
+            if coef > 0:
+                tables[j, first_position(model, j, -((-least) // coef))] += cost
+            else:
+                tables[j, 0] += cost
+                tables[j, first_position(model, j, least // coef + 1)] -= cost
+
+
+@compiled
+def _best_move(model: Model, weigher: WeightedWalk) -> tuple[int, int, int]:
     """Return what the best allowed move adds, its coordinate (-1 if none) and its position."""
+    walk, until = weigher.walk, weigher.until
+    tabulate(model, weigher)
     now = until[len(model.n_values), 0]
     least, coord, position, ties = INFINITE, -1, 0, 0
     for j in range(len(model.n_values)):
-        if model.n_values[j] == 1:
-            continue
-        tabulate_moves(model, weighted, walk, j)
-        here = walk.table[walk.current[j]]
+        table = weigher.tables[j]
+        for a in range(1, model.n_values[j]):
+            table[a] += table[a - 1]
         for a in range(model.n_values[j]):
             if a == walk.current[j] or until[j, a] > now:
                 continue
-            added = walk.table[a] - here
+            added = table[a] - table[walk.current[j]]
             if added < least:
                 least, coord, position, ties = added, j, a, 1
             elif added == least:
@@ -104,27 +177,27 @@ def _best_move(
 
 
 @compiled
-def _weigh(columns: Columns, weighted: Columns, walk: Walk) -> None:
+def _weigh(columns: Columns, costs: IntArray, walk: Walk) -> None:
     """Let every wrong point count more by its own cost."""
-    for i in range(len(columns.costs)):
+    for i in range(len(costs)):
         cost = columns.costs[i]
         if (walk.scores[i] >= 1) == (cost > 0):
-            weighted.costs[i] += cost
+            costs[i] += cost
 
 
 @compiled_in_place
 def weigh_on(model: Model, weigher: WeightedWalk, n_moves: int) -> None:
     """Do so many moves; remember the best hypothesis. See :func:`can_weigh`."""
-    columns, walk, weighted, until = weigher
+    columns, _, walk, costs, _, until = weigher
     last = len(model.n_values)
     evaluate(model, columns, walk)
     for _ in range(n_moves):
         until[last, 0] += 1
         if until[last, 0] % _PERIOD == 0:
-            copy_into(weighted.costs, columns.costs)
-        added, j, a = _best_move(model, weighted, walk, until)
+            copy_into(costs, columns.costs)
+        added, j, a = _best_move(model, weigher)
         if added >= 0:
-            _weigh(columns, weighted, walk)
+            _weigh(columns, costs, walk)
         if j < 0 or (added > 0 and draw(walk, _ANYWAY) != 0):
             continue
         until[j, walk.current[j]] = until[last, 0] + _KEPT + draw(walk, _SPREAD)

@@ -76,8 +76,9 @@ class Race:
     n_threads : int
         Threads that the tree may use.
     improve : callable or None
-        Looks longer for a good hypothesis, for the first time (True) once the depth-first search
-        stalls; returns its objective in internal units and the positions of its values.
+        Looks longer for a good hypothesis: the first time (0) once the depth-first search stalls,
+        the second time (1) after the first stage of the tree's root, then as searches grow.
+        Returns its objective in internal units and the positions of its values.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Race:
         use: BlockBoundUse,
         stop: Stop,
         n_threads: int = 1,
-        improve: Callable[[bool], tuple[int, IntArray]] | None = None,
+        improve: Callable[[int], tuple[int, IntArray]] | None = None,
     ) -> None:
         self._improve = improve
         self._n_threads = n_threads
@@ -102,7 +103,7 @@ class Race:
         self._next_check, self._expected = 0, _HOPEFUL
         self._before, self._is_first = 0.0, True
         self._prepared: BlockTree | None = None
-        self._next_look = 1
+        self._next_look, self._n_looks = 1, 0
 
     @property
     def nodes(self) -> int:
@@ -147,19 +148,23 @@ class Race:
         return done
 
     def _look_again(self, tree: BlockTree, size: int) -> None:
-        """Look for a better hypothesis when a search has grown by half, while little is proved.
+        """Look for a better hypothesis when a search has grown by half, while little is proved."""
+        if size >= self._next_look:
+            self._next_look = size + size // 2 + 1
+            self._n_looks += 1
+            self._look(tree, 1 + self._n_looks, self.lower_bound())
+
+    def _look(self, tree: BlockTree, n: int, bound: int) -> None:
+        """Look for a better hypothesis for the ``n``-th time, if little is proved.
 
         Little is less than half of what the best hypothesis costs more than all must.
         """
-        if self._improve is None or self._always or size < self._next_look:
-            return
-        self._next_look = size + size // 2 + 1
         reduction = self._members()[0].reduction
-        left, all_of_it = self.upper - self.lower_bound(), self.upper - reduction.base
-        if reduction.is_perturbed or 2 * left < all_of_it:
+        if self._improve is None or self._always or reduction.is_perturbed:
             return
-        self._tell(*self._improve(False))
-        tree.tell(self._search.upper, self._search.best)
+        if 2 * (self.upper - bound) >= self.upper - reduction.base:
+            self._tell(*self._improve(n))
+            tree.tell(self._search.upper, self._search.best)
 
     def _proved_by_sets(self, tree: BlockTree, work: int) -> bool:
         """Look for infeasible sets for a while; return whether they prove the optimum."""
@@ -218,11 +223,13 @@ class Race:
     def _new_tree(self) -> BlockTree | None:
         """Return the tree at its root; None if the block bound does not take the problem."""
         part = self._new_part()
-        return BlockTree(part, self._n_threads) if takes(part.reduction) else None
+        if not takes(part.reduction):
+            return None
+        return BlockTree(part, self._n_threads, lambda tree, bound: self._look(tree, 1, bound))
 
     def _start_tree(self) -> None:
         if self._improve is not None and not self._always:
-            self._tell(*self._improve(True))
+            self._tell(*self._improve(0))
         self._tree = self._prepared or self._new_tree()
         if self._tree is None:
             self._judged = True

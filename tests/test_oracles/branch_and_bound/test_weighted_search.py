@@ -1,15 +1,23 @@
 """Local search that weighs mistakes: what it finds, where it applies, and who takes its turn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from oracles import SolveOptions, WeightGrid, ZeroOneProblem
+from oracles.arithmetic import compiled_in_place
 from oracles.branch_and_bound import oracle
 from oracles.branch_and_bound.arrays import INFINITE
 from oracles.branch_and_bound.block_bound import BlockBoundUse
 from oracles.branch_and_bound.local_search import BEST, columns_of, new_walk, take_over, walk_on
 from oracles.branch_and_bound.reduction import reduce_problem
-from oracles.branch_and_bound.weighted_search import can_weigh, new_weighted_walk, weigh_on
+from oracles.branch_and_bound.weighted_search import (
+    can_weigh,
+    new_weighted_walk,
+    tabulate,
+    weigh_on,
+)
 from oracles.testing.brute_force import brute_force
 from oracles.testing.sample_problems import random_problem
 
@@ -49,6 +57,31 @@ def test_it_finds_optima_of_small_problems_and_tells_their_cost():
         assert cost == min(brute_force(problem).values()) * reduction.model.scale
 
 
+@compiled_in_place
+def fill_tables(model, weigher):
+    """Let Python call a function that only compiled ones can."""
+    tabulate(model, weigher)
+
+
+@pytest.mark.parametrize("grid", [None, WeightGrid.box(6, 2), WeightGrid.box(6, 1)])
+def test_tables_tell_what_every_single_move_adds(grid):
+    """By weighed costs, for uneven values and those that are one apart."""
+    for seed in range(10):
+        problem = some_problem(seed)
+        if grid is not None:
+            problem = replace(problem, grid=grid)
+        reduction, _, weigher = searched(problem, 70)
+        model, walk = reduction.model, weigher.walk
+        fill_tables(model, weigher)
+        tables = np.cumsum(weigher.tables, axis=1)
+        for j, n in enumerate(model.n_values):
+            old = model.values[j, walk.current[j]]
+            scores = walk.scores + np.outer(model.values[j, :n] - old, reduction.points[:, j])
+            costs = np.where(scores >= 1, weigher.costs, 0).sum(axis=1)
+            added = tables[j, :n] - tables[j, walk.current[j]]
+            assert (added == costs - costs[walk.current[j]]).all()
+
+
 def test_it_is_never_worse_than_its_start_and_leaves_the_costs_alone():
     for seed in range(20):
         reduction, start, weigher = searched(some_problem(seed, 9, 80), 150)
@@ -58,11 +91,11 @@ def test_it_is_never_worse_than_its_start_and_leaves_the_costs_alone():
 
 def test_mistakes_count_more_until_all_count_the_same_again():
     _, _, weigher = searched(some_problem(3), 99)
-    assert (weigher.weighted.costs != weigher.columns.costs).any()
-    moved = np.abs(weigher.weighted.costs) >= np.abs(weigher.columns.costs)
+    assert (weigher.costs != weigher.columns.costs).any()
+    moved = np.abs(weigher.costs) >= np.abs(weigher.columns.costs)
     assert moved.all()
     reduction, _, weigher = searched(some_problem(3), 100)
-    times = weigher.weighted.costs[reduction.costs != 0] // reduction.costs[reduction.costs != 0]
+    times = weigher.costs[reduction.costs != 0] // reduction.costs[reduction.costs != 0]
     assert times.max() <= 2  # one move after they were forgotten
 
 
@@ -102,7 +135,7 @@ def test_a_walk_takes_over_what_is_better_only():
     ],
 )
 def test_later_searches_take_turns(monkeypatch, kind, lost, turns):
-    """Right after the first walk where little is lost, and then every second time."""
+    """After the root's first stage where little is lost, and then every second time."""
     taken = []
     monkeypatch.setattr(oracle, "weigh_on", lambda *_: taken.append("weigh"))
     monkeypatch.setattr(oracle._Run, "_local_search", lambda *_, **__: taken.append("walk"))
@@ -111,8 +144,8 @@ def test_later_searches_take_turns(monkeypatch, kind, lost, turns):
     run = oracle._Run(problem, SolveOptions(), None, BlockBoundUse.AUTO)
     reduction = run.reduction
     run.walk.numbers[BEST] = reduction.base + int(lost * np.abs(reduction.costs).sum())
-    for n in range(4):
-        run._improve(n == 0)
+    for look in range(5):
+        run._improve(look)
     assert taken == turns
 
 

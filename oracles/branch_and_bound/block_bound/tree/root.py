@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -69,7 +70,9 @@ _STAGE = Course(
     temperature=0.1,
 )
 
-_N_STAGES = 4
+_N_STAGES, _FEW_LEFT = 4, 41 * math.log(3)
+"""Most stages; a single one where no more hypotheses are left (their logarithm): there the tree
+closes more of the gap in the same time."""
 
 _POLISH, _WORTH = replace(_STAGE, patience=0.002), 0.01
 """Where no column fits into the blocks any more: shorter steps still raise them. And the part of
@@ -77,6 +80,9 @@ the gap that a stage must close, or exclude many states, for another one to foll
 
 Raise = Callable[[Relaxation, int, Course], bool]
 """Raises a relaxation's bound, known to be at least so much, on a course; True if stopped."""
+
+Improve = Callable[[int], int]
+"""Learns of a bound and may look for a better hypothesis; returns the target from then on."""
 
 
 class Root:
@@ -122,7 +128,9 @@ class Root:
         stopped = raise_bound(self._node, target, once, stop, n_threads)
         return not stopped and self._node.n_states < _THINNING * self._n_states
 
-    def bounded(self, target: int, reach: float, is_stopped: Raise) -> Relaxation | None:
+    def bounded(
+        self, target: int, reach: float, is_stopped: Raise, improve: Improve
+    ) -> Relaxation | None:
         """Raise the bound, by stages of wider blocks as states are excluded; None if stopped.
 
         Parameters
@@ -133,6 +141,8 @@ class Root:
             Logarithm of as many hypotheses as are left to another search.
         is_stopped : callable
             Raises the bound of a relaxation above a known one on a course; True if stopped.
+        improve : callable
+            Called with the bound of the first stage; returns the target from then on.
 
         Returns
         -------
@@ -142,13 +152,16 @@ class Root:
         best, held = self._node, self._n_states
         if not best.blocks or best.bound >= target:
             return best
-        left = best.n_states / held  # fewer than 1 after a look
-        if is_stopped(best, best.bound, replace(self._course, thin=self._course.thin / left)):
+        thin = self._course.thin * held / best.n_states  # more after a look
+        if is_stopped(best, best.bound, replace(self._course, thin=thin)):
             return None
+        if best.bound < target:
+            target = improve(best.bound)
         n_stages = 0
         while n_stages < _N_STAGES and best.bound < target:
             domain, _ = shaved(best, target)
-            if not domain.any(axis=1).all() or log_size(domain) <= reach:
+            left = log_size(domain)
+            if not domain.any(axis=1).all() or left <= (_FEW_LEFT if n_stages else reach):
                 break
             before, cap = best.bound, _ROOT_STATES
             if best.n_states < _THIN * held:

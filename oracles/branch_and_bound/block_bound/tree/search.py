@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,8 +44,9 @@ _NODE = Course(
 
 _PROBE = replace(_NODE, n_steps=9)
 
-_PROBED, _RELIABLE = 4, 2
-"""Before a column is chosen so many are tried out, except those that were tried so often."""
+_RELIABLE = 2
+"""The children of a column that was split less often are bounded a little at once: the next nodes
+are chosen by more, and those that hold nothing better are never kept."""
 
 _HANDED_NODES, _HANDED_SLICE = 200, 10
 
@@ -78,10 +80,19 @@ class BlockTree:
         gets the small parts of the tree, and keeps the incumbent.
     n_threads : int
         Threads that price blocks; the course of the search does not depend on them.
+    improve : callable or None
+        Called once, with the bound of the root's first stage; may tell the tree of a better
+        hypothesis.
     """
 
-    def __init__(self, part: ExactSearch, n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        part: ExactSearch,
+        n_threads: int = 1,
+        improve: Callable[[BlockTree, int], None] | None = None,
+    ) -> None:
         self._part = part
+        self._improve = improve
         self._n_threads = n_threads
         self._reduction = part.reduction
         self._gap = int(part.state[places.GAP])
@@ -235,9 +246,14 @@ class BlockTree:
         root, self._root = self._root or Root(self._reduction, domain, target), None
 
         def is_stopped(node: Relaxation, known: int, course: Course) -> bool:
-            return self._raised(node, known, target, course, stop)
+            return self._raised(node, known, self.target, course, stop)
 
-        return root.bounded(target, self._reach, is_stopped)
+        def improve(bound: int) -> int:
+            if self._improve is not None:
+                self._improve(self, bound)
+            return self.target
+
+        return root.bounded(target, self._reach, is_stopped, improve)
 
     def _raised(
         self, relaxation: Relaxation, known: int, target: int, course: Course, stop: Stop
@@ -282,24 +298,15 @@ class BlockTree:
         if len(free) == 0:
             self._push(_Open(relaxation.bound, domain, relaxation))
             return True
-        ranked = free[np.argsort(-self._scores(relaxation, rises, target)[free], kind="stable")]
-        tried: dict[int, list[_Open]] = {}
-        for j in ranked[:_PROBED].tolist():
-            if self._tries[j] < _RELIABLE:
-                children = self._probed(
-                    relaxation, self._children(relaxation, domain, rises, j), stop
-                )
-                if children is None:
-                    return False
-                tried[j] = children
-                for a in np.flatnonzero(domain[j]):
-                    domain[j, a] = any(child.domain[j, a] for child in children)
-                if not children:
-                    return True
-        promise = self._gained / np.maximum(self._tries, 1)
-        best = max(ranked[:_PROBED].tolist(), key=lambda j: (promise[j], -j))
-        for child in tried.get(best) or self._children(relaxation, domain, rises, best):
-            self._push(replace(child, domain=child.domain & domain))
+        best = int(free[np.argmax(self._scores(relaxation, rises, target)[free])])
+        children = self._children(relaxation, domain, rises, best)
+        if self._tries[best] < _RELIABLE:
+            probed = self._probed(relaxation, children, stop)
+            if probed is None:
+                return False
+            children = probed
+        for child in children:
+            self._push(child)
         return True
 
     def _scores(self, relaxation: Relaxation, rises: IntArray, target: int) -> np.ndarray:

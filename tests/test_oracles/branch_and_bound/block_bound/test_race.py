@@ -300,10 +300,16 @@ def test_a_hopeless_search_gives_way_to_any_better_bound(monkeypatch, part, gain
     assert judged._on_tree is taken
 
 
-@pytest.mark.parametrize(("worth", "polished"), [(1.0, 1), (0.0, root._N_STAGES)])
-def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, polished):
-    """Every ascent starts where the one before ended, again where that paid; the bound holds."""
+@pytest.mark.parametrize(
+    ("worth", "few", "polished"), [(1.0, 0.0, 1), (0.0, 0.0, root._N_STAGES), (0.0, 1e3, 1)]
+)
+def test_first_blocks_that_cannot_grow_are_polished(monkeypatch, worth, few, polished):
+    """Every ascent starts where the one before ended, again where that paid; the bound holds.
+
+    Once only where few hypotheses are left.
+    """
     monkeypatch.setattr(root, "_WORTH", worth)
+    monkeypatch.setattr(root, "_FEW_LEFT", few)
     monkeypatch.setattr(tree, "_FIRST_REACH", 0.0)
     courses = []
     honest = tree.raise_bound
@@ -359,8 +365,8 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
     search.state[branching.UPPER] = base + 10**6
     asked, told = [], []
 
-    def improve(is_first):
-        asked.append(is_first)
+    def improve(look):
+        asked.append(look)
         return search.upper - 1, search.best
 
     judged._improve = improve
@@ -377,8 +383,35 @@ def test_the_local_search_goes_on_while_little_is_proved(problem, proved, looks)
     judged._tree = tree_so_far
     for n in range(1, 6):
         judged._look_again(tree_so_far, n)
-    assert asked == [False] * looks
+    assert asked == [2, 3, 4][:looks]
     assert len(told) == looks
+
+
+@pytest.mark.parametrize("better", [False, True])
+def test_the_roots_later_stages_aim_below_what_is_found_after_the_first(monkeypatch, better):
+    monkeypatch.setattr(tree, "_FIRST_REACH", 0.0)
+    monkeypatch.setattr(root, "_WORTH", 1.0)
+    targets, bounds = [], []
+    honest = tree.raise_bound
+
+    def watched(node, target, *rest):
+        targets.append(target)
+        return honest(node, target, *rest)
+
+    monkeypatch.setattr(tree, "raise_bound", watched)
+    search = race_on(plain(0, n_features=7, n_points=60))[1]
+    search.state[branching.UPPER] = 2**40
+
+    def improve(grown, bound):
+        bounds.append(bound)
+        if better:
+            grown.tell(2**39, search.best)
+
+    grown = tree.BlockTree(search, improve=improve)
+    box = grown._bounded_root(whole_domain(search.reduction), grown.target, lambda: False)
+    assert len(bounds) == 1
+    assert bounds[0] <= box.bound
+    assert targets[0] - targets[-1] == (2**39 if better else 0)
 
 
 @pytest.mark.parametrize(("epsilon", "thins"), [(0.1, True), (2.0, False)])
