@@ -252,7 +252,11 @@ def plan_cards(
         public_row_guess=public_row_guess,
     )
     scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
-    PrivacyParams(epsilon=epsilon, delta=0.0)  # an impossible argument is refused, not planned
+    PublicInputs(  # an impossible argument is refused, not planned
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=chosen,
+        public_row_guess=public_row_guess,
+    )
     check_risks_of_classes(strategy, risk_budget)
     if risk_budget is not None:
         split_epsilon(epsilon, risk_budget)
