@@ -13,6 +13,9 @@ from oracles.problem import ErrorCosts, WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
 
+MOST_ROWS_GUESSED = 10**12
+"""Largest guess of a number of rows: beyond this plans leave the range of a double."""
+
 ROWS_GUESSED = "the number of rows was guessed without looking at the rows"
 
 _FINEST_SPACING_BITS = 28
@@ -41,7 +44,7 @@ class PublicInputs:
         Number of rows where it is public (replace-one), else None.
     public_row_guess : int or None
         A public constant near the number of rows, for mechanisms that tune steps, rates or noise
-        to one, and for plans. It affects accuracy and time only, and refuses nothing.
+        to one, and for plans. It affects accuracy and time only.
     assumptions : tuple of str
         What the caller takes to be public without having said so; each becomes a condition.
     """
@@ -64,6 +67,11 @@ class PublicInputs:
                 self.public_row_guess,
                 "; give a public number near the number of rows, or leave it out",
             )
+            if self.public_row_guess > MOST_ROWS_GUESSED:
+                raise CalibrationError(
+                    f"public_row_guess must be at most {MOST_ROWS_GUESSED:,}, got more; give a "
+                    "public number near the number of rows, or leave it out."
+                )
         if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
             raise CalibrationError(
                 "the number of rows is public under replace_one only; give public_row_guess "

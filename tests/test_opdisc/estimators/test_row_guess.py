@@ -29,7 +29,7 @@ SCHEMA = {
     "target": {"column": "y", "positive": "1", "negative": "0"},
     "feature": [{"column": name, "binary": True} for name in NAMES],
 }
-GUESSES = (1, 4000, 10**9)
+GUESSES = (1, 4000, 10**12)
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +110,27 @@ def test_a_receipt_with_a_guess_is_printed_saved_read_and_charged(table, tmp_pat
     assert judge_card(read.scorecard, read.schema, forgotten).noise is None
 
 
-@pytest.mark.parametrize("wrong", [{"n_rows": 5}, {"public_row_guess": 0}])
-def test_a_receipt_that_guesses_what_is_public_is_refused(table, wrong):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"relation": "replace_one", "n_rows": 5}, "must not guess it"),
+        ({"public_row_guess": 0}, ">= 1"),
+        ({"public_row_guess": 10**12 + 1}, "<= 1000000000000"),
+        ({"guarantee": "HOLDS", "conditions": ()}, "must rest on its being public"),
+        ({"conditions": ("another",)}, "must rest on its being public"),
+    ],
+)
+def test_a_receipt_whose_guess_contradicts_it_is_refused(table, wrong, said):
     record = fitted(table, epsilon=1.0, relation=ADD, public_row_guess=9).receipt_.to_dict()
-    record |= {"relation": "replace_one"}
-    with pytest.raises(ValueError, match=r"must not guess it|>= 1"):
+    assert GridReceipt.from_dict(record).public_row_guess == 9
+    with pytest.raises(ValueError, match=said):
         GridReceipt.from_dict(record | wrong)
+    GridReceipt.from_dict(record | {"guarantee": "VOID", "conditions": ("seeded",)})
+
+
+def test_a_guess_beyond_any_table_is_refused(table):
+    with pytest.raises(CalibrationError, match="at most 1,000,000,000,000, got more; give"):
+        fitted(table, relation=ADD, public_row_guess=10**400)
 
 
 def test_points_of_a_small_grid_follow_the_guess(table):

@@ -50,6 +50,6 @@ def test_the_automatic_choice_plans_for_a_constant_where_rows_are_private(relati
 
 def test_cards_of_several_classes_plan_for_their_part_of_it():
     several = {"column": "y", "classes": ["a", "b", "c"]}
-    receipt = FITS["auto"](task_of("add_or_remove_one", "abc", several)).receipt
+    receipt = FITS["auto"](task_of("add_or_remove_one", ("a", "b", "c"), several)).receipt
     guesses = sorted(card.public_row_guess for card in receipt.cards)
     assert guesses == [ROWS_GUESS * 2 // 3, ROWS_GUESS]
