@@ -8,8 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from opdisc.privacy.guarantee import Guarantee
-from opdisc.privacy.public import MOST_ROWS_GUESSED, ROWS_GUESSED
+from opdisc.privacy.public import MOST_ROWS_GUESSED
 from opdisc.privacy.receipt import BRIEF, CertifiedReceipt, Lines, power_of_two
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
@@ -143,12 +142,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             raise ValueError("the sections of a receipt must not cost more than it promises.")
         if sum(stage.cost for stage in self.stages) > Fraction(self.epsilon):
             raise ValueError("the stages of a receipt must not cost more than it promises.")
-        if self.public_row_guess is None:
-            return
-        if self.n_rows is not None:
+        if self.public_row_guess is not None and self.n_rows is not None:
             raise ValueError("a receipt with a public number of rows must not guess it.")
-        if self.guarantee != Guarantee.VOID.value and ROWS_GUESSED not in self.conditions:
-            raise ValueError("a receipt with a guess of the rows must rest on its being public.")
 
     @property
     def card_epsilon(self) -> float:
@@ -192,7 +187,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         costs = [] if self.error_costs is None else [self.error_costs.line()]
         if self.public_row_guess is None:
             return costs
-        return [*costs, ("rows guessed", f"{self.public_row_guess:,}; a plan, no promise")]
+        return [
+            *costs,
+            ("rows guessed", f"{self.public_row_guess:,}; a plan from a public number"),
+        ]
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

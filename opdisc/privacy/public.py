@@ -16,8 +16,6 @@ DEFAULT_SPACING = 2.0**-10
 MOST_ROWS_GUESSED = 10**12
 """Largest guess of a number of rows: beyond this plans leave the range of a double."""
 
-ROWS_GUESSED = "the number of rows was guessed without looking at the rows"
-
 _FINEST_SPACING_BITS = 28
 
 
@@ -100,12 +98,6 @@ class PublicInputs:
         Nothing that must hold on every table may rest on it, for a guess may be wrong.
         """
         return self.public_row_guess if self.n_rows is None else self.n_rows
-
-    @property
-    def rests_on(self) -> tuple[str, ...]:
-        """What must be true of these facts for them to be public, in words; conditions."""
-        guessed = self.n_rows is None and self.public_row_guess is not None
-        return (*self.assumptions, *((ROWS_GUESSED,) if guessed else ()))
 
     @property
     def step_rows(self) -> int:

@@ -253,13 +253,13 @@ def common_fields(
     noise : Calibration
         What will be drawn.
     public : PublicInputs
-        The promise and the table's public facts; what they rest on becomes conditions.
+        The promise and the table's public facts; its assumptions become conditions.
     entropy, conditions, void
         As in :func:`~opdisc.privacy.guarantee.judge`.
     packages : mapping of str to str, or None
         Versions of what takes part besides Python and this package.
     """
-    rests_on = (*public.rests_on, *conditions)
+    rests_on = (*public.assumptions, *conditions)
     numerical = numerical_delta(noise.total_variation, public.params.epsilon)
     void = (*void, *numerical_reasons(public.params.delta, numerical))
     guarantee, reasons = judge(noise.status, entropy, rests_on, void=void)

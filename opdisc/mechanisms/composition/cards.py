@@ -177,7 +177,7 @@ def _receipt(
         ),
         public,
         entropy,
-        conditions=[text for text in conditions if text not in public.rests_on],
+        conditions=[text for text in conditions if text not in public.assumptions],
         void=list(conditions) if any(void) and entropy.is_secure else [],
         packages={name: text for card in cards for name, text in card.versions.items()},
     )
