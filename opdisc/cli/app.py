@@ -101,6 +101,14 @@ _THRESHOLD_BUDGET = click.option(
     help=f"Share of epsilon that finds private thresholds of the schema; else {THRESHOLD_BUDGET}.",
 )
 
+_ROW_GUESS = click.option(
+    "--public-row-guess",
+    type=int,
+    metavar="N",
+    help="Public number near that of the rows, for plans under add_or_remove_one; it decides "
+    "accuracy and time, never privacy.",
+)
+
 _EXPLAIN = click.option(
     "--explain", is_flag=True, help="Print the whole receipt: noise, theorem, reasons in detail."
 )
@@ -169,6 +177,7 @@ Examples
 @_RISK_BUDGET
 @_THRESHOLD_BUDGET
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
+@_ROW_GUESS
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
 @click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
 @error_cost_options
@@ -258,6 +267,7 @@ Examples
 @_THRESHOLD_BUDGET
 @error_cost_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
+@_ROW_GUESS
 @reading_options
 @_JSON
 def plan(

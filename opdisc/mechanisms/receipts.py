@@ -114,6 +114,8 @@ def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, 
         "weights": public.grid.values,
         "norm_budget": public.grid.norm_budget,
         "error_costs": receipt_costs(public.error_costs),
+        # Where the number of rows is public, plans take that one.
+        "public_row_guess": public.public_row_guess if public.n_rows is None else None,
     }
 
 

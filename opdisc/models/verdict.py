@@ -166,6 +166,7 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             grid=WeightGrid(values=receipt.weights, norm_budget=receipt.norm_budget),
             rows_per_unit=schema.rows_per_unit,
             n_rows=receipt.n_rows,
+            public_row_guess=receipt.public_row_guess,
             error_costs=schema.error_costs,
         )
         plain = MechanismSettings(structure=column_structure(schema), allowance=receipt.allowance)

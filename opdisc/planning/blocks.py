@@ -44,8 +44,8 @@ def searchable_blocks(public: GridPublic) -> tuple[tuple[int, ...], ...]:
     """Return the fewest blocks that branch and bound is expected to take.
 
     A function of public facts; which blocks there are affects accuracy and time, never privacy.
-    Fewer and larger blocks mean less noise. Where the number of rows is not public, blocks of
-    :data:`BLOCK_ASSIGNMENTS`.
+    Fewer and larger blocks mean less noise. Where the number of rows is neither public nor
+    guessed, blocks of :data:`BLOCK_ASSIGNMENTS`.
     """
     grid = public.grid
     if grid.n_assignments <= SMALL_GRID:

@@ -62,6 +62,8 @@ class _CardsPlanner:
         Probability with which all bounds hold together.
     risk_budget : float or None
         Share of each card's budget that its risk table takes.
+    public_row_guess : int or None
+        Of all rows; not used where their number is public.
     """
 
     schema: Schema
@@ -73,6 +75,7 @@ class _CardsPlanner:
     settings: MechanismSettings
     level: float
     risk_budget: float | None
+    public_row_guess: int | None
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -95,6 +98,7 @@ class _CardsPlanner:
                 grid=grid,
                 rows_per_unit=self.schema.rows_per_unit,
                 n_rows=rows,
+                public_row_guess=self.public_row_guess,
             )
 
         return settle_fit(
@@ -118,6 +122,11 @@ class _CardsPlanner:
         """Return what the risk table leaves of a card's budget."""
         return epsilon if self.risk_budget is None else split_epsilon(epsilon, self.risk_budget)[0]
 
+    def _guessed(self, question: Question) -> int | None:
+        """Return how many rows a question's card is planned for, where nobody may know."""
+        guess = self.public_row_guess
+        return guess and question.typical_rows(guess, len(self.schema.labels))
+
     def predicted(
         self, question: Question, settled: SettledFit, epsilon: float
     ) -> ErrorPrediction:
@@ -132,6 +141,7 @@ class _CardsPlanner:
             relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
             rows_per_unit=1,
             n_rows=None,
+            public_row_guess=self._guessed(question) if settled.public.n_rows is None else None,
         )
         return predict_error(
             settled.mechanism,
@@ -143,13 +153,19 @@ class _CardsPlanner:
     def all_cards(
         self, epsilon: float, rows: int | None
     ) -> list[tuple[Question, SettledFit, ErrorPrediction]]:
-        """Return what each question's card would be; questions of one share have the same one."""
-        known: dict[Fraction, tuple[SettledFit, ErrorPrediction]] = {}
+        """Return what each question's card would be; questions alike have the same one."""
+        fits: dict[Fraction, SettledFit] = {}
+        known: dict[tuple[Fraction, int | None], ErrorPrediction] = {}
         for question in self.questions:
-            if question.share not in known:
-                settled = self.settled(question.share, epsilon, rows)
-                known[question.share] = settled, self.predicted(question, settled, epsilon)
-        return [(question, *known[question.share]) for question in self.questions]
+            if question.share not in fits:
+                fits[question.share] = self.settled(question.share, epsilon, rows)
+            alike = question.share, self._guessed(question)
+            if alike not in known:
+                known[alike] = self.predicted(question, fits[question.share], epsilon)
+        return [
+            (question, fits[question.share], known[question.share, self._guessed(question)])
+            for question in self.questions
+        ]
 
     def excess(self, epsilon: float, rows: int | None) -> float:
         """Return the bound on the extra errors of all cards; infinite where one cannot run."""
@@ -174,6 +190,7 @@ def plan_cards(
     risk_budget: float | None = None,
     quantile: float = 0.95,
     each_card: bool = True,
+    public_row_guess: int | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict the extra errors of the cards that tell several classes apart, from public facts.
 
@@ -193,6 +210,8 @@ def plan_cards(
         Probability with which the bounds of all cards hold together.
     each_card : bool
         Whether the cards are listed too.
+    public_row_guess : int or None
+        As for :func:`plan_fit`, of all rows; each card as if every class had as many.
 
     Returns
     -------
@@ -230,9 +249,14 @@ def plan_cards(
         ),
         level=quantile,
         risk_budget=risk_budget,
+        public_row_guess=public_row_guess,
     )
     scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
-    PrivacyParams(epsilon=epsilon, delta=0.0)  # an impossible argument is refused, not planned
+    PublicInputs(  # an impossible argument is refused, not planned
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=chosen,
+        public_row_guess=public_row_guess,
+    )
     check_risks_of_classes(strategy, risk_budget)
     if risk_budget is not None:
         split_epsilon(epsilon, risk_budget)

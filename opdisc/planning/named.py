@@ -89,7 +89,7 @@ def automatic_measure(grid: WeightGrid, public: GridPublic | None) -> BaseMeasur
     if (public.largest_loss or 0) > LARGEST_TOTAL:
         return uniform  # too many rows to count cards by their loss
     try:
-        Mixture.on(grid, public.n_rows)
+        Mixture.on(grid, public.typical_rows)
     except CalibrationError:
         return uniform
     return BaseMeasure(by_levels=True)

@@ -112,6 +112,7 @@ def plan_fit(
     risk_budget: float | None = None,
     compare_others: bool = True,
     error_costs: CostsLike | None = None,
+    public_row_guess: int | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -137,6 +138,9 @@ def plan_fit(
         Whether the mechanisms that would not be chosen are asked too.
     error_costs : ErrorCosts, mapping, "balanced" or None
         Instead of the schema's.
+    public_row_guess : int or None
+        Decides what would run where the number of rows is not public. No bound and no verdict
+        takes it for the number of rows.
 
     Returns
     -------
@@ -195,6 +199,7 @@ def plan_fit(
             rows_per_unit=declared.rows_per_unit,
             error_costs=declared.error_costs,
             n_rows=rows,
+            public_row_guess=public_row_guess,
         )
 
     def settled(name: str, bound: int | None, epsilon: float, rows: int | None) -> SettledFit:

@@ -99,9 +99,10 @@ def settle_fit(
     -----
     **Guarantee.** A function of public facts. **Rule.** The largest of ``-1..1`` to ``-5..5``
     whose predicted mean error exceeds that of ``-1..1`` by at most ``AFFORDABLE_GROWTH`` of the
-    rows (docs/utility.md gives the measurements behind it). Where the number of rows is not
-    public, or an oracle has to search, ``-1..1``; larger ones only where all combinations are
-    listed, or few enough for permute-and-flip by A* sampling.
+    rows (docs/utility.md gives the measurements behind it). A public guess takes the place of a
+    number of rows that is not public. Without either, or where an oracle has to search,
+    ``-1..1``; larger ones only where all combinations are listed, or few enough for
+    permute-and-flip by A* sampling.
     """
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
@@ -111,7 +112,8 @@ def settle_fit(
         return least.explained(
             Reason(
                 "points -1 to 1: larger ones need a public number of rows to be judged by",
-                "weights -1..1, because larger ones need a public number of rows to be judged by",
+                "weights -1..1, because larger ones need a public number of rows to be judged by, "
+                "or a public guess of it",
             )
         )
     if isinstance(least.mechanism, StagedMechanism):
@@ -145,14 +147,15 @@ def settle_fit(
             brief,
             f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
             f"that raise the predicted mean error over -1..1 by at most {AFFORDABLE_GROWTH:.0%} "
-            f"of the rows{_at_typical_cost(chosen.public)} (by {float(grown / rows):.1%})",
+            f"of the rows{_which_rows(chosen.public)} (by {float(grown / rows):.1%})",
         )
     )
 
 
-def _at_typical_cost(public: GridPublic) -> str:
-    """Return what a share of the rows is a share of, where they cost differently."""
-    return "" if public.error_costs.are_equal else " at their typical cost"
+def _which_rows(public: GridPublic) -> str:
+    """Return which rows a share is of, where they are guessed or cost differently."""
+    guessed = "" if public.n_rows is not None else f", guessed to be {public.typical_rows:,},"
+    return guessed + ("" if public.error_costs.are_equal else " at their typical cost")
 
 
 def _widened(
@@ -165,6 +168,7 @@ def _widened(
     public = least.public
     weight = 2 * float(inverse_temperature(public.loss_sensitivity, public.params.epsilon)) * rows
     bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
+    at = "this number of rows" if public.n_rows is not None else "the guessed number of rows"
     wider = least if bound == 1 else _settled(bound, public_for, build)
     spec = wider.mechanism.calibrate(wider.public)
     if isinstance(spec, StagedSpec) and spec.stages.needed_bound < bound:
@@ -173,8 +177,7 @@ def _widened(
     return wider.explained(
         Reason(
             f"points -{bound} to {bound}: room for every stage",
-            f"weights -{bound}..{bound}, which leaves room for every stage at this number of rows "
-            "and budget",
+            f"weights -{bound}..{bound}, which leaves room for every stage at {at} and budget",
         )
     )
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from opdisc.privacy.public import MOST_ROWS_GUESSED
 from opdisc.privacy.receipt import BRIEF, CertifiedReceipt, Lines, power_of_two
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
@@ -18,6 +19,10 @@ Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
 
 Cost = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COST)]
 """A cost of a mistake."""
+
+
+RowGuess = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS_GUESSED)]
+"""A number of rows to plan for."""
 
 
 class RiskReceipt(Record, frozen=True, kw_only=True):
@@ -113,6 +118,9 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     error_costs : StatedCosts or None
         What a mistake costs; None, and left out where it is written, if both cost the same. The
         loss is then in units of cost, and so are sensitivity, allowance and spacing.
+    public_row_guess : int or None
+        The public guess that plans took for the number of rows, where that is not public. Not
+        written if None.
     """
 
     weights: tuple[tuple[Point, ...], ...]
@@ -122,6 +130,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     stages: tuple[Stage, ...] = ()
     error_costs: StatedCosts | None = None
     choice_detail: str = ""
+    public_row_guess: RowGuess | None = None
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -133,6 +142,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             raise ValueError("the sections of a receipt must not cost more than it promises.")
         if sum(stage.cost for stage in self.stages) > Fraction(self.epsilon):
             raise ValueError("the stages of a receipt must not cost more than it promises.")
+        if self.public_row_guess is not None and self.n_rows is not None:
+            raise ValueError("a receipt with a public number of rows must not guess it.")
 
     @property
     def card_epsilon(self) -> float:
@@ -172,8 +183,14 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         return self.choice if self.choice_detail or len(self.choice) <= BRIEF else ""
 
     def terms(self) -> Lines:
-        """Return what mistakes cost, where that differs."""
-        return [] if self.error_costs is None else [self.error_costs.line()]
+        """Return what mistakes cost, where that differs, and how many rows were guessed."""
+        costs = [] if self.error_costs is None else [self.error_costs.line()]
+        if self.public_row_guess is None:
+            return costs
+        return [
+            *costs,
+            ("rows guessed", f"{self.public_row_guess:,}; a plan from a public number"),
+        ]
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

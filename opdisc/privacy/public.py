@@ -13,6 +13,9 @@ from oracles.problem import ErrorCosts, WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
 
+MOST_ROWS_GUESSED = 10**12
+"""Largest guess of a number of rows: beyond this plans leave the range of a double."""
+
 _FINEST_SPACING_BITS = 28
 
 
@@ -39,7 +42,7 @@ class PublicInputs:
         Number of rows where it is public (replace-one), else None.
     public_row_guess : int or None
         A public constant near the number of rows, for mechanisms that tune steps, rates or noise
-        to one. It affects accuracy only.
+        to one, and for plans. It affects accuracy and time only.
     assumptions : tuple of str
         What the caller takes to be public without having said so; each becomes a condition.
     """
@@ -57,7 +60,16 @@ class PublicInputs:
         """Refuse impossible counts, and a public n where it is hidden."""
         _check_count("rows_per_unit", self.rows_per_unit)
         if self.public_row_guess is not None:
-            _check_count("public_row_guess", self.public_row_guess)
+            _check_count(
+                "public_row_guess",
+                self.public_row_guess,
+                "; give a public number near the number of rows, or leave it out",
+            )
+            if self.public_row_guess > MOST_ROWS_GUESSED:
+                raise CalibrationError(
+                    f"public_row_guess must be at most {MOST_ROWS_GUESSED:,}, got more; give a "
+                    "public number near the number of rows, or leave it out."
+                )
         if self.n_rows is not None and self.relation is not NeighboringRelation.REPLACE_ONE:
             raise CalibrationError(
                 "the number of rows is public under replace_one only; give public_row_guess "
@@ -80,9 +92,17 @@ class PublicInputs:
         return self.n_rows
 
     @property
+    def typical_rows(self) -> int | None:
+        """The number of rows to plan for: the public one, else the guess, else None.
+
+        Nothing that must hold on every table may rest on it, for a guess may be wrong.
+        """
+        return self.public_row_guess if self.n_rows is None else self.n_rows
+
+    @property
     def step_rows(self) -> int:
         """The public number of rows that step sizes and rates may use."""
-        rows = self.n_rows if self.n_rows is not None else self.public_row_guess
+        rows = self.typical_rows
         if rows is None:
             raise CalibrationError(
                 "a public number of rows is needed; under add_or_remove_one give public_row_guess."
@@ -134,13 +154,15 @@ class GridPublic(PublicInputs):
     def typical_loss(self) -> int | Fraction | None:
         """Twice the most that the better constant prediction can cost; the rows, at equal costs.
 
-        None where the number of rows is not public.
+        It is for plans: a guess takes the place of a number of rows that is not public. None
+        where there is neither.
         """
-        if self.n_rows is None or self.error_costs.are_equal:
-            return self.n_rows
-        return self.n_rows * self.error_costs.typical
+        rows = self.typical_rows
+        if rows is None or self.error_costs.are_equal:
+            return rows
+        return rows * self.error_costs.typical
 
 
-def _check_count(name: str, value: object) -> None:
+def _check_count(name: str, value: object, remedy: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise CalibrationError(f"{name} must be an integer >= 1, got {value!r}.")
+        raise CalibrationError(f"{name} must be an integer >= 1, got {value!r}{remedy}.")

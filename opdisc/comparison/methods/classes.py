@@ -51,6 +51,7 @@ def fit_cards(task: FitTask, *, mechanism: str = "auto", strategy: str = "tree")
         random_state=task.noise_seed,
         patience=task.patience,
         strategy=strategy,
+        public_row_guess=task.public_row_guess,
     )
     model.fit(task.table, task.table[task.schema.target.column])
 

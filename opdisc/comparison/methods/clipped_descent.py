@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.calibration import SampledSteps, sampled_multiplier
-from opdisc.comparison.methods.linear import ROWS_GUESS
-from opdisc.comparison.methods.method import FitTask
+from opdisc.comparison.methods.method import ROWS_GUESS, FitTask
 from opdisc.convex import (
     BatchPlan,
     ConvexPublic,

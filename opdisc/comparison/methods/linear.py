@@ -16,9 +16,6 @@ from opdisc.comparison.methods.classes import one_versus_rest
 from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
-ROWS_GUESS = 10_000
-"""Public constant for step sizes where the number of rows is private."""
-
 _MECHANISMS = {
     "objective": ("objective_perturbation", "objective perturbation"),
     "output": ("output_perturbation", "output perturbation"),
@@ -91,7 +88,7 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
         schema=task.schema,
         relation=task.relation.value,
         ridge=ridge,
-        public_row_guess=ROWS_GUESS,
+        public_row_guess=task.public_row_guess,
         random_state=task.noise_seed,
         # A logistic score has a threshold for any costs, which costs no noise; a margin has none.
         error_costs=None if model == "logistic" else task.error_costs,

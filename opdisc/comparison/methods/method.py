@@ -31,6 +31,9 @@ Classes: TypeAlias = Literal["two", "several", "any"]
 
 Tuning: TypeAlias = Literal["fixed", "non-private", "private"]
 
+ROWS_GUESS = 10_000
+"""Public constant that every method plans for where the number of rows is private."""
+
 SOURCES = (
     "opdisc.comparison.methods.scorecards",
     "opdisc.comparison.methods.classes",
@@ -107,6 +110,11 @@ class FitTask:
     peers: str | None = None
     error_costs: ErrorCosts = ErrorCosts()
     patience: float | None = None
+
+    @property
+    def public_row_guess(self) -> int | None:
+        """A public constant to plan for, where the number of rows is private; else None."""
+        return None if self.relation is NeighboringRelation.REPLACE_ONE else ROWS_GUESS
 
     @property
     def log_odds(self) -> float:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from opdisc.comparison.methods.classes import fit_cards
-from opdisc.comparison.methods.linear import ROWS_GUESS
 from opdisc.comparison.methods.method import Classes, FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
@@ -62,6 +61,7 @@ def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
         oracle=task.oracle,
         random_state=task.noise_seed,
         patience=task.patience,
+        public_row_guess=task.public_row_guess,
     )
     model.fit(task.table, _labels(task))
     return fitted_scorecard(model, {})
@@ -125,7 +125,7 @@ def _fit_opsamp(task: FitTask) -> Fitted:
         epsilon=task.epsilon,
         delta=task.delta,
         relation=task.relation.value,
-        public_row_guess=None if task.relation.value == "replace_one" else ROWS_GUESS,
+        public_row_guess=task.public_row_guess,
         random_state=task.noise_seed,
         classes=(-1, 1),
         error_costs=task.error_costs,

@@ -98,6 +98,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
     risk_budget : float or None
         Share of each card's budget, in (0, 1), that buys the observed rate per total of that
         card: ``risk_tables_`` and ``predict_proba``; for a tree only. None buys none.
+    public_row_guess : int or None
+        As in :class:`PrivateScorecardClassifier`, of all rows; each card is planned as if every
+        class had as many.
 
     Attributes
     ----------
@@ -158,6 +161,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         classes: Classes | None = None,
         strategy: str = TREE,
         risk_budget: float | None = None,
+        public_row_guess: int | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -177,6 +181,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             patience=patience,
             classes=classes,
             risk_budget=risk_budget,
+            public_row_guess=public_row_guess,
         )
         self.strategy = strategy
 
@@ -186,6 +191,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         rows, positions, assumptions = self._read_classes(X, y)
         schema = self.schema_
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+        facts["public_row_guess"] = guess = self.public_row_guess
         public = PublicInputs(params=params, **facts)
         entropy = self._entropy()
         questions = ask(self.strategy, len(schema.labels))
@@ -200,7 +206,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             own_params = PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0)
             if self.risk_budget is not None:
                 left, _ = split_epsilon(left, self.risk_budget)
-                specs.append(self._risk_spec(question, own_params, public.n_rows))
+                specs.append(self._risk_spec(question, own_params, public.typical_rows))
                 own_params = PrivacyParams(epsilon=specs[-1].card_epsilon, delta=0.0)
             share = PrivacyParams(epsilon=left, delta=0.0)
 
@@ -216,6 +222,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                 params=own_params,
                 relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
                 schema_digest=public.schema_digest,
+                public_row_guess=None
+                if guess is None or public.n_rows is not None
+                else question.typical_rows(guess, len(schema.labels)),
                 assumptions=public.assumptions,
                 grid=plan.public.grid,
             )

@@ -35,7 +35,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
     noise : str, default "l2-laplace"
         "l2-laplace" (proven, pure), "gaussian" (proven), or the refuted "gaussian-published-7" and
         "gaussian-published-3.5", whose receipts are VOID.
-    max_nonzero, progress, classes, risk_budget, threshold_budget, error_costs
+    max_nonzero, progress, classes, risk_budget, threshold_budget, error_costs, public_row_guess
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -62,6 +62,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
         error_costs: CostsLike | None = None,
+        public_row_guess: int | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -81,6 +82,7 @@ class OPDiscClassifier(PrivateScorecardClassifier):
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
             error_costs=error_costs,
+            public_row_guess=public_row_guess,
         )
         self.noise = noise
 
@@ -102,7 +104,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         "tables" perturbs the objective; "rows" literally appends weighted separator rows to the
         data set (weights -1..1 only) and needs an oracle that takes negative weights. The two
         have the same objective.
-    classes, risk_budget, threshold_budget, error_costs
+    classes, risk_budget, threshold_budget, error_costs, public_row_guess
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -135,6 +137,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
         error_costs: CostsLike | None = None,
+        public_row_guess: int | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -151,6 +154,7 @@ class RSPMClassifier(PrivateScorecardClassifier):
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
             error_costs=error_costs,
+            public_row_guess=public_row_guess,
         )
         self.noise = noise
         self.route = route
@@ -167,7 +171,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
     epsilon, schema, weight_bound, relation, oracle, time_limit, ledger, random_state, classes, \
     error_costs
         As in :class:`PrivateScorecardClassifier`.
-    risk_budget, threshold_budget
+    risk_budget, threshold_budget, public_row_guess
         As in :class:`PrivateScorecardClassifier`.
 
     Notes
@@ -189,6 +193,7 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
         error_costs: CostsLike | None = None,
+        public_row_guess: int | None = None,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -204,4 +209,5 @@ class PermuteAndFlipClassifier(PrivateScorecardClassifier):
             risk_budget=risk_budget,
             threshold_budget=threshold_budget,
             error_costs=error_costs,
+            public_row_guess=public_row_guess,
         )

@@ -86,8 +86,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         one threshold in the middle; values outside are clipped.
     weight_bound : int or "auto", default "auto"
         Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
-        to 5, where the number of rows is public and larger points cost little, and up to 36 for
-        staged draws (docs/utility.md).
+        to 5, where the number of rows is public or guessed and larger points cost little, and up
+        to 36 for staged draws (docs/utility.md).
     mechanism : str, default "auto"
         "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc"
         or "rspm". "auto" takes the one with the smallest predicted error among those that end
@@ -147,6 +147,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         the share of positive rows that the schema states, ``{"positive_share": 0.3}`` states one
         here; no cost is ever counted from the rows. None takes the schema's costs, by default one
         for every mistake.
+    public_row_guess : int or None
+        Public constant near the number of rows; plans want one under add-or-remove-one. It decides
+        how many stages, candidates and points there are, so accuracy and time, never privacy. Far
+        too small a guess lets a fit take longer than ``patience``. That it was made without
+        looking at the rows is a condition on the receipt. Under replace-one the number of rows is
+        public and the guess is not used.
 
     Attributes
     ----------
@@ -223,6 +229,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         risk_budget: float | None = None,
         threshold_budget: float = THRESHOLD_BUDGET,
         error_costs: CostsLike | None = None,
+        public_row_guess: int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -244,6 +251,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.risk_budget = risk_budget
         self.threshold_budget = threshold_budget
         self.error_costs = error_costs
+        self.public_row_guess = public_row_guess
 
     def fit_counts(self, counts: RowCounts) -> Self:
         """Learn from rows that were counted, of a table of any size.
@@ -312,6 +320,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         counts = read()
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
+        facts["public_row_guess"] = self.public_row_guess
 
         risks, params = None, whole
         cuts = plan_thresholds(schema, PublicInputs(params=whole, **facts), self.threshold_budget)

@@ -37,6 +37,10 @@ class Question:
     yes: tuple[int, ...]
     share: Fraction
 
+    def typical_rows(self, rows: int, n_classes: int) -> int:
+        """Return how many of a public number of rows enter the card, were all classes alike."""
+        return max(1, rows * len(self.no + self.yes) // n_classes)
+
     def signs(self, positions: IntArray) -> NDArray[np.int8]:
         """Return +1 for rows of a "yes" class, -1 for "no", 0 for others and missing labels."""
         found = np.isin(positions, self.yes).astype(np.int8)

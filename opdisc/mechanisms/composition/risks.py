@@ -130,7 +130,8 @@ def calibrate_risks(
     share : real number
         In (0, 1).
     n_rows : float or None
-        How many rows to plan groups for, a public fact; None takes that of ``public``.
+        How many rows to plan groups for, a public fact; None takes that of ``public``, known or
+        guessed.
 
     Raises
     ------
@@ -140,7 +141,7 @@ def calibrate_risks(
     card, risks = split_epsilon(public.params.epsilon, share)
     rate = Fraction(risks) / public.changed_rows
     check_noise_fits(4.0 * MOST_BINS * largest_geometric(rate))
-    most, rows = _FEW_BINS, public.n_rows if n_rows is None else n_rows
+    most, rows = _FEW_BINS, public.typical_rows if n_rows is None else n_rows
     if rows is not None:
         # So many that a group of the mean size has a few times more rows than noise.
         most = min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))

@@ -189,6 +189,8 @@ class Mixture:
     def on(cls, grid: WeightGrid, n_rows: int | None) -> Self:
         """Return the measure on a grid: a function of public facts.
 
+        The rows, public or guessed, decide only how many levels can be counted in time.
+
         Raises
         ------
         CalibrationError

@@ -135,7 +135,7 @@ class ExponentialMechanism:
         measure = self.base_measure
         mixture = None
         if measure.by_levels and not is_listed(public.grid):
-            mixture = Mixture.on(public.grid, public.n_rows)
+            mixture = Mixture.on(public.grid, public.typical_rows)
         words = measure.describe() if mixture is None else mixture.describe()
         base = "" if measure.is_uniform else f"; base measure: {words}"
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)

@@ -135,7 +135,7 @@ class StagedMechanism:
         stages = plan_stages(
             public.grid,
             None if public.typical_loss is None else float(2 * beta * public.typical_loss),
-            public.n_rows,
+            public.typical_rows,
             by_levels=self.by_levels,
             patience=self.patience,
             later=self.later,

@@ -26,7 +26,7 @@ PATIENCE = 30.0
 """Seconds that all stages together are expected to take at most, on any table."""
 
 ASSUMED_ROWS = 100_000
-"""Rows that the work is planned for where their number is not public."""
+"""Rows that the work is planned for where their number is neither public nor guessed."""
 
 FIRST_WEIGHT = 1800
 """``n_rows * epsilon`` of the first draw, where others follow (replace-one, one row a person)."""
@@ -169,7 +169,7 @@ class Stages:
 
 
 def later_draws(weight: float | None) -> int:
-    """Return how many joint draws pay, given ``n_rows * epsilon`` (None: rows not public)."""
+    """Return how many joint draws pay, given ``n_rows * epsilon`` (None: rows not known)."""
     if weight is None or weight < LEAST_LATER:
         return 0
     return max(1, min(MOST_LATER, round((weight - FIRST_WEIGHT) / LATER_WEIGHT)))
@@ -206,10 +206,11 @@ def plan_stages(
     grid : WeightGrid
         What the released scorecard belongs to; every weight an interval with 0.
     weight : float or None
-        ``n_rows * epsilon`` where the number of rows is public, for a sensitivity of two rows;
-        with error costs the typical loss takes the place of the rows, in units of the larger one.
+        ``n_rows * epsilon`` where the number of rows is public or guessed, for a sensitivity of
+        two rows; with error costs the typical loss takes the place of the rows, in units of the
+        larger one.
     n_rows : int or None
-        Number of rows, where public.
+        Number of rows, where public or guessed.
     by_levels : bool
         Whether each number of points weighs twice the one before in the first draw, or every
         scorecard the same.

@@ -36,7 +36,7 @@ LARGEST_MEMORY = 2e9
 """Bytes that a fit is expected to need at most."""
 
 ASSUMED_ROWS = 100_000
-"""Rows where their number is not public."""
+"""Rows where their number is neither public nor guessed."""
 
 _LEAST, _PER_CELL, _PER_ROW = 0.1, 4e-8, 2e-6
 
@@ -98,7 +98,7 @@ def predict_work(
     draw = predict_draw(mechanism, public, structure)
     if draw is None:
         return None
-    rows, columns = public.n_rows or ASSUMED_ROWS, public.grid.n_features
+    rows, columns = public.typical_rows or ASSUMED_ROWS, public.grid.n_features
     cells, kept = float(rows) * columns, largest_points(public, structure) * columns
     return Work(
         seconds=_LEAST + _PER_CELL * cells + _PER_ROW * rows + draw.seconds,
@@ -137,7 +137,7 @@ def predict_draw(
 
 def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> float:
     """Return how many different rows a table can have."""
-    rows, patterns = public.n_rows or ASSUMED_ROWS, 1.0
+    rows, patterns = public.typical_rows or ASSUMED_ROWS, 1.0
     for group in complete_structure(structure, public.grid.n_features):
         if group.columns != (0,):  # all but the constant
             patterns *= 2 if group.kind == "free" else 1 + len(group.columns)
@@ -149,7 +149,7 @@ def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> fl
 def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     spec = mechanism.calibrate(public)
     assert isinstance(spec, StagedSpec)
-    stages, rows = spec.stages, public.n_rows or ASSUMED_ROWS
+    stages, rows = spec.stages, public.typical_rows or ASSUMED_ROWS
     if isinstance(stages.first, SparseCards):
         first = _counted(stages.first, public)
     else:
@@ -167,7 +167,7 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
 def _counted(cards: SparseCards, public: GridPublic) -> Work:
     """Return what it takes to count scorecards of few points by their loss."""
     used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
-    rows = public.n_rows or ASSUMED_ROWS
+    rows = public.typical_rows or ASSUMED_ROWS
     return Work(
         seconds=sparse_work(used, cards.most, high - low + 1, rows),
         memory=sparse_memory(used, cards.most),

@@ -186,3 +186,25 @@ def test_a_fit_of_several_classes_refuses_error_costs():
     schema = schema_of(3, error_costs={"false_negative": 5, "false_positive": 1})
     with pytest.raises(SchemaError, match="weigh the mistakes between two classes"):
         PrivateMulticlassClassifier(schema=schema).fit(rows, kinds)
+
+
+def test_a_plan_of_cards_follows_the_guess_where_rows_are_not_public():
+    names = [f"x{j}" for j in range(20)]
+    schema = schema_of(3, feature=[{"column": name, "binary": True} for name in names])
+    facts = {"epsilon": 4.0, "n_rows": 6000, "patience": 4.0}
+
+    def draws(**arguments):
+        return [one.prediction.beside for one in plan_cards(schema, **facts, **arguments)[1:]]
+
+    guessed = draws(relation="add_or_remove_one", public_row_guess=6000)
+    # The first card is planned for all classes, the other one for two of three.
+    assert "6 more refine" in guessed[0] and "4 more refine" in guessed[1]
+    assert draws(relation="add_or_remove_one") == draws() == draws(public_row_guess=6000)
+    assert not any("more refine" in beside for beside in draws())
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_a_guess_below_one_is_refused_by_plans_of_cards(relation):
+    arguments = {"epsilon": 1.0, "n_rows": 5, "relation": relation, "public_row_guess": 0}
+    with pytest.raises(CalibrationError, match="public_row_guess must be an integer >= 1"):
+        plan_cards(schema_of(3), **arguments)

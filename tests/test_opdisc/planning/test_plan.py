@@ -107,3 +107,63 @@ def test_a_plan_holds_seconds_and_memory():
 )
 def test_what_a_fit_takes_is_said_in_words(seconds, memory, said):
     assert work_text(seconds, memory) == said
+
+
+@pytest.mark.parametrize("schema", ["adult-wide", "adult_binary", "adult-small"])
+def test_a_guess_plans_what_replace_one_plans_at_twice_epsilon(schema):
+    facts = {"n_rows": 11_000, "compare_others": False}
+    hidden = {**facts, "relation": "add_or_remove_one"}
+    (known,) = plan_fit(schema, epsilon=1.0, **facts)
+    (guessed,) = plan_fit(schema, epsilon=0.5, public_row_guess=11_000, **hidden)
+    (blind,) = plan_fit(schema, epsilon=0.5, **hidden)
+    (both,) = plan_fit(schema, epsilon=1.0, public_row_guess=5, **facts)
+    assert both == known
+    for name in ("mechanism", "weight_bound", "seconds", "memory"):
+        assert getattr(guessed, name) == getattr(known, name)
+    assert guessed.prediction.quantile == pytest.approx(known.prediction.quantile, rel=0.01)
+    assert guessed.weight_bound > blind.weight_bound == 1
+    assert guessed.prediction.rows is guessed.verdict.rows is None
+
+
+def test_no_bound_is_capped_by_a_guess():
+    few = {"epsilon": 1e-3, "n_rows": 50_000, "weight_bound": 1, "compare_others": False}
+    (hidden,) = plan_fit("adult-small", relation="add_or_remove_one", public_row_guess=5, **few)
+    (blind,) = plan_fit("adult-small", relation="add_or_remove_one", **few)
+    assert hidden.prediction == blind.prediction and hidden.prediction.quantile > 5
+    assert hidden.verdict == blind.verdict and hidden.verdict.word == "rows not public"
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_a_guess_below_one_is_refused_by_plans(relation):
+    with pytest.raises(CalibrationError, match="public_row_guess must be an integer >= 1"):
+        plan_fit("adult-small", epsilon=1.0, n_rows=5, relation=relation, public_row_guess=0)
+
+
+def test_the_command_takes_a_guess_and_refuses_what_is_none(tmp_path, capsys):
+    table = tmp_path / "table.csv"
+    names = [f"x{j}" for j in range(20)]
+    lines = [",".join([*names, "y"])] + [",".join(map(str, [i % 2] * 21)) for i in range(40)]
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    schema = tmp_path / "s.toml"
+    schema.write_text(
+        'name = "t"\ntarget = { column = "y", positive = "1", negative = "0" }\n'
+        + "".join(f'[[feature]]\ncolumn = "{name}"\nbinary = true\n' for name in names),
+        encoding="utf-8",
+    )
+    common = [str(table), "--schema", str(schema), "--epsilon", "2", "--patience", "4"]
+    common += ["--relation", "add_or_remove_one", "--json"]
+    guess = ["--public-row-guess", "4000"]
+    assert run_command_line(cli, ["plan", *common, *guess]) == 0
+    planned = json.loads(capsys.readouterr().out)[0]
+    assert run_command_line(cli, ["plan", *common]) == 0
+    assert planned["weight_bound"] > json.loads(capsys.readouterr().out)[0]["weight_bound"] == 1
+    assert run_command_line(cli, ["fit", *common, *guess]) == 0
+    receipt = json.loads(capsys.readouterr().out)["receipt"]
+    assert receipt["public_row_guess"] == 4000 and receipt["n_rows"] is None
+    assert "joint steps" in receipt["noise_law"]
+    for command in ("plan", "fit"):
+        for wrong, said in (("0", "must be an integer >= 1"), ("-3", ">= 1"), ("x", "valid int")):
+            status = run_command_line(cli, [command, *common, "--public-row-guess", wrong])
+            shown = capsys.readouterr()
+            assert status == 2 and said in shown.err and shown.out == ""
+            assert len(shown.err.strip().splitlines()) == 1

@@ -24,7 +24,7 @@ from opdisc.privacy.receipt import (
     power_of_two,
     software_versions,
 )
-from oracles.problem import WeightGrid
+from oracles.problem import ErrorCosts, WeightGrid
 
 PARAMS = PrivacyParams(epsilon=1.0, delta=0.0)
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
@@ -184,3 +184,16 @@ def test_common_fields_are_copied_and_judged() -> None:
     assert common_fields("m", noise, public, SystemEntropy())["versions"] == software_versions({})
     void = common_fields("m", noise, public, SystemEntropy(), void=("why",))
     assert (void["guarantee"], void["conditions"]) == ("VOID", ("why",))
+
+
+def test_a_guess_stands_in_for_rows_in_plans_and_nowhere_else() -> None:
+    grid, costs = WeightGrid.box(2, 1), ErrorCosts(false_negative=3, false_positive=1)
+    for own in (ErrorCosts(), costs):
+        facts = {"params": PARAMS, "grid": grid, "error_costs": own}
+        guessed = GridPublic(relation=ADD, public_row_guess=9, **facts)
+        known = GridPublic(relation=REPLACE, n_rows=9, public_row_guess=5, **facts)
+        neither = GridPublic(relation=ADD, **facts)
+        assert [public.typical_rows for public in (guessed, known, neither)] == [9, 9, None]
+        assert guessed.typical_loss == known.typical_loss is not None
+        assert guessed.largest_loss is neither.largest_loss is neither.typical_loss is None
+        assert known.largest_loss == 9 * own.largest

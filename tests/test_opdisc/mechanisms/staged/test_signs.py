@@ -358,3 +358,65 @@ def test_the_classifier_counts_signs_of_one_hot_columns(tmp_path):
     assert receipt.conditions == (DTYPES_DECLARED, COLUMNS_UNSEEN)
     assert "counted sign" in receipt.noise_law and 0 < receipt.delta_numerical < 1e-30
     assert model.score(pd.DataFrame(columns), y.astype(str)) > 0.85
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n_rows=st.integers(1, 10**6),
+    epsilon=st.floats(1e-2, 10),
+    sizes=st.lists(st.integers(1, 15), min_size=1, max_size=8),
+)
+def test_a_guess_plans_the_stages_of_the_public_number_and_counts_no_positive_rows(
+    n_rows, epsilon, sizes
+):
+    mechanism = StagedMechanism(structure=attributes(*sizes))
+    known = public(WeightGrid.box(1 + sum(sizes), 12), 2 * epsilon, n_rows)
+    guessed = replace(
+        known,
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+        n_rows=None,
+        public_row_guess=n_rows,
+    )
+    planned, hidden = mechanism.calibrate(known), mechanism.calibrate(guessed)
+    assert hidden.stages == planned.stages and hidden.betas == planned.betas
+    spent = sum(hidden.betas)
+    assert (hidden.counts is None) == (planned.counts is None)
+    if hidden.counts is not None:
+        # The share of positive rows needs the exact number: the guess is not it.
+        assert hidden.counts.n_rows is None and hidden.counts.positives == 0
+        assert planned.counts.positives > 0
+        spent += hidden.counts.columns * hidden.stages.first.active
+    assert spent == Fraction(epsilon)
+
+
+def test_a_guess_centres_no_count():
+    made = one_row((1, 0, 1), True, 3)
+    grid = WeightGrid.box(4, 1)
+    noise = [
+        CountNoise.of(
+            signed(2, 3),
+            GridPublic(
+                params=PrivacyParams(epsilon=1e6, delta=0.0),
+                relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+                grid=grid,
+                public_row_guess=guess,
+            ),
+        )
+        for guess in (None, 1, 10**6)
+    ]
+    assert noise[0] == noise[1] == noise[2]
+    assert noise[2].draw(made, SeededEntropy(0)).tolist() == [32, 0, 32]
+
+
+def test_a_guess_counts_signs_where_the_public_number_does():
+    grid, structure = WeightGrid.box(38, 6), attributes(7, 15, 6, 7, 2)
+    hidden = replace(
+        public(grid, 0.5, n_rows=None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE
+    )
+    mechanism = StagedMechanism(structure=structure)
+    counted = [
+        mechanism.calibrate(replace(hidden, public_row_guess=guess)).counts is not None
+        for guess in (None, 1000, 11_000)
+    ]
+    assert counted == [False, False, True]
