@@ -150,9 +150,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     public_row_guess : int or None
         Public constant near the number of rows; plans want one under add-or-remove-one. It decides
         how many stages, candidates and points there are, so accuracy and time, never privacy. Far
-        too small a guess lets a fit take longer than ``patience``. That it was made without
-        looking at the rows is a condition on the receipt. Under replace-one the number of rows is
-        public and the guess is not used.
+        too small a guess lets a fit take longer than ``patience``. It must not be counted from the
+        rows; the receipt prints it. Under replace-one the number of rows is public and the guess
+        is not used.
 
     Attributes
     ----------
