@@ -56,9 +56,10 @@ _LONGER, _MUCH_LONGER = 20, 60
 into every later one, where little is proved and nothing found for a while is no reason to end.
 """
 
-_WEIGHED, _FEW = 20, 10
-"""As much work goes into moves that weigh mistakes right after the walk of a stalled search, where
-no more than this part of all points is lost; of the later walks every second one is such moves."""
+_WEIGHED, _FEW = 10, 10
+"""So much of that work goes into moves that weigh mistakes after the first stage of the block
+bound's root, where no more than this part of all points is lost; of the later walks every second
+one is such moves."""
 
 _MOVES = 50
 """Moves between looks at the clock."""

@@ -1,7 +1,8 @@
 """Compiled local search that weighs mistakes: a point that stays wrong counts more and more.
 
 Moves as in ``local_search``, the best of all coordinates each time, without going back at once.
-Where none helps, every wrong point's cost grows by its own, until all count their own cost again.
+Where none helps, every wrong point's cost grows by its own; what points count more is halved now
+and then.
 So the search leaves hypotheses that single moves cannot improve, and soon finds good ones where
 few points are lost. Nothing is proved.
 """
@@ -27,8 +28,8 @@ from oracles.branch_and_bound.local_search import (
 )
 from oracles.branch_and_bound.reduction import Reduction, value_ranges, whole_domain
 
-_PERIOD = 100
-"""Moves after which all points count their own cost again."""
+_PERIOD = 10
+"""Moves after which what points count more than their own cost is halved."""
 
 _ANYWAY, _KEPT, _SPREAD = 10, 3, 5
 """One in so many times a move that costs is made anyway; and a value that was left stays away for
@@ -89,7 +90,7 @@ class WeightedWalk(NamedTuple):
 def can_weigh(reduction: Reduction) -> bool:
     """Return whether a hypothesis costs what its points cost, and sums of weighed costs fit."""
     only_points = not reduction.is_perturbed and len(reduction.model.norm_cost) == 0
-    return only_points and int(np.abs(reduction.costs).sum()) < INFINITE // (2 * _PERIOD)
+    return only_points and int(np.abs(reduction.costs).sum()) < INFINITE // (4 * _PERIOD)
 
 
 def new_weighted_walk(reduction: Reduction, columns: Columns, start: Walk) -> WeightedWalk:
@@ -194,7 +195,8 @@ def weigh_on(model: Model, weigher: WeightedWalk, n_moves: int) -> None:
     for _ in range(n_moves):
         until[last, 0] += 1
         if until[last, 0] % _PERIOD == 0:
-            copy_into(costs, columns.costs)
+            for i in range(len(costs)):
+                costs[i] -= (costs[i] - columns.costs[i]) // 2
         added, j, a = _best_move(model, weigher)
         if added >= 0:
             _weigh(columns, costs, walk)
