@@ -3,7 +3,9 @@
 import json
 import math
 
+import numpy as np
 import pytest
+from helpers.opdisc.plain_files import plain_files
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -140,17 +142,9 @@ def test_a_guess_below_one_is_refused_by_plans(relation):
 
 
 def test_the_command_takes_a_guess_and_refuses_what_is_none(tmp_path, capsys):
-    table = tmp_path / "table.csv"
-    names = [f"x{j}" for j in range(20)]
-    lines = [",".join([*names, "y"])] + [",".join(map(str, [i % 2] * 21)) for i in range(40)]
-    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    schema = tmp_path / "s.toml"
-    schema.write_text(
-        'name = "t"\ntarget = { column = "y", positive = "1", negative = "0" }\n'
-        + "".join(f'[[feature]]\ncolumn = "{name}"\nbinary = true\n' for name in names),
-        encoding="utf-8",
-    )
-    common = [str(table), "--schema", str(schema), "--epsilon", "2", "--patience", "4"]
+    alternating = np.arange(40)[:, None] % 2
+    table, schema = plain_files(tmp_path, np.repeat(alternating, 20, axis=1), alternating)
+    common = [table, "--schema", schema, "--epsilon", "2", "--patience", "4"]
     common += ["--relation", "add_or_remove_one", "--json"]
     guess = ["--public-row-guess", "4000"]
     assert run_command_line(cli, ["plan", *common, *guess]) == 0

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.opdisc.plain_files import plain_files
 from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
@@ -224,20 +225,9 @@ def test_the_classifier_keeps_to_the_stated_bound(bound):
 
 
 def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
-    rng = np.random.default_rng(3)
-    table = tmp_path / "table.csv"
-    names = [f"x{j}" for j in range(24)]
-    rows = rng.integers(0, 2, (60, 24))
-    lines = [",".join([*names, "y"])]
-    lines += [",".join(map(str, [*row, row[0]])) for row in rows]
-    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    schema = tmp_path / "s.toml"
-    schema.write_text(
-        'name = "t"\ntarget = { column = "y", positive = "1", negative = "0" }\n'
-        + "".join(f'[[feature]]\ncolumn = "{name}"\nbinary = true\n' for name in names),
-        encoding="utf-8",
-    )
-    common = [str(table), "--schema", str(schema), "--epsilon", "2", "--patience", "5"]
+    rows = np.random.default_rng(3).integers(0, 2, (60, 24))
+    table, schema = plain_files(tmp_path, rows, rows[:, 0])
+    common = [table, "--schema", schema, "--epsilon", "2", "--patience", "5"]
     assert run_command_line(cli, ["fit", *common, "--mechanism", "staged", "--json"]) == 0
     receipt = json.loads(capsys.readouterr().out)["receipt"]
     assert receipt["mechanism"] == "staged" and receipt["guarantee"] == "HOLDS"
