@@ -6,6 +6,12 @@
 
 Several runs may be given. Gaps are to the best hypothesis that any solver found. The figure,
 ``docs/_static/plain-tables.svg``, has the instances that some solver did not prove.
+
+Other solvers' table: runs of ``--oracles cp-sat,pulp:SCIP,pulp:CBC,pulp:GUROBI`` with limits of
+5 and 20 s, since PuLP tells no progress. This table has no figure.
+
+    python benchmarks/plain_tables.py plain.json others-5.json others-20.json --others \
+--save benchmarks/results/oracles/plain-others.toml
 """
 
 from __future__ import annotations
@@ -24,6 +30,8 @@ from oracles.benchmarking import Measurement
 
 TIMES = (5.0, 20.0, 60.0)
 NAMES = {"branch-and-bound": "branch and bound", "highs": "HiGHS"}
+OTHERS = {"cp-sat": "CP-SAT", "pulp:SCIP": "SCIP", "pulp:CBC": "CBC", "pulp:GUROBI": "Gurobi"}
+OTHER_TIMES = (5.0, 20.0)
 FIGURE = ROOT / "docs" / "_static" / "plain-tables.svg"
 MOST_PANELS = 6
 
@@ -65,6 +73,52 @@ def behind(run: dict[str, tuple[float, Measurement]]) -> str:
             if their_upper is not None and (upper is None or upper > their_upper + 1e-6):
                 late.append(f"incumbent at {seconds:g} s")
     return ", ".join(late)
+
+
+def other_runs(paths: list[Path]) -> dict[Instance, dict[tuple[str, float], Measurement]]:
+    """Return the measurement of each other solver with each limit, on each instance."""
+    found: dict[Instance, dict[tuple[str, float], Measurement]] = {}
+    for path in paths:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["oracle"] in OTHERS:
+                instance = (cell["task"], cell["bound"], cell["epsilon"])
+                measured = Measurement(**cell["measurement"])
+                found.setdefault(instance, {})[cell["oracle"], cell["time_limit"]] = measured
+    return found
+
+
+def other_rows(
+    found: dict[Instance, dict[str, tuple[float, Measurement]]],
+    others: dict[Instance, dict[tuple[str, float], Measurement]],
+) -> list[list[str]]:
+    """Return what other solvers left to prove when their limit ended, and where they lead."""
+    rows = []
+    for (task, bound, epsilon), runs in others.items():
+        main = found[task, bound, epsilon]
+        known = [m.objective for _, m in main.values()] + [m.objective for m in runs.values()]
+        best = min(objective for objective in known if objective is not None)
+        ours = main["branch-and-bound"][1]
+        cells, late = [], []
+        for name, seconds in itertools.product(OTHERS, OTHER_TIMES):
+            measured = runs.get((name, seconds))
+            if measured is None or measured.error is not None:
+                cells.append("")
+                continue
+            upper, lower = ours.at(seconds)
+            if measured.proved:
+                cells.append(f"proved, {measured.seconds:.2g} s")
+            else:
+                left = measured.bound
+                cells.append("-" if left is None else f"{best - left:,.0f}")
+            if measured.bound is not None and (lower is None or lower < measured.bound - 1e-6):
+                late.append(f"{OTHERS[name]}'s bound at {seconds:g} s")
+            if measured.objective is not None and (
+                upper is None or upper > measured.objective + 1e-6
+            ):
+                late.append(f"{OTHERS[name]}'s incumbent at {seconds:g} s")
+        noise = "none" if epsilon is None else f"{epsilon:g}"
+        rows.append([task, f"-{bound}..{bound}", noise, f"{best:,.1f}", *cells, ", ".join(late)])
+    return rows
 
 
 def rows_of(found: dict[Instance, dict[str, tuple[float, Measurement]]]) -> list[list[str]]:
@@ -110,12 +164,14 @@ def main() -> None:
     parser.add_argument("--command", default="", help="what made the runs")
     parser.add_argument("--machine", default="", help="kind of machine, and what else ran on it")
     parser.add_argument("--version", default="", help="version or commit that ran")
+    parser.add_argument("--others", action="store_true", help="the other solvers' table")
     chosen = parser.parse_args()
     found = read(chosen.runs)
+    names, times = (OTHERS, OTHER_TIMES) if chosen.others else (NAMES, TIMES)
     columns = ["table", "weights", "epsilon", "best known"]
-    columns += [f"{NAMES[n]}, {t:g} s" for n, t in itertools.product(NAMES, TIMES)]
+    columns += [f"{names[n]}, {t:g} s" for n, t in itertools.product(names, times)]
     columns += ["where branch and bound is behind"]
-    rows = rows_of(found)
+    rows = other_rows(found, other_runs(chosen.runs)) if chosen.others else rows_of(found)
     print("\n".join(" | ".join(row) for row in [columns, *rows]))
     everybody = [m for run in found.values() for _, m in run.values() if m.seconds >= 1]
     shares = [(m.processor_seconds or 0) / m.seconds for m in everybody]
@@ -129,7 +185,7 @@ def main() -> None:
         align="l" * len(columns),
         made={k: v for k, v in made.items() if v},
     )
-    if chosen.save is not None:
+    if chosen.save is not None and not chosen.others:
         FIGURE.write_text(figure(found), encoding="utf-8")
 
 

@@ -165,9 +165,12 @@ class _Synthetic:
         levels = self.header["levels"]
         names = [f"column {k}" for k in range(X.shape[1])]
         table = pandas.DataFrame(X.astype(np.int64), columns=names).assign(label=y)
+        settings = self.header["settings"]
         pipeline = pipelines.AIMPipeline(
             epsilon=self.header["epsilon"],
             delta=float(self.header["delta"]),
+            max_model_size=settings["model_megabytes"],
+            gen_kwargs={"n_iters": settings["inference_steps"]},
             proc_epsilon=None,
             disable_processing=True,
             n_jobs=1,

@@ -273,8 +273,9 @@ sys.modules["fasterrisk"] = types.ModuleType("fasterrisk")
 sys.modules["fasterrisk.fasterrisk"] = types.SimpleNamespace(RiskScoreOptimizer=Search)
 
 class Pipeline:
-    def __init__(self, epsilon, delta, **settings):
+    def __init__(self, epsilon, delta, max_model_size, gen_kwargs, **settings):
         assert (epsilon, delta) == (1.0, 1e-6)
+        assert (max_model_size, gen_kwargs) == (1.0, {"n_iters": 100})
 
     def fit(self, table, domain):
         assert domain == {"column 0": 3, "column 1": 4, "column 2": 2, "label": 2}
