@@ -91,8 +91,13 @@ def _tally(columns, costs, gains, chosen, low, high, base, held, counts, right, 
             squares[loss] += accuracy * accuracy
 
 
-def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
-    """Return the pieces of one split of 70%, starts from ``low`` to ``high``."""
+def pieces(
+    dataset: str, name: str, split: int, low: int, high: int, most: int = MOST_POINTS
+) -> Pieces:
+    """Return the pieces of one split of 70%: starts ``low`` to ``high``, at most so many points.
+
+    With another number of points than the default there is nothing of the whole grid.
+    """
     rows, positive = encoded(dataset, name)
     train, test = split_rows(len(rows), split)
     learns = np.zeros(len(rows), dtype=bool)
@@ -108,7 +113,9 @@ def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
     found = Pieces(name, split, n_train, math.log(grid.n_assignments))
     columns = np.ascontiguousarray(points[:, 1:].T)
     held = np.array([int((~learns & ~positive).sum()), len(test)])
-    most = d - 1 if name == "adult-small" else MOST_POINTS
+    sampled = name in SAMPLED and most == MOST_POINTS
+    if name == "adult-small":
+        most = d - 1
     for size in range(most + 1):
         counts = np.zeros(n_train + 1, np.int64)
         right, squares = np.zeros(n_train + 1), np.zeros(n_train + 1)
@@ -131,7 +138,7 @@ def pieces(dataset: str, name: str, split: int, low: int, high: int) -> Pieces:
         found.right.append({int(k): float(right[k]) for k in seen})
         found.squares.append({int(k): float(squares[k]) for k in seen})
     problem = ZeroOneProblem(points=points, positives=positives, negatives=negatives, grid=grid)
-    if name in SAMPLED and name != "adult-small":
+    if sampled and name != "adult-small":
         for epsilon in EPSILONS:
             beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
             options = SamplingOptions(n_threads=1)
