@@ -8,7 +8,8 @@ Several runs may be given. Gaps are to the best hypothesis that any solver found
 ``docs/_static/plain-tables.svg``, has the instances that some solver did not prove.
 
 Other solvers' table: runs of ``--oracles cp-sat,pulp:SCIP,pulp:CBC,pulp:GUROBI`` with limits of
-5 and 20 s, since PuLP tells no progress. This table has no figure.
+5 and 20 s, since PuLP tells no progress. Their figure is
+``plain-tables-others.svg``.
 
     python benchmarks/plain_tables.py plain.json others-5.json others-20.json --others \
 --save benchmarks/results/oracles/plain-others.toml
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ NAMES = {"branch-and-bound": "branch and bound", "highs": "HiGHS"}
 OTHERS = {"cp-sat": "CP-SAT", "pulp:SCIP": "SCIP", "pulp:CBC": "CBC", "pulp:GUROBI": "Gurobi"}
 OTHER_TIMES = (5.0, 20.0)
 FIGURE = ROOT / "docs" / "_static" / "plain-tables.svg"
+OTHER_FIGURE = FIGURE.with_name("plain-tables-others.svg")
 MOST_PANELS = 6
 
 Instance = tuple[str, int, float | None]
@@ -101,7 +104,7 @@ def other_rows(
         cells, late = [], []
         for name, seconds in itertools.product(OTHERS, OTHER_TIMES):
             measured = runs.get((name, seconds))
-            if measured is None or measured.error is not None:
+            if measured is None or not (measured.proved or measured.out_of_time):
                 cells.append("")
                 continue
             upper, lower = ours.at(seconds)
@@ -156,6 +159,46 @@ def figure(found: dict[Instance, dict[str, tuple[float, Measurement]]]) -> str:
     return curves_svg(sweep, rows)
 
 
+def until(measured: Measurement, seconds: float) -> Measurement:
+    """Return what was measured until a time."""
+    curve = tuple(place for place in measured.curve if place[0] <= seconds)
+    return replace(measured, seconds=min(measured.seconds, seconds), curve=curve)
+
+
+def joined(runs: dict[tuple[str, float], Measurement], name: str) -> Measurement:
+    """Return a solver's runs with ever longer limits as one curve; later ones go on."""
+    found = [runs[name, seconds] for seconds in OTHER_TIMES if (name, seconds) in runs]
+    if not found:
+        return Measurement(seconds=0.0, proved=False)
+    if len(found[-1].curve) > 2:  # it told its progress
+        return found[-1]
+    places = [place for measured in found for place in measured.curve]
+    return replace(found[-1], curve=tuple(sorted(places, key=lambda place: place[0])))
+
+
+def other_figure(
+    found: dict[Instance, dict[str, tuple[float, Measurement]]],
+    others: dict[Instance, dict[tuple[str, float], Measurement]],
+) -> str:
+    """Return the curves of all solvers on instances that branch and bound did not prove."""
+    longest = OTHER_TIMES[-1]
+    left = [
+        i
+        for i in others
+        if not (found[i]["branch-and-bound"][1].proved)
+        or found[i]["branch-and-bound"][1].seconds > longest
+    ]
+    rows = []
+    for instance in left[:MOST_PANELS]:
+        runs = {name: until(measured, longest) for name, (_, measured) in found[instance].items()}
+        runs |= {name: joined(others[instance], name) for name in OTHERS}
+        task, bound, epsilon = instance
+        rows.append(Row(task=task, bound=bound, epsilon=epsilon, runs=(runs,)))
+    names = (*NAMES, *OTHERS)
+    sweep = Sweep(tasks=(), bounds=(), epsilons=(), seeds=1, oracles=names, time_limit=longest)
+    return curves_svg(sweep, rows)
+
+
 def main() -> None:
     """Write the result file and the figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -171,7 +214,8 @@ def main() -> None:
     columns = ["table", "weights", "epsilon", "best known"]
     columns += [f"{names[n]}, {t:g} s" for n, t in itertools.product(names, times)]
     columns += ["where branch and bound is behind"]
-    rows = other_rows(found, other_runs(chosen.runs)) if chosen.others else rows_of(found)
+    others = other_runs(chosen.runs)
+    rows = other_rows(found, others) if chosen.others else rows_of(found)
     print("\n".join(" | ".join(row) for row in [columns, *rows]))
     everybody = [m for run in found.values() for _, m in run.values() if m.seconds >= 1]
     shares = [(m.processor_seconds or 0) / m.seconds for m in everybody]
@@ -185,8 +229,13 @@ def main() -> None:
         align="l" * len(columns),
         made={k: v for k, v in made.items() if v},
     )
-    if chosen.save is not None and not chosen.others:
-        FIGURE.write_text(figure(found), encoding="utf-8")
+    if chosen.save is not None:
+        path, drawn = (
+            (OTHER_FIGURE, other_figure(found, others))
+            if chosen.others
+            else (FIGURE, figure(found))
+        )
+        path.write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
