@@ -123,11 +123,21 @@ def test_a_time_limit_ends_the_whole_group():
 def test_an_interrupted_wait_ends_the_child():
     child = worker()
     child.ask(0)
-    main = threading.main_thread().ident
-    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        child.ask("sleep")
+    main, done = threading.main_thread().ident, threading.Event()
+
+    def interrupt():
+        # A signal just before the wait begins does not end it; then there is a second one.
+        seconds = 0.3
+        while not done.wait(seconds):
+            signal.pthread_kill(main, signal.SIGINT)
+            seconds = 15.0
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            child.ask("sleep")
+    finally:
+        done.set()
     assert child.is_closed and gone(child.pid)
 
 
