@@ -13,7 +13,7 @@ import math
 from pathlib import Path
 
 import numpy as np
-from levels import EPSILONS, Pieces, mixed, pieces
+from levels import EPSILONS, Pieces, level, mixed, pieces
 from result_files import save
 
 TABLES = (
@@ -34,14 +34,11 @@ def accuracy(kept: Pieces, epsilon: float, share: float | None) -> float:
     else:
         masses = np.concatenate([[share], (1 - share) * others / others.sum()])
     parts = []
-    for mass, counts, right in zip(masses, kept.counts, kept.right, strict=True):
-        if mass == 0:
-            continue
-        number = np.array(list(counts.values()), dtype=float)
-        logs = np.log(number) - epsilon / 2 * np.array([int(loss) for loss in counts])
-        total = float(np.logaddexp.reduce(logs))
-        mean = float(np.exp(logs - total) / number @ list(right.values()))
-        parts.append((math.log(mass / number.sum()) + total, mean, 0.0))
+    sizes = zip(masses, kept.counts, kept.right, kept.squares, strict=True)
+    for mass, counts, right, squares in sizes:
+        if mass > 0:
+            total, mean, square, size = level(counts, right, squares, epsilon)
+            parts.append((math.log(mass) - size + total, mean, square))
     return mixed(parts)[0]
 
 
@@ -55,7 +52,8 @@ def main() -> None:
     rows = []
     for dataset, name, start, most in TABLES:
         splits = [
-            pieces(dataset, name, split, -start, start, most) for split in range(arguments.splits)
+            pieces(dataset, name, split, -start, start, most, whole=False)
+            for split in range(arguments.splits)
         ]
         for label, share in SHARES.items():
             means = [np.mean([accuracy(kept, e, share) for kept in splits]) for e in EPSILONS]

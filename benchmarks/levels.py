@@ -92,11 +92,18 @@ def _tally(columns, costs, gains, chosen, low, high, base, held, counts, right, 
 
 
 def pieces(
-    dataset: str, name: str, split: int, low: int, high: int, most: int = MOST_POINTS
+    dataset: str,
+    name: str,
+    split: int,
+    low: int,
+    high: int,
+    most: int = MOST_POINTS,
+    *,
+    whole: bool = True,
 ) -> Pieces:
     """Return the pieces of one split of 70%: starts ``low`` to ``high``, at most so many points.
 
-    With another number of points than the default there is nothing of the whole grid.
+    ``whole`` says whether the whole grid is sampled too, where the sampler reaches it.
     """
     rows, positive = encoded(dataset, name)
     train, test = split_rows(len(rows), split)
@@ -113,7 +120,6 @@ def pieces(
     found = Pieces(name, split, n_train, math.log(grid.n_assignments))
     columns = np.ascontiguousarray(points[:, 1:].T)
     held = np.array([int((~learns & ~positive).sum()), len(test)])
-    sampled = name in SAMPLED and most == MOST_POINTS
     if name == "adult-small":
         most = d - 1
     for size in range(most + 1):
@@ -138,7 +144,7 @@ def pieces(
         found.right.append({int(k): float(right[k]) for k in seen})
         found.squares.append({int(k): float(squares[k]) for k in seen})
     problem = ZeroOneProblem(points=points, positives=positives, negatives=negatives, grid=grid)
-    if sampled and name != "adult-small":
+    if whole and name in SAMPLED and name != "adult-small":
         for epsilon in EPSILONS:
             beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
             options = SamplingOptions(n_threads=1)
@@ -162,16 +168,24 @@ def mixed(parts: list[tuple[float, float, float]]) -> tuple[float, float]:
     return float(shares @ [part[1] for part in parts]), float(shares @ [part[2] for part in parts])
 
 
+def level(
+    counts: dict[int, int], right: dict[int, float], squares: dict[int, float], epsilon: float
+) -> tuple[float, float, float, float]:
+    """Return the log of one size's sum, mean accuracy and its square, log of how many cards."""
+    number = np.array(list(counts.values()), dtype=float)
+    logs = -epsilon / 2 * np.array([int(loss) for loss in counts]) + np.log(number)
+    total = float(np.logaddexp.reduce(logs))
+    share = np.exp(logs - total) / number
+    mean, square = (float(share @ list(sums.values())) for sums in (right, squares))
+    return total, mean, square, math.log(number.sum())
+
+
 def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
     """Return what each measure gives on one split: mean accuracy and its square's."""
-    levels = []
-    for counts, right, squares in zip(kept.counts, kept.right, kept.squares, strict=True):
-        number = np.array(list(counts.values()), dtype=float)
-        logs = -epsilon / 2 * np.array([int(loss) for loss in counts]) + np.log(number)
-        total = float(np.logaddexp.reduce(logs))
-        share = np.exp(logs - total) / number
-        mean = float(share @ list(right.values()))
-        levels.append((total, mean, float(share @ list(squares.values())), math.log(number.sum())))
+    levels = [
+        level(counts, right, squares, epsilon)
+        for counts, right, squares in zip(kept.counts, kept.right, kept.squares, strict=True)
+    ]
     sparse = levels[:5]
 
     def by(shares: tuple[int, ...], whole: int = 0) -> tuple[float, float]:
@@ -183,7 +197,7 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
 
     found = {
         "majority": mixed([sparse[0][:3]]),
-        "sparse": mixed([level[:3] for level in sparse]),
+        "sparse": mixed([part[:3] for part in sparse]),
     }
     if kept.schema == "adult-small":
         logs = [level[0] for level in levels]

@@ -8,8 +8,7 @@ Several runs may be given. Gaps are to the best hypothesis that any solver found
 ``docs/_static/plain-tables.svg``, has the instances that some solver did not prove.
 
 Other solvers' table: runs of ``--oracles cp-sat,pulp:SCIP,pulp:CBC,pulp:GUROBI`` with limits of
-5 and 20 s, since PuLP tells no progress. Their figure is
-``plain-tables-others.svg``.
+5 and 20 s, since PuLP tells no progress. Their figure is ``plain-tables-others.svg``.
 
     python benchmarks/plain_tables.py plain.json others-5.json others-20.json --others \
 --save benchmarks/results/oracles/plain-others.toml
@@ -20,6 +19,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,17 +39,26 @@ OTHER_FIGURE = FIGURE.with_name("plain-tables-others.svg")
 MOST_PANELS = 6
 
 Instance = tuple[str, int, float | None]
+Known = tuple[float | None, float | None]
+
+
+def cells(
+    paths: list[Path], oracles: Container[str]
+) -> Iterator[tuple[Instance, str, float, Measurement]]:
+    """Yield instance, oracle, time limit and measurement of each cell of these oracles."""
+    for path in paths:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["oracle"] in oracles:
+                instance = (cell["task"], cell["bound"], cell["epsilon"])
+                measured = Measurement(**cell["measurement"])
+                yield instance, cell["oracle"], cell["time_limit"], measured
 
 
 def read(paths: list[Path]) -> dict[Instance, dict[str, tuple[float, Measurement]]]:
     """Return the time limit and the measurement of each oracle on each instance."""
     found: dict[Instance, dict[str, tuple[float, Measurement]]] = {}
-    for path in paths:
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["oracle"] in NAMES:
-                instance = (cell["task"], cell["bound"], cell["epsilon"])
-                measured = Measurement(**cell["measurement"])
-                found.setdefault(instance, {})[cell["oracle"]] = (cell["time_limit"], measured)
+    for instance, oracle, limit, measured in cells(paths, NAMES):
+        found.setdefault(instance, {})[oracle] = (limit, measured)
     return found
 
 
@@ -67,26 +76,37 @@ def gap_at(measured: Measurement, limit: float, seconds: float, best: float) -> 
 def behind(run: dict[str, tuple[float, Measurement]]) -> str:
     """Return the times at which branch and bound had proved less than HiGHS, or found less."""
     (limit, ours), (_, theirs) = run["branch-and-bound"], run["highs"]
-    late = []
-    for seconds in TIMES:
-        if seconds <= limit:
-            (upper, bound), (their_upper, their_bound) = ours.at(seconds), theirs.at(seconds)
-            if their_bound is not None and (bound is None or bound < their_bound - 1e-6):
-                late.append(f"bound at {seconds:g} s")
-            if their_upper is not None and (upper is None or upper > their_upper + 1e-6):
-                late.append(f"incumbent at {seconds:g} s")
+    late = [
+        f"{what} at {seconds:g} s"
+        for seconds in TIMES
+        if seconds <= limit
+        for what in better(theirs.at(seconds), ours.at(seconds))
+    ]
     return ", ".join(late)
+
+
+def better(theirs: Known, ours: Known) -> list[str]:
+    """Return in what their incumbent and bound are ahead of ours."""
+    (upper, bound), (their_upper, their_bound) = ours, theirs
+    ahead = []
+    if their_bound is not None and (bound is None or bound < their_bound - 1e-6):
+        ahead.append("bound")
+    if their_upper is not None and (upper is None or upper > their_upper + 1e-6):
+        ahead.append("incumbent")
+    return ahead
+
+
+def labels(instance: Instance) -> list[str]:
+    """Return the first cells of an instance's row."""
+    task, bound, epsilon = instance
+    return [task, f"-{bound}..{bound}", "none" if epsilon is None else f"{epsilon:g}"]
 
 
 def other_runs(paths: list[Path]) -> dict[Instance, dict[tuple[str, float], Measurement]]:
     """Return the measurement of each other solver with each limit, on each instance."""
     found: dict[Instance, dict[tuple[str, float], Measurement]] = {}
-    for path in paths:
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["oracle"] in OTHERS:
-                instance = (cell["task"], cell["bound"], cell["epsilon"])
-                measured = Measurement(**cell["measurement"])
-                found.setdefault(instance, {})[cell["oracle"], cell["time_limit"]] = measured
+    for instance, oracle, limit, measured in cells(paths, OTHERS):
+        found.setdefault(instance, {})[oracle, limit] = measured
     return found
 
 
@@ -96,46 +116,37 @@ def other_rows(
 ) -> list[list[str]]:
     """Return what other solvers left to prove when their limit ended, and where they lead."""
     rows = []
-    for (task, bound, epsilon), runs in others.items():
-        main = found[task, bound, epsilon]
+    for instance, runs in others.items():
+        main = found[instance]
         known = [m.objective for _, m in main.values()] + [m.objective for m in runs.values()]
         best = min(objective for objective in known if objective is not None)
         ours = main["branch-and-bound"][1]
-        cells, late = [], []
+        texts, late = [], []
         for name, seconds in itertools.product(OTHERS, OTHER_TIMES):
             measured = runs.get((name, seconds))
             if measured is None or not (measured.proved or measured.out_of_time):
-                cells.append("")
+                texts.append("")
                 continue
-            upper, lower = ours.at(seconds)
             if measured.proved:
-                cells.append(f"proved, {measured.seconds:.2g} s")
+                texts.append(f"proved, {measured.seconds:.2g} s")
             else:
-                left = measured.bound
-                cells.append("-" if left is None else f"{best - left:,.0f}")
-            if measured.bound is not None and (lower is None or lower < measured.bound - 1e-6):
-                late.append(f"{OTHERS[name]}'s bound at {seconds:g} s")
-            if measured.objective is not None and (
-                upper is None or upper > measured.objective + 1e-6
-            ):
-                late.append(f"{OTHERS[name]}'s incumbent at {seconds:g} s")
-        noise = "none" if epsilon is None else f"{epsilon:g}"
-        rows.append([task, f"-{bound}..{bound}", noise, f"{best:,.1f}", *cells, ", ".join(late)])
+                texts.append("-" if measured.bound is None else f"{best - measured.bound:,.0f}")
+            ahead = better((measured.objective, measured.bound), ours.at(seconds))
+            late += [f"{OTHERS[name]}'s {what} at {seconds:g} s" for what in ahead]
+        rows.append([*labels(instance), f"{best:,.1f}", *texts, ", ".join(late)])
     return rows
 
 
 def rows_of(found: dict[Instance, dict[str, tuple[float, Measurement]]]) -> list[list[str]]:
     """Return the rows of the page's table."""
     rows = []
-    for (task, bound, epsilon), run in found.items():
+    for instance, run in found.items():
         best = min(m.objective for _, m in run.values() if m.objective is not None)
-        cells = [
+        gaps = [
             gap_at(run[name][1], run[name][0], seconds, best)
             for name, seconds in itertools.product(NAMES, TIMES)
         ]
-        noise = "none" if epsilon is None else f"{epsilon:g}"
-        weights = f"-{bound}..{bound}"
-        rows.append([task, weights, noise, f"{best:,.1f}", *cells, behind(run)])
+        rows.append([*labels(instance), f"{best:,.1f}", *gaps, behind(run)])
     return rows
 
 
@@ -185,8 +196,7 @@ def other_figure(
     left = [
         i
         for i in others
-        if not (found[i]["branch-and-bound"][1].proved)
-        or found[i]["branch-and-bound"][1].seconds > longest
+        if (ours := found[i]["branch-and-bound"][1]).seconds > longest or not ours.proved
     ]
     rows = []
     for instance in left[:MOST_PANELS]:
@@ -221,7 +231,7 @@ def main() -> None:
     shares = [(m.processor_seconds or 0) / m.seconds for m in everybody]
     if shares:
         print(f"processor seconds per second, at least {min(shares):.2f}")
-    made = {name: getattr(chosen, name) for name in ("command", "machine")}
+    made = {name: getattr(chosen, name) for name in ("command", "machine", "version")}
     save(
         chosen.save,
         columns,
