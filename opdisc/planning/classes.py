@@ -122,17 +122,13 @@ class _CardsPlanner:
         """Return what the risk table leaves of a card's budget."""
         return epsilon if self.risk_budget is None else split_epsilon(epsilon, self.risk_budget)[0]
 
-    def _guessed(self, question: Question) -> int | None:
-        """Return how many rows a question's card is planned for, where nobody may know."""
-        guess = self.public_row_guess
-        return guess and question.typical_rows(guess, len(self.schema.labels))
-
     def predicted(
-        self, question: Question, settled: SettledFit, epsilon: float
+        self, question: Question, rows: int | None, settled: SettledFit, epsilon: float
     ) -> ErrorPrediction:
         """Return the bound on one card's extra errors; all cards' hold together at the level.
 
         How many rows have one of the question's classes is not public, so nothing caps it.
+        ``rows`` is what the card is planned for, or None.
         """
         cards = len(self.questions)
         own = replace(
@@ -141,7 +137,7 @@ class _CardsPlanner:
             relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
             rows_per_unit=1,
             n_rows=None,
-            public_row_guess=self._guessed(question) if settled.public.n_rows is None else None,
+            public_row_guess=rows,
         )
         return predict_error(
             settled.mechanism,
@@ -156,16 +152,19 @@ class _CardsPlanner:
         """Return what each question's card would be; questions alike have the same one."""
         fits: dict[Fraction, SettledFit] = {}
         known: dict[tuple[Fraction, int | None], ErrorPrediction] = {}
+        cards = []
         for question in self.questions:
             if question.share not in fits:
                 fits[question.share] = self.settled(question.share, epsilon, rows)
-            alike = question.share, self._guessed(question)
+            settled = fits[question.share]
+            own_rows = question.typical_rows(
+                settled.public.typical_rows, len(self.schema.labels)
+            )
+            alike = question.share, own_rows
             if alike not in known:
-                known[alike] = self.predicted(question, fits[question.share], epsilon)
-        return [
-            (question, fits[question.share], known[question.share, self._guessed(question)])
-            for question in self.questions
-        ]
+                known[alike] = self.predicted(question, own_rows, settled, epsilon)
+            cards.append((question, settled, known[alike]))
+        return cards
 
     def excess(self, epsilon: float, rows: int | None) -> float:
         """Return the bound on the extra errors of all cards; infinite where one cannot run."""
@@ -211,7 +210,7 @@ def plan_cards(
     each_card : bool
         Whether the cards are listed too.
     public_row_guess : int or None
-        As for :func:`plan_fit`, of all rows; each card as if every class had as many.
+        As for :func:`plan_fit`, of all rows.
 
     Returns
     -------
@@ -225,6 +224,8 @@ def plan_cards(
 
     Notes
     -----
+    Each card is planned as if every class had as many rows.
+
     **Guarantee.** A function of public inputs only, for every table. A row gets a wrong class only
     if a card that names its class is wrong about it, so the cards' extra errors add up: beside the
     sum of the fewest errors that each card can make on its rows.

@@ -19,7 +19,11 @@ from .params import (
     PrivacyParams as PrivacyParams,
     parse_relation as parse_relation,
 )
-from .public import GridPublic as GridPublic, PublicInputs as PublicInputs
+from .public import (
+    MOST_ROWS_GUESSED as MOST_ROWS_GUESSED,
+    GridPublic as GridPublic,
+    PublicInputs as PublicInputs,
+)
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipt import (
     CertifiedReceipt as CertifiedReceipt,

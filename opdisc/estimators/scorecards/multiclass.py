@@ -99,8 +99,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         Share of each card's budget, in (0, 1), that buys the observed rate per total of that
         card: ``risk_tables_`` and ``predict_proba``; for a tree only. None buys none.
     public_row_guess : int or None
-        As in :class:`PrivateScorecardClassifier`, of all rows; each card is planned as if every
-        class had as many.
+        As in :class:`PrivateScorecardClassifier`, of all rows.
 
     Attributes
     ----------
@@ -127,6 +126,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
     -----
     **Guarantee.** As stated on ``receipt_``; docs/theory.md, entry "multiclass". **Order.** Put
     classes that are alike next to each other: the first cards tell groups of neighbours apart.
+    **Plans.** Each card is planned as if every class had as many rows. How many it has is private.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         rows, positions, assumptions = self._read_classes(X, y)
         schema = self.schema_
         facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
-        facts["public_row_guess"] = guess = self.public_row_guess
+        facts["public_row_guess"] = self.public_row_guess
         public = PublicInputs(params=params, **facts)
         entropy = self._entropy()
         questions = ask(self.strategy, len(schema.labels))
@@ -222,9 +222,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                 params=own_params,
                 relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
                 schema_digest=public.schema_digest,
-                public_row_guess=None
-                if guess is None or public.n_rows is not None
-                else question.typical_rows(guess, len(schema.labels)),
+                public_row_guess=question.typical_rows(public.typical_rows, len(schema.labels)),
                 assumptions=public.assumptions,
                 grid=plan.public.grid,
             )

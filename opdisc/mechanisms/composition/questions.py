@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.errors import CalibrationError, quoted
+from opdisc.privacy import MOST_ROWS_GUESSED
 from oracles.arithmetic import IntArray
 
 TREE, ONE_VERSUS_REST = "tree", "one_versus_rest"
@@ -37,9 +38,15 @@ class Question:
     yes: tuple[int, ...]
     share: Fraction
 
-    def typical_rows(self, rows: int, n_classes: int) -> int:
-        """Return how many of a public number of rows enter the card, were all classes alike."""
-        return max(1, rows * len(self.no + self.yes) // n_classes)
+    def typical_rows(self, rows: int | None, n_classes: int) -> int | None:
+        """Return how many of a public number of rows enter the card, were all classes alike.
+
+        It is a guess: how many rows have one of the question's classes is not public, also where
+        the number of all rows is. None where that is not known either.
+        """
+        if rows is None:
+            return None
+        return max(1, min(rows, MOST_ROWS_GUESSED) * len(self.no + self.yes) // n_classes)
 
     def signs(self, positions: IntArray) -> NDArray[np.int8]:
         """Return +1 for rows of a "yes" class, -1 for "no", 0 for others and missing labels."""
