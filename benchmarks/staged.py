@@ -41,8 +41,10 @@ def remembered(draw: Callable[..., Any]) -> Callable[..., Any]:
     return first
 
 
-def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    """Return the released weights, the constant column's first."""
+def fit(
+    X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, later: int | None = None
+) -> np.ndarray:
+    """Return the released weights, the constant column's first; ``later`` draws, or the rule's."""
     n, d = X.shape
     grid = WeightGrid.box(1 + d, automatic_bound(n * epsilon))
     rows, where = np.unique(X, axis=0, return_inverse=True)
@@ -58,7 +60,7 @@ def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
         grid=grid,
         n_rows=n,
     )
-    mechanism = staged.StagedMechanism()
+    mechanism = staged.StagedMechanism(later=later)
     spec = mechanism.calibrate(public)
     return np.array(mechanism.draw(problem, spec, SeededEntropy(seed)))
 
