@@ -1,7 +1,7 @@
 """Held-out accuracy of the first staged draw alone, and of the default with its later draws.
 
 Nine yes/no questions about UCI's census table: income as in adult_binary, and what its other
-columns say of one of them, each of 27 to 53 plain columns. The draws are seeded by the split; such
+columns say of one of them, each of 32 to 46 plain columns. The draws are seeded by the split; such
 releases would be VOID. About a quarter of an hour.
 
     OPDISC_DATA=... python benchmarks/later_draws.py --splits 6
