@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -81,9 +81,13 @@ class _CardsPlanner:
     def questions(self) -> tuple[Question, ...]:
         return ask(self.strategy, len(self.schema.labels))
 
-    def settled(self, share: Fraction, epsilon: float, rows: int | None) -> SettledFit:
-        """Return what draws a card of some share, as the estimator decides it."""
-        params = PrivacyParams(epsilon=self._without_risks(float(epsilon * share)), delta=0.0)
+    def settled(self, question: Question, epsilon: float, rows: int | None) -> SettledFit:
+        """Return what draws a question's card, as the estimator decides it.
+
+        ``rows`` is what the card is planned for. How many rows have one of the question's classes
+        is not public.
+        """
+        params = PrivacyParams(epsilon=self.promised(question, epsilon), delta=0.0)
 
         def public_for(weight_bound: int) -> GridPublic:
             grid = scorecard_grid(
@@ -94,11 +98,9 @@ class _CardsPlanner:
             )
             return GridPublic(
                 params=params,
-                relation=self.relation,
+                relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
                 grid=grid,
-                rows_per_unit=self.schema.rows_per_unit,
-                n_rows=rows,
-                public_row_guess=self.public_row_guess,
+                public_row_guess=rows,
             )
 
         return settle_fit(
@@ -122,26 +124,15 @@ class _CardsPlanner:
         """Return what the risk table leaves of a card's budget."""
         return epsilon if self.risk_budget is None else split_epsilon(epsilon, self.risk_budget)[0]
 
-    def predicted(
-        self, question: Question, rows: int | None, settled: SettledFit, epsilon: float
-    ) -> ErrorPrediction:
+    def predicted(self, settled: SettledFit) -> ErrorPrediction:
         """Return the bound on one card's extra errors; all cards' hold together at the level.
 
         How many rows have one of the question's classes is not public, so nothing caps it.
-        ``rows`` is what the card is planned for, or None.
         """
         cards = len(self.questions)
-        own = replace(
-            settled.public,
-            params=PrivacyParams(epsilon=self.promised(question, epsilon), delta=0.0),
-            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-            rows_per_unit=1,
-            n_rows=None,
-            public_row_guess=rows,
-        )
         return predict_error(
             settled.mechanism,
-            own,
+            settled.public,
             1 - (1 - self.level) / cards,
             confidence=1 - (1 - _CONFIDENCE) / cards,
         )
@@ -150,20 +141,16 @@ class _CardsPlanner:
         self, epsilon: float, rows: int | None
     ) -> list[tuple[Question, SettledFit, ErrorPrediction]]:
         """Return what each question's card would be; questions alike have the same one."""
-        fits: dict[Fraction, SettledFit] = {}
-        known: dict[tuple[Fraction, int | None], ErrorPrediction] = {}
+        all_rows = self.public_row_guess if rows is None else rows
+        known: dict[tuple[Fraction, int | None], tuple[SettledFit, ErrorPrediction]] = {}
         cards = []
         for question in self.questions:
-            if question.share not in fits:
-                fits[question.share] = self.settled(question.share, epsilon, rows)
-            settled = fits[question.share]
-            own_rows = question.typical_rows(
-                settled.public.typical_rows, len(self.schema.labels)
-            )
+            own_rows = question.typical_rows(all_rows, len(self.schema.labels))
             alike = question.share, own_rows
             if alike not in known:
-                known[alike] = self.predicted(question, own_rows, settled, epsilon)
-            cards.append((question, settled, known[alike]))
+                settled = self.settled(question, epsilon, own_rows)
+                known[alike] = settled, self.predicted(settled)
+            cards.append((question, *known[alike]))
         return cards
 
     def excess(self, epsilon: float, rows: int | None) -> float:

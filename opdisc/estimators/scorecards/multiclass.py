@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal
@@ -55,7 +54,6 @@ from opdisc.mechanisms import (
     card_epsilon,
     preferences,
     run_cards,
-    split_epsilon,
 )
 from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
 from opdisc.planning import (
@@ -198,37 +196,34 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         check_risks_of_classes(self.strategy, self.risk_budget)
         problems: list[ZeroOneProblem] = []
         specs: list[RiskSpec] = []
-        settled: dict[Fraction, SettledFit] = {}
+        settled: dict[tuple[Fraction, int | None], SettledFit] = {}
 
         def prepare(question: Question) -> PreparedRelease:
-            # The same noise as one card's at this share of epsilon: that decides what runs.
-            left = float(self.epsilon * question.share)
             own_params = PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0)
             if self.risk_budget is not None:
-                left, _ = split_epsilon(left, self.risk_budget)
                 specs.append(self._risk_spec(question, own_params, public.typical_rows))
                 own_params = PrivacyParams(epsilon=specs[-1].card_epsilon, delta=0.0)
-            share = PrivacyParams(epsilon=left, delta=0.0)
+            own_rows = question.typical_rows(public.typical_rows, len(schema.labels))
 
             def public_for(weight_bound: int) -> GridPublic:
-                return GridPublic(params=share, grid=self._grid(schema, weight_bound), **facts)
+                return GridPublic(
+                    params=own_params,
+                    relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+                    schema_digest=public.schema_digest,
+                    public_row_guess=own_rows,
+                    assumptions=public.assumptions,
+                    grid=self._grid(schema, weight_bound),
+                )
 
-            if question.share not in settled:
-                settled[question.share] = settle_fit(
+            alike = question.share, own_rows
+            if alike not in settled:
+                settled[alike] = settle_fit(
                     bound, public_for, lambda known: self._mechanism(schema, known)
                 )
-            plan = settled[question.share]
-            own = GridPublic(
-                params=own_params,
-                relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-                schema_digest=public.schema_digest,
-                public_row_guess=question.typical_rows(public.typical_rows, len(schema.labels)),
-                assumptions=public.assumptions,
-                grid=plan.public.grid,
-            )
-            problem = counted_problem(aggregate(rows, question.signs(positions)), own.grid)
+            plan = settled[alike]
+            problem = counted_problem(aggregate(rows, question.signs(positions)), plan.public.grid)
             problems.append(problem)
-            return self._prepare(problem, replace(plan, public=own), entropy)
+            return self._prepare(problem, plan, entropy)
 
         prepared = [prepare(question) for question in questions]
         risks = CardRisks(

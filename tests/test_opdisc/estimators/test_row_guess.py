@@ -154,7 +154,7 @@ def test_bins_of_risks_follow_the_guess(table):
 
 
 def test_cards_of_several_classes_are_planned_as_if_classes_were_alike(table):
-    X, _ = table
+    X = pd.concat([table[0], table[0][:2000]], ignore_index=True)
     y = np.array(["a", "b", "c"])[X.iloc[:, :4].sum(axis=1).clip(1, 3) - 1]
     schema = {**SCHEMA, "target": {"column": "y", "classes": ["a", "b", "c"]}}
     common = {"epsilon": 8.0, "schema": schema, "relation": ADD, "patience": 4.0}
@@ -165,10 +165,13 @@ def test_cards_of_several_classes_are_planned_as_if_classes_were_alike(table):
     blind = PrivateMulticlassClassifier(**common).fit(X, y).receipt_
     assert (receipt.epsilon, receipt.conditions) == (8.0, blind.conditions)
     assert not any("joint steps" in card.noise_law for card in blind.cards)
-    public = {**common, "relation": "replace_one"}
-    known = PrivateMulticlassClassifier(public_row_guess=6000, **public).fit(X, y).receipt_
-    alone = PrivateMulticlassClassifier(**public).fit(X, y).receipt_
-    assert [card.noise_law for card in known.cards] == [card.noise_law for card in alone.cards]
+    # A replaced row is one removed and one added; where the number of rows is public, it wins.
+    public = {**common, "relation": "replace_one", "epsilon": 16.0}
+    known = PrivateMulticlassClassifier(public_row_guess=9, **public).fit(X, y).receipt_
+    assert known.n_rows == 6000
+    for card, guessed in zip(known.cards, receipt.cards, strict=True):
+        assert card.noise_law == guessed.noise_law and card.noise_scales == guessed.noise_scales
+        assert card.public_row_guess == guessed.public_row_guess
 
 
 @pytest.mark.parametrize("kind", [OPDiscClassifier, RSPMClassifier, PermuteAndFlipClassifier])
