@@ -21,17 +21,6 @@ from staged import fit
 from opdisc import load_dataset
 
 EPSILONS = (0.25, 1.0)
-TASKS = {
-    "married": ("marital", "family"),
-    "never married": ("marital", "family"),
-    "income": ("income",),
-    "sex": ("sex", "family"),
-    "more than 40 hours": ("hours",),
-    "some college": ("education",),
-    "below 30": ("age",),
-    "professional": ("occupation",),
-}
-"""Questions, and the groups of columns that would give the answer away."""
 
 
 def questions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -56,21 +45,23 @@ def questions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "family": levels("relationship"),
     }
     status = table["marital-status"].astype(str)
-    answers = {
-        "married": status.str.startswith("Married"),
-        "never married": status == "Never-married",
-        "income": groups["income"][:, 0],
-        "sex": groups["sex"][:, 0],
-        "more than 40 hours": groups["hours"][:, 2],
-        "some college": groups["education"][:, 1],
-        "below 30": 1 - groups["age"][:, 2],
-        "professional": table["occupation"].isin(["Prof-specialty", "Exec-managerial"]),
+    professions = table["occupation"].isin(["Prof-specialty", "Exec-managerial"])
+    # Each answer, and the groups of columns that would give it away.
+    asked = {
+        "married": (status.str.startswith("Married"), {"marital", "family"}),
+        "never married": (status == "Never-married", {"marital", "family"}),
+        "income": (groups["income"][:, 0], {"income"}),
+        "sex": (groups["sex"][:, 0], {"sex", "family"}),
+        "more than 40 hours": (groups["hours"][:, 2], {"hours"}),
+        "some college": (groups["education"][:, 1], {"education"}),
+        "below 30": (1 - groups["age"][:, 2], {"age"}),
+        "professional": (professions, {"occupation"}),
     }
     columns, label = encoded("adult-binary", "adult_binary")
     found = {"adult_binary": (columns[:, 1:], label.astype(np.int64))}
-    for name, hidden in TASKS.items():
+    for name, (answer, hidden) in asked.items():
         shown = [group for key, group in groups.items() if key not in hidden]
-        found[name] = (np.concatenate(shown, axis=1), np.asarray(answers[name]).astype(np.int64))
+        found[name] = (np.concatenate(shown, axis=1), np.asarray(answer).astype(np.int64))
     return found
 
 

@@ -199,23 +199,23 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         settled: dict[tuple[Fraction, int | None], SettledFit] = {}
 
         def prepare(question: Question) -> PreparedRelease:
-            own_params = PrivacyParams(epsilon=card_epsilon(question, public), delta=0.0)
+            epsilon = card_epsilon(question, public)
+            own: dict[str, Any] = {
+                "relation": NeighboringRelation.ADD_OR_REMOVE_ONE,
+                "schema_digest": public.schema_digest,
+                "public_row_guess": question.typical_rows(public.typical_rows, len(schema.labels)),
+                "assumptions": public.assumptions,
+            }
             if self.risk_budget is not None:
-                specs.append(self._risk_spec(question, own_params, public.typical_rows))
-                own_params = PrivacyParams(epsilon=specs[-1].card_epsilon, delta=0.0)
-            own_rows = question.typical_rows(public.typical_rows, len(schema.labels))
+                whole = PublicInputs(params=PrivacyParams(epsilon=epsilon, delta=0.0), **own)
+                specs.append(calibrate_risks(whole, self.risk_budget))
+                epsilon = specs[-1].card_epsilon
+            left = PrivacyParams(epsilon=epsilon, delta=0.0)
 
             def public_for(weight_bound: int) -> GridPublic:
-                return GridPublic(
-                    params=own_params,
-                    relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-                    schema_digest=public.schema_digest,
-                    public_row_guess=own_rows,
-                    assumptions=public.assumptions,
-                    grid=self._grid(schema, weight_bound),
-                )
+                return GridPublic(params=left, grid=self._grid(schema, weight_bound), **own)
 
-            alike = question.share, own_rows
+            alike = question.share, own["public_row_guess"]
             if alike not in settled:
                 settled[alike] = settle_fit(
                     bound, public_for, lambda known: self._mechanism(schema, known)
@@ -244,17 +244,6 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         """Return the seconds that a card may be expected to take: all have an equal part."""
         cards = ask(self.strategy, len(schema.labels))
         return patience_of_each(super()._patience(schema), len(cards))
-
-    def _risk_spec(
-        self, question: Question, params: PrivacyParams, n_rows: int | None
-    ) -> RiskSpec:
-        """Return the noise of a card's counts, planned for a public guess of its rows."""
-        own = PublicInputs(params=params, relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
-        if n_rows is None:
-            return calibrate_risks(own, self.risk_budget)
-        # As if all classes had as many rows.
-        share = len(question.no + question.yes) / len(self.schema_.labels)
-        return calibrate_risks(own, self.risk_budget, n_rows=n_rows * share)
 
     def _publish_cards(
         self, questions: Sequence[Question], release: CardsRelease, specs: Sequence[RiskSpec]

@@ -118,20 +118,15 @@ def split_epsilon(epsilon: float, share: object) -> tuple[float, float]:
     return parts
 
 
-def calibrate_risks(
-    public: PublicInputs, share: object, *, n_rows: float | None = None
-) -> RiskSpec:
+def calibrate_risks(public: PublicInputs, share: object) -> RiskSpec:
     """Return the noise of the counts for a share of ``public.params``, and what the card may cost.
 
     Parameters
     ----------
     public : PublicInputs
-        Budget of card and counts.
+        Budget of card and counts. Groups are planned for its number of rows, known or guessed.
     share : real number
         In (0, 1).
-    n_rows : float or None
-        How many rows to plan groups for, a public fact; None takes that of ``public``, known or
-        guessed.
 
     Raises
     ------
@@ -141,7 +136,7 @@ def calibrate_risks(
     card, risks = split_epsilon(public.params.epsilon, share)
     rate = Fraction(risks) / public.changed_rows
     check_noise_fits(4.0 * MOST_BINS * largest_geometric(rate))
-    most, rows = _FEW_BINS, public.typical_rows if n_rows is None else n_rows
+    most, rows = _FEW_BINS, public.typical_rows
     if rows is not None:
         # So many that a group of the mean size has a few times more rows than noise.
         most = min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))
