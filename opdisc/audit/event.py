@@ -69,22 +69,39 @@ def flipped_label() -> NeighboringPair:
 
     The start is 0, so the weight's sign is that of the column's association with the label.
     """
-    grid = WeightGrid(values=((0,), (-1, 0, 1)))
+    return _one_column(
+        "one row and one column", 1, WeightGrid(values=((0,), (-1, 0, 1))), lambda w: w[1] == 1
+    )
+
+
+def lost_majority() -> NeighboringPair:
+    """Return two positive rows on one side of a 0/1 column; one label flips.
+
+    Then neither answer is ahead on that side. A decision stump says "-" there with probability
+    ``exp(-epsilon) / 2`` before and 1/2 after: its promise is reached.
+    """
+    return _one_column(
+        "two rows on one side",
+        2,
+        WeightGrid(values=((0, 1), (-1, 0, 1))),
+        lambda w: w[0] + w[1] < 1,
+    )
+
+
+def _one_column(
+    name: str, n_rows: int, grid: WeightGrid, event: Callable[[Hypothesis], bool]
+) -> NeighboringPair:
+    """Return positive rows with a 1 in one column; one label flips."""
 
     def table(flipped: int) -> ZeroOneProblem:
         return ZeroOneProblem(
             points=np.ones((1, 2), dtype=np.int64),
-            positives=np.array([1 - flipped]),
+            positives=np.array([n_rows - flipped]),
             negatives=np.array([flipped]),
             grid=grid,
         )
 
-    return NeighboringPair(
-        name="one row and one column",
-        first=table(0),
-        second=table(1),
-        event=lambda w: w[1] == 1,
-    )
+    return NeighboringPair(name=name, first=table(0), second=table(1), event=event)
 
 
 def parity(n_signs: int) -> NeighboringPair:

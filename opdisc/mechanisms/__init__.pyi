@@ -110,7 +110,9 @@ from .separator.sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
+from .staged.sequence import LARGEST_SHIFT as LARGEST_SHIFT
 from .staged.stages import (
-    LARGEST_SHIFT as LARGEST_SHIFT,
+    STUMP_WEIGHT as STUMP_WEIGHT,
     automatic_bound as automatic_bound,
+    stump_columns as stump_columns,
 )

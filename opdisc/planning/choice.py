@@ -6,6 +6,7 @@ import math
 
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
+    STUMP_WEIGHT,
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
     BlockOneHotMechanism,
@@ -190,7 +191,8 @@ def choose_mechanism(
     Notes
     -----
     **Guarantee.** A function of public facts. The order is always the same (docs/utility.md): one
-    block, the exponential mechanism on lists, staged draws. Exact samples, whose time depends on
+    block, the exponential mechanism on lists, staged draws. Where rows times epsilon are few, a
+    decision stump (of the staged draws) goes before all. Exact samples, whose time depends on
     the rows, and then blocks remain where stages do not take the grid or its base measure.
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
@@ -211,6 +213,19 @@ def choose_mechanism(
         planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
         return Reason(brief, detail + planned + _predicted(mechanism, public))
 
+    if staged:
+        assert public is not None
+        stages = staged_mechanism(
+            MechanismSettings(structure=structure, base_measure=base_measure, patience=patience)
+        )
+        if base_measure is None and stages.calibrate(public).is_stump:
+            return "staged", because(
+                "rows and budget are so few that they only decide the answers to one statement, "
+                "which coins choose",
+                f"rows times epsilon are less than {STUMP_WEIGHT:g}, where a draw from many cards "
+                "hardly heeds the rows, and a decision stump does",
+                stages,
+            )
     beyond = grid.n_assignments > ENUMERATION_LIMIT
     if not beyond and not measure.is_uniform:
         return (
@@ -254,9 +269,6 @@ def choose_mechanism(
             exponential,
         )
     if staged:
-        stages = staged_mechanism(
-            MechanismSettings(structure=structure, base_measure=base_measure, patience=patience)
-        )
         return "staged", because(
             f"{cards} cards are too many to try all, so the card is drawn in stages",
             f"the grid's {size} weight combinations are too many to list, and several exact draws "

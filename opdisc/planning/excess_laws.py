@@ -138,7 +138,8 @@ def exponential_excess(
     """Return mean and quantile of the exponential mechanism's excess, in closed form.
 
     Where the best hypothesis has share m of the base measure, ``P[excess >= t] <= x / (1 + x)``
-    with ``x = (1 - m) / m * exp(-beta t)``; the least share on the grid is taken.
+    with ``x = (1 - m) / m * exp(-beta t)``; the least share on the grid is taken. A stump's is
+    at least t with probability at most ``exp(-beta t)`` (docs/theory.md, staged-draws).
     """
     beta, log_inverse = float(spec.beta), spec.log_inverse
     if beta == 0.0:
@@ -146,6 +147,8 @@ def exponential_excess(
             "an error bound needs an epsilon per row that a double can hold, but this one is "
             "smaller; use a larger epsilon or fewer rows per unit."
         )
+    if isinstance(spec, StagedSpec) and spec.is_stump:
+        return 1 / (math.e * beta), -math.log1p(-level) / beta, 1.0
     # A grid of one hypothesis has no others; rounding must not say so of a grid of two.
     log_others = log_inverse + math.log(-math.expm1(-max(log_inverse, math.log(2.0))))
     quantile = (log_others + math.log(level) - math.log1p(-level)) / beta

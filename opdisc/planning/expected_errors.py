@@ -29,8 +29,11 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     **Guarantee.** Blocks: ``lambda (H_n - 1) + g`` each, the mean of the largest of n exponentials
     minus a given one, and a lattice step for the floor; exponential mechanism: the largest
     ``ln(1 / mu(w)) / beta`` of its base measure, which is ``ln |W| / beta`` if that is uniform.
-    Staged draws: that of the first one, beside the best of its own candidates.
+    Staged draws: that of the first one, beside the best of its own candidates. A stump: on each
+    of its two sides at most the maximum of ``x exp(-beta x) / 2``.
     """
+    if isinstance(spec, StagedSpec) and spec.is_stump:
+        return 1 / (math.e * float(spec.beta))
     if isinstance(spec, ExponentialSpec | StagedSpec):
         return spec.log_inverse / float(spec.beta)
     if not isinstance(spec, BlockSpec):

@@ -18,6 +18,7 @@ WORDS: dict[str, str | None] = {
     "Weight": None,
     "Hypothesis": r"hypothes[ei]s",
     "Grid": None,
+    "Decision stump": r"decision stumps?",
     "Norm budget": r"norm budgets?",
     "Parameters": None,
     "0/1 loss": r"0/1 loss(?:es)?",

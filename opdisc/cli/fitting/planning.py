@@ -108,7 +108,9 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     lines += [_row(item) for item in planned]
     each = "mechanism" if planned[0].automatic else "card"
     told = {item.prediction.beside for item in planned if item.prediction is not None}
-    beside = "those of the best scorecard" if each == "mechanism" else " or ".join(sorted(told))
+    beside = (
+        "those of the best scorecard" if each == "mechanism" else "; or beyond ".join(sorted(told))
+    )
     lines += [
         "",
         f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",

@@ -10,8 +10,9 @@ from typing import ClassVar
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.staged.sequence import LARGEST_SHIFT, Stages
 from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns
-from opdisc.mechanisms.staged.stages import LARGEST_SHIFT, PATIENCE, Stages, plan_stages
+from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
 from oracles.problem import (
@@ -28,9 +29,11 @@ from oracles.sampling import (
     Direction,
     JointSteps,
     SparseCards,
+    Stumps,
     deal_directions,
     draw_joint,
     draw_sparse_card,
+    draw_stump,
 )
 
 
@@ -45,7 +48,8 @@ class StagedSpec(NoiseSpec):
     betas : tuple of Fraction
         Inverse temperature per misclassified row of every draw, exact.
     log_inverse : float
-        Largest ``ln(1 / mu(w))`` of the first draw's base measure, nats.
+        Largest ``ln(1 / mu(w))`` of the first draw's base measure, nats; 0 of a stump, whose
+        column is not chosen for its loss.
     counts : CountNoise or None
         Noise of the counts that give columns their signs, where there are any.
     """
@@ -59,6 +63,11 @@ class StagedSpec(NoiseSpec):
     def beta(self) -> Fraction:
         """Inverse temperature of the first draw."""
         return self.betas[0]
+
+    @property
+    def is_stump(self) -> bool:
+        """Whether a decision stump is all that is drawn."""
+        return isinstance(self.stages.first, Stumps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +87,8 @@ class StagedMechanism:
     later, first_share, counted : int, Fraction or None
         Number of joint draws, share of the first one and share of the counts, instead of the
         public rule.
+    stump : bool or None
+        Whether a decision stump is all that is drawn, instead of the public rule.
     name : str
         Name on receipts.
 
@@ -87,7 +98,7 @@ class StagedMechanism:
     shares add up to 1. Candidates are functions of earlier draws and of coins that do not look at
     the table. Where columns get their signs from counts, these have discrete Laplace noise at
     their own share of epsilon, up to the numerical delta on the receipt (docs/theory.md,
-    staged-draws).
+    staged-draws). A stump's two sides share no row, so each has all of epsilon.
 
     References
     ----------
@@ -101,6 +112,7 @@ class StagedMechanism:
     later: int | None = None
     first_share: Fraction | None = None
     counted: Fraction | None = None
+    stump: bool | None = None
     name: str = "staged"
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
@@ -132,9 +144,10 @@ class StagedMechanism:
                 "smaller numbers."
             )
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
+        weight = None if public.typical_loss is None else float(2 * beta * public.typical_loss)
         stages = plan_stages(
             public.grid,
-            None if public.typical_loss is None else float(2 * beta * public.typical_loss),
+            weight,
             public.typical_rows,
             by_levels=self.by_levels,
             patience=self.patience,
@@ -142,6 +155,7 @@ class StagedMechanism:
             first_share=self.first_share,
             structure=self._groups(public),
             counted=self.counted,
+            stump=self.stump,
         )
         betas: tuple[Fraction, ...] = (beta * stages.first_share,)
         betas += (beta * stages.later_share,) * stages.later
@@ -192,6 +206,8 @@ class StagedMechanism:
         waiting: list[int] = []
         if isinstance(stages.first, SparseCards):
             card = draw_sparse_card(points, stages.first, spec.betas[0], bits)
+        elif isinstance(stages.first, Stumps):
+            card = draw_stump(points, stages.first, spec.betas[0], bits)
         else:
             assert spec.counts is not None
             signed = stages.first.candidates(spec.counts.draw(problem, entropy))
@@ -264,8 +280,10 @@ def _steps(stages: Stages, card: Hypothesis, directions: tuple[Direction, ...]) 
     )
 
 
-def _log_inverse(first: SparseCards | SignedColumns) -> float:
-    """Return the largest log of the total weight over one card's."""
+def _log_inverse(first: SparseCards | Stumps | SignedColumns) -> float:
+    """Return the largest log of the total weight over one card's; 0 of stumps."""
+    if isinstance(first, Stumps):
+        return 0.0
     if isinstance(first, SignedColumns):
         return first.log_count
     total = sum(count * factor for count, factor in zip(first.counts, first.factors, strict=True))

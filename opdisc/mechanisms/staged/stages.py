@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms.staged.sequence import (
+    LARGEST_SHIFT,
+    LARGEST_START,
+    SUMMAND_BOUND,
+    Stages,
+)
 from opdisc.mechanisms.staged.signs import (
-    SignedColumns,
     counted_share,
     most_active,
     pays,
     plan_signs,
 )
 from oracles.problem import ColumnGroup, WeightGrid
-from oracles.sampling import LARGEST_TABLES, SparseCards, joint_work, sparse_memory, sparse_work
+from oracles.sampling import (
+    LARGEST_TABLES,
+    SparseCards,
+    Stumps,
+    joint_work,
+    sparse_memory,
+    sparse_work,
+)
 
 PATIENCE = 30.0
 """Seconds that all stages together are expected to take at most, on any table."""
@@ -37,6 +48,10 @@ LATER_WEIGHT = 3460
 LEAST_LATER, MOST_LATER = 3530, 6
 """Where ``n_rows * epsilon`` is less, the first draw is the only one; and most later draws."""
 
+STUMP_WEIGHT = 10.0
+"""Where ``n_rows * epsilon`` is less, the only draw is a decision stump. Measured: up to 10 it is
+ahead of many cards or level with them, at 20 behind on some tables (docs/utility.md)."""
+
 FIRST_SIGNED_WEIGHT, LATER_SIGNED_WEIGHT = 3700, 6600
 """The same for a first draw with counted signs, and for each draw after it."""
 
@@ -45,15 +60,9 @@ LEAST_SIGNED_LATER = 16_000
 adult-wide: at 11,000 one later draw gains .001 on the rows and nothing on others (60 draws).
 In 8 to 12 draws three lost .001 there, and one lost .002 at 5,500."""
 
-LARGEST_START = 3
-"""Largest start of the first scorecard."""
-
 NARROW_START, NARROW_COLUMNS = 1, 18
 """Largest start where few columns are drawn from once. Measured: starts up to 3 lose .02 to .06
 with 15 and 18 columns at epsilon .01 and .05, and gain up to .05 with 27 (docs/utility.md)."""
-
-LARGEST_SHIFT = 1
-"""Largest change of the start by a later draw."""
 
 MOST_POINTS = 5
 """Most points other than 0 of the first scorecard, as far as the time allows."""
@@ -70,102 +79,6 @@ MOST_DRAWS_A_TURN = 3
 
 MOST_DIRECTIONS, MOST_TOGETHER = 16, 3
 """Most directions of several columns, and most columns of one."""
-
-SUMMAND_BOUND = 6
-"""Largest points of one stage's scorecard; the sum of several has several times as large ones."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
-    """What is drawn, one after the other.
-
-    Parameters
-    ----------
-    first : SparseCards or SignedColumns
-        Candidates of the first draw.
-    first_share : Fraction
-        Share of the budget that the first draw takes, without its counts; the others share the
-        rest evenly.
-    later : int
-        Number of joint draws.
-    directions, together : int
-        Directions of a joint draw, and most columns of one.
-    scale : int
-        What the first scorecard is multiplied by before it is refined.
-    summed : int
-        How many of the last scorecards the released one is the sum of.
-    ranges : tuple of (int, int)
-        What every stage's weights keep to, so that their sum belongs to the grid.
-    """
-
-    first: SparseCards | SignedColumns
-    first_share: Fraction
-    later: int
-    directions: int
-    together: int
-    scale: int
-    summed: int
-    ranges: tuple[tuple[int, int], ...]
-
-    @property
-    def later_share(self) -> Fraction:
-        """Share of the budget of each later draw; 0 where there is none."""
-        counts = self.first.share if isinstance(self.first, SignedColumns) else Fraction(0)
-        return (1 - counts - self.first_share) / self.later if self.later else Fraction(0)
-
-    @property
-    def needed_bound(self) -> int:
-        """Largest weight that the stages have use for, where nobody set a bound."""
-        return SUMMAND_BOUND * self.later or LARGEST_START
-
-    @property
-    def yardstick(self) -> str:
-        """What the first draw's errors are counted from."""
-        if isinstance(self.first, SignedColumns):
-            best = (
-                f"the best scorecard that gives {self.first.columns} columns 0 or the sign of "
-                "their count"
-            )
-        else:
-            best = f"the best scorecard of at most {self.first.most} points of -1..1"
-        if not self.later:
-            return best
-        return f"{best} (the first draw; {self.later} more refine it, without a bound)"
-
-    def describe(self) -> str:
-        """Return the stages in words, for a receipt."""
-        first = (
-            f"staged exact draws, each permute-and-flip over counted candidates: {self._first()}"
-        )
-        if not self.later:
-            return first
-        each = float(self.later_share)
-        more = f"2. to {1 + self.later}. each" if self.later > 1 else "2."
-        along = f"{self.directions} random directions of at most {self.together} columns"
-        if self.together == 1:
-            along = f"{self.directions} columns, all in turn in random order,"
-        doubled = f" (times {self.scale})" if self.scale > 1 else ""
-        released = f"the sum of the last {self.summed}" if self.summed > 1 else "the last"
-        return (
-            f"{first}; {more} joint steps of -1..1 from the one before{doubled} along "
-            f"{along} and of the "
-            f"start by -{LARGEST_SHIFT}..{LARGEST_SHIFT}, {each:.3g} of epsilon; released: "
-            f"{released}"
-        )
-
-    def _first(self) -> str:
-        """Return the first draw in words."""
-        share = f"{float(self.first_share):.3g} of epsilon"
-        if isinstance(self.first, SignedColumns):
-            return f"{self.first.describe()}, {share}"
-        low, high = self.first.starts[0]
-        weighed = (
-            ", each number of points weighs twice the one before" if self.first.shares else ""
-        )
-        return (
-            f"1. scorecards of at most {self.first.most} points of -1..1, start "
-            f"{low}..{high}{weighed}, {share}"
-        )
 
 
 def later_draws(weight: float | None) -> int:
@@ -198,6 +111,7 @@ def plan_stages(
     first_share: Fraction | None = None,
     structure: Sequence[ColumnGroup] | None = None,
     counted: Fraction | None = None,
+    stump: bool | None = None,
 ) -> Stages:
     """Return the stages of a release.
 
@@ -223,6 +137,9 @@ def plan_stages(
         signs.
     counted : Fraction or None
         Share of epsilon for counted signs, instead of the rule.
+    stump : bool or None
+        Whether a decision stump is all that is drawn, instead of the rule; never where the grid
+        has none.
 
     Raises
     ------
@@ -235,6 +152,11 @@ def plan_stages(
                 "staged takes weights from intervals of integers with 0 among them, got others; "
                 "use such intervals or another mechanism."
             )
+    if stump is None:
+        asked = not by_levels or later is not None or counted is not None
+        stump = not asked and weight is not None and weight < STUMP_WEIGHT
+    if stump and (columns := stump_columns(grid)):
+        return _only_stump(grid, columns)
     rows = ASSUMED_ROWS if n_rows is None else n_rows
     if structure is not None and grid.norm_budget is None:
         signed = _signed(grid, weight, rows, patience, later, first_share, structure, counted)
@@ -249,7 +171,9 @@ def plan_stages(
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
     found = _directions(ranges, later, rows, patience - _seconds(cards, rows))
     if found is None:
-        return plan_stages(grid, weight, n_rows, by_levels=by_levels, patience=patience, later=0)
+        return plan_stages(
+            grid, weight, n_rows, by_levels=by_levels, patience=patience, later=0, stump=False
+        )
     directions, together = found
     return Stages(
         first=cards,
@@ -260,6 +184,31 @@ def plan_stages(
         scale=scale,
         summed=summed,
         ranges=ranges,
+    )
+
+
+def stump_columns(grid: WeightGrid) -> tuple[int, ...]:
+    """Return the columns whose every decision stump is in the grid, without the constant one."""
+    return tuple(
+        j
+        for j, allowed in enumerate(grid.values[1:])
+        if {-1, 0, 1} <= set(allowed)
+        and {0, 1} <= set(grid.values[0])
+        and (grid.norm_budget is None or grid.norm_budget >= 2)
+    )
+
+
+def _only_stump(grid: WeightGrid, columns: tuple[int, ...]) -> Stages:
+    """Return stages that end with a decision stump."""
+    return Stages(
+        first=Stumps(columns=columns),
+        first_share=Fraction(1),
+        later=0,
+        directions=0,
+        together=0,
+        scale=1,
+        summed=1,
+        ranges=tuple((allowed[0], allowed[-1]) for allowed in grid.values),
     )
 
 

@@ -6,6 +6,7 @@ from .sparse_cards import (
     SparseCards as SparseCards,
     draw_sparse_card as draw_sparse_card,
 )
+from .stumps import Stumps as Stumps, draw_stump as draw_stump, stump_card as stump_card
 from .work import (
     LARGEST_TABLES as LARGEST_TABLES,
     joint_work as joint_work,

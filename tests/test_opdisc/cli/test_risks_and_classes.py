@@ -155,6 +155,7 @@ def test_a_plan_of_three_classes_without_an_epsilon_is_a_table(run):
     status, out, _ = run("plan table.csv --schema ./three.toml")
     assert status == 0 and len(re.findall(r"2 cards, tree$", out, re.M)) == 6
     assert "beyond the fewest errors of each card, added up" in out
+    assert "beyond the best card of the drawn column alone" in out  # at the smallest budgets
     assert "with every card: --epsilon" in out
 
 

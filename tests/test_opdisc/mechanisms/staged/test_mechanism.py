@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,6 +21,8 @@ from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.staged.mechanism import StagedMechanism, _deal, combined
 from opdisc.mechanisms.staged.stages import plan_stages
+from opdisc.planning import predict_error
+from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -68,6 +71,96 @@ def test_a_release_holds_and_belongs_to_the_grid():
     assert release.receipt.guarantee == "HOLDS" and made.grid.contains(release.hypothesis)
     assert release.receipt.delta_numerical == 0.0 and len(release.receipt.noise_scales) == 4
     assert "staged-draws" in release.receipt.theorem
+
+
+def test_few_rows_times_epsilon_decide_a_stump_only():
+    grid = WeightGrid.box(30, 3)
+    for epsilon, n_rows, is_stump in ((0.01, 700, True), (0.01, 1001, False), (1e-3, 9999, True)):
+        spec = StagedMechanism().calibrate(public(grid, epsilon, n_rows))
+        assert spec.is_stump is is_stump
+        assert ("decision stump" in spec.stages.describe()) is is_stump
+        assert spec.betas == (Fraction(epsilon) / 2,)
+    hidden = replace(public(grid, 0.01, None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+    assert not StagedMechanism().calibrate(hidden).is_stump
+    # One added row moves half as much, so a guess of half as many rows is few.
+    for rows, is_stump in ((499, True), (501, False)):
+        guessed = replace(hidden, public_row_guess=rows)
+        assert StagedMechanism().calibrate(guessed).is_stump is is_stump
+    assert not StagedMechanism(stump=False).calibrate(public(grid, 0.01, 700)).is_stump
+    for asked in ({"later": 0}, {"by_levels": False}, {"counted": Fraction(1, 2)}):
+        assert not StagedMechanism(**asked).calibrate(public(grid, 0.01, 700)).is_stump
+
+
+@pytest.mark.parametrize("stump", [None, True])
+def test_a_stump_is_released_with_a_receipt_that_says_so(stump):
+    made = problem(1, 12, 3)
+    facts = public(made.grid, 0.05, int(made.positives.sum() + made.negatives.sum()))
+    release = run_mechanism(
+        StagedMechanism(stump=stump), made, facts, entropy=SystemEntropy(), counts_rows=True
+    )
+    assert release.receipt.guarantee == "HOLDS" and made.grid.contains(release.hypothesis)
+    assert sum(1 for weight in release.hypothesis[1:] if weight) <= 1
+    assert "decision stump: one of 12 columns" in release.receipt.noise_law
+    assert "staged-draws" in release.receipt.theorem
+
+
+def stump_law(table, epsilon):
+    """The law of a stump's answers, from the counts of a one-column table, by side and label."""
+    found = {}
+    for answers in itertools.product((0, 1), repeat=2):
+        chance = 1.0
+        for (negatives, positives), answer in zip(table, answers, strict=True):
+            gap = (positives - negatives) * (1 if answer else -1)
+            worse = math.exp(-epsilon / 2 * abs(gap)) / 2
+            chance *= 1 - worse if gap >= 0 else worse
+        found[answers] = chance
+    return found
+
+
+def test_no_replaced_row_moves_a_stump_by_more_than_epsilon_and_some_row_does():
+    # Every table of up to 4 rows and one column, every replaced row: the exact loss is at most
+    # epsilon, and equal to it somewhere. With noise for one side only it would be more.
+    for epsilon in (0.3, 2.0):
+        largest = control = 0.0
+        places = list(itertools.product((0, 1), repeat=2))  # side, label
+        for others in itertools.combinations_with_replacement(places, 3):
+            for one, another in itertools.permutations(places, 2):
+                laws = []
+                for row in (one, another):
+                    table = [[0, 0], [0, 0]]
+                    for side, label in (*others, row):
+                        table[side][label] += 1
+                    laws.append([stump_law(table, claimed) for claimed in (epsilon, 2 * epsilon)])
+                for k, (first, second) in enumerate(zip(*laws, strict=True)):
+                    loss = max(abs(math.log(first[a] / second[a])) for a in first)
+                    largest = max(largest, loss) if k == 0 else largest
+                    control = max(control, loss) if k == 1 else control
+        assert largest == pytest.approx(epsilon, rel=1e-12)
+        assert control > 1.5 * epsilon
+
+
+def test_the_bound_of_a_stump_holds_for_its_exact_law_and_is_nearly_reached():
+    grid = WeightGrid.box(2, 1)
+    facts = public(grid, 0.1, 99)
+    spec = StagedMechanism().calibrate(facts)
+    assert spec.is_stump
+    predicted = predict_error(StagedMechanism(), facts, quantile=0.95)
+    assert predicted.mean == pytest.approx(expected_excess(spec, grid))
+    assert "beside the best card of the drawn column" in str(predicted)
+    worst = 0.0
+    for here in range(-99, 100, 3):
+        for there in range(abs(here) - 99, 100 - abs(here), 3):
+            gaps = (abs(here), abs(there))
+            wrong = [math.exp(-0.05 * gap) / 2 for gap in gaps]
+            worst = max(worst, sum(g * w for g, w in zip(gaps, wrong, strict=True)))
+            above = sum(
+                math.prod(w if lost else 1 - w for w, lost in zip(wrong, missed, strict=True))
+                for missed in itertools.product((0, 1), repeat=2)
+                if sum(g for g, lost in zip(gaps, missed, strict=True) if lost)
+                > predicted.quantile
+            )
+            assert above <= 0.05
+    assert 0.95 * predicted.mean < worst <= predicted.mean
 
 
 def test_the_middle_of_a_sum_is_the_sum_of_the_middles():

@@ -1,5 +1,6 @@
 """The stages of a release: functions of public numbers, with bounded work and room to add up."""
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -12,8 +13,11 @@ from opdisc.mechanisms.staged.stages import (
     automatic_bound,
     later_draws,
     plan_stages,
+    stump_columns,
 )
 from oracles import WeightGrid
+from oracles.sampling.staged.sparse_cards import SparseCards
+from oracles.sampling.staged.stumps import Stumps, stump_card
 from oracles.sampling.staged.work import LARGEST_TABLES, joint_work, sparse_work
 
 
@@ -34,7 +38,7 @@ def test_more_rows_or_budget_buy_more_draws_up_to_six():
 )
 def test_any_table_gets_stages_within_the_work(n_columns, bound, n_rows, epsilon, patience):
     grid = WeightGrid.box(1 + n_columns, bound)
-    stages = plan_stages(grid, n_rows * epsilon, n_rows, patience=patience)
+    stages = plan_stages(grid, n_rows * epsilon, n_rows, patience=patience, stump=False)
     assert 0 < stages.first_share <= 1 and (stages.later == 0) == (stages.first_share == 1)
     cards = stages.first
     if cards.most > 1:
@@ -62,6 +66,28 @@ def test_signs_and_budgets_are_kept():
     budget = plan_stages(WeightGrid.box(9, 1, norm_budget=3), 1e9, 100)
     assert budget.later == 0
     assert budget.first.starts == ((-1, 1), (-1, 1), (-1, 1), (0, 0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(n_columns=st.integers(1, 60), bound=st.integers(1, 9), n_rows=st.integers(1, 5000))
+def test_every_card_of_a_stump_belongs_to_the_grid(n_columns, bound, n_rows):
+    grid = WeightGrid.box(1 + n_columns, bound)
+    stages = plan_stages(grid, 9.9, n_rows)
+    assert isinstance(stages.first, Stumps) and stages.later == 0 and stages.summed == 1
+    assert stages.first.columns == tuple(range(n_columns))
+    for answers in itertools.product((False, True), repeat=2):
+        assert grid.contains(stump_card(n_columns, n_columns - 1, answers))
+    assert isinstance(plan_stages(grid, 10.0, n_rows).first, SparseCards)
+
+
+def test_no_stump_where_its_cards_are_missing():
+    one_sided = WeightGrid(values=((-3, -2, -1, 0, 1, 2, 3), (0, 1), (-1, 0, 1), (0,)))
+    assert stump_columns(one_sided) == (1,)
+    never_positive = WeightGrid(values=((-2, -1, 0), (-1, 0, 1)))
+    one_point = WeightGrid.box(9, 1, norm_budget=1)
+    for grid in (never_positive, one_point, WeightGrid.box(1, 3)):
+        assert isinstance(plan_stages(grid, 1.0, 100).first, SparseCards)
+    assert isinstance(plan_stages(WeightGrid.box(9, 1, norm_budget=2), 1.0, 9).first, Stumps)
 
 
 def test_a_grid_without_zero_or_with_gaps_is_refused():
