@@ -102,11 +102,19 @@ def settle_fit(
     rows (docs/utility.md gives the measurements behind it). A public guess takes the place of a
     number of rows that is not public. Without either, or where an oracle has to search,
     ``-1..1``; larger ones only where all combinations are listed, or few enough for
-    permute-and-flip by A* sampling.
+    permute-and-flip by A* sampling. There the start reaches one further up than down, so that the
+    card that gives every row the other answer is in the grid too: a score of s is one of 1 - s.
     """
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
         return least
+    return _with_opposites(_automatic(least, public_for, build), build)
+
+
+def _automatic(
+    least: SettledFit, public_for: Callable[[int], GridPublic], build: Builder
+) -> SettledFit:
+    """Return the largest bound that costs little, given what runs with the least one."""
     rows = least.public.typical_loss
     if not rows:
         return least.explained(
@@ -178,6 +186,29 @@ def _widened(
         Reason(
             f"points -{bound} to {bound}: room for every stage",
             f"weights -{bound}..{bound}, which leaves room for every stage at {at} and budget",
+        )
+    )
+
+
+def _with_opposites(settled: SettledFit, build: Builder) -> SettledFit:
+    """Return the same with one more start, where cards are listed or searched through."""
+    grid = settled.public.grid
+    starts = grid.values[0]
+    if not _is_surely_short(settled) or grid.norm_budget is not None or starts[-1] != -starts[0]:
+        return settled
+    even = WeightGrid(values=((*starts, starts[-1] + 1), *grid.values[1:]))
+    public = replace(settled.public, grid=even)
+    try:
+        mechanism, _ = build(public)
+    except (CalibrationError, UnsupportedProblem):
+        return settled
+    wider = replace(settled, public=public, mechanism=mechanism)
+    if mechanism.name != settled.mechanism.name or not _is_surely_short(wider):
+        return settled
+    return wider.explained(
+        Reason(
+            detail=f"a start of {even.values[0][0]}..{even.values[0][-1]}, so that it makes no "
+            "difference which answer is called positive",
         )
     )
 

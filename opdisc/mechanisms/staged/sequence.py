@@ -9,7 +9,8 @@ from opdisc.mechanisms.staged.signs import SignedColumns
 from oracles.sampling import SparseCards, Stumps
 
 LARGEST_START = 3
-"""Largest start of the first scorecard."""
+"""Largest start of the first scorecard; the least is 1 less it, so that the scorecard with all
+answers the other way round is as likely before the rows are looked at."""
 
 LARGEST_SHIFT = 1
 """Largest change of the start by a later draw."""

@@ -60,9 +60,9 @@ LEAST_SIGNED_LATER = 16_000
 adult-wide: at 11,000 one later draw gains .001 on the rows and nothing on others (60 draws).
 In 8 to 12 draws three lost .001 there, and one lost .002 at 5,500."""
 
-NARROW_START, NARROW_COLUMNS = 1, 18
-"""Largest start where few columns are drawn from once. Measured: starts up to 3 lose .02 to .06
-with 15 and 18 columns at epsilon .01 and .05, and gain up to .05 with 27 (docs/utility.md)."""
+NARROW_START, NARROW_COLUMNS = 2, 18
+"""Largest start where few columns are drawn from once. Measured: starts of -2..3 lose up to .02
+with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more (docs/utility.md)."""
 
 MOST_POINTS = 5
 """Most points other than 0 of the first scorecard, as far as the time allows."""
@@ -277,7 +277,7 @@ def _unit_cards(
         tuple(sign for sign in (1, -1) if limits[0] <= scale * sign <= limits[1])
         for limits in ranges[1:]
     )
-    return signs, (max(low, -largest), min(high, largest))
+    return signs, (max(low, 1 - largest), min(high, largest))
 
 
 def _summand(low: int, high: int, summed: int, spared: int) -> tuple[int, int]:
@@ -300,7 +300,7 @@ def _cards(
     used = sum(1 for options in signs if options)
     if only and used <= NARROW_COLUMNS:
         largest = NARROW_START
-        low, high = max(low, -largest), min(high, largest)
+        low, high = max(low, 1 - largest), min(high, largest)
     most = 0  # constant cards, the private majority vote, always end
     while most < used and (
         sparse_work(used, most + 1, high - low + 1, rows) <= _allowed(most + 1, only, patience)

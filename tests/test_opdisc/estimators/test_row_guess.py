@@ -135,11 +135,11 @@ def test_points_of_a_small_grid_follow_the_guess(table):
             epsilon=1.0, schema=schema, relation=ADD, public_row_guess=guess
         )
         .fit(*few)
-        .receipt_.weights[0][-1]
+        .receipt_.weights[1][-1]
         for guess in guesses
     ]
     known = PrivateScorecardClassifier(epsilon=2.0, schema=schema).fit(*few)
-    assert bounds == [1, known.receipt_.weights[0][-1], 1] and bounds[1] > 1
+    assert bounds == [1, known.receipt_.weights[1][-1], 1] and bounds[1] > 1
 
 
 def test_bins_of_risks_follow_the_guess(table):

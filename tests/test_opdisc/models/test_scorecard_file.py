@@ -165,7 +165,7 @@ def test_no_file_crashes_the_reader(tmp_path_factory, data):
     ("change", "words"),
     [
         (lambda r: r["receipt"].update(schema_digest="0" * 64), "that of its schema"),
-        (lambda r: r["scorecard"].update(start=2), "among those on its receipt"),
+        (lambda r: r["scorecard"].update(start=9), "among those on its receipt"),
         (lambda r: r["scorecard"].update(classes=["yes", "no"]), "classes of its schema"),
         (lambda r: r["schema"].update(missing_values=["", "-"]), "that of its schema"),
         (lambda r: r["scorecard"].update(columns=["a", "b", "c", "d"]), "columns of its schema"),

@@ -1,5 +1,6 @@
 """Automatic bounds and fall-backs: functions of public numbers, said on the receipt."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -122,6 +123,29 @@ def test_larger_points_only_where_the_time_hardly_depends_on_the_rows():
     assert settled(8, 10.0, 1_000_000, name="exponential").bound == 3  # 7^8 can be listed
     assert settled(11, 10.0, 1_000_000).bound == 2  # 7^11 is too many
     assert settled(14, 10.0, 1_000_000).bound == 1
+
+
+@pytest.mark.parametrize(("d", "epsilon", "bound"), [(4, 0.1, 1), (4, 10.0, 5), (8, 0.5, 2)])
+def test_listed_cards_have_their_opposites_in_the_grid(d, epsilon, bound):
+    fit = settled(d, epsilon, 1000)
+    assert fit.bound == bound and fit.mechanism.name == "permute_and_flip"
+    starts, *points = fit.public.grid.values
+    assert starts == tuple(range(-bound, bound + 2))
+    assert set(points) == {tuple(range(-bound, bound + 1))}
+    assert "which answer is called positive" in str(fit.reason)
+    # By brute force: every row gets the other answer from a score of 1 - s.
+    rows = np.array(list(itertools.product((0, 1), repeat=d - 1)))
+    card = np.array([1 - bound, *[1, -1, 0, bound, -1, 1, 1][: d - 1]])
+    contrary = np.array([1 - card[0], *-card[1:]])
+    assert fit.public.grid.contains(card) and fit.public.grid.contains(contrary)
+    says = [w[0] + rows @ w[1:] >= 1 for w in (card, contrary)]
+    assert (says[0] != says[1]).all()
+
+
+def test_named_bounds_and_grids_too_large_for_more_starts_stay_as_they_are():
+    assert settled(4, 0.1, 1000, 1).public.grid == WeightGrid.box(4, 1)
+    assert settled(8, 10.0, 1_000_000).public.grid == WeightGrid.box(8, 5)
+    assert settled(4, 10.0, 1000, name="one_hot").public.grid == WeightGrid.box(4, 1)
 
 
 # --- the frontier --------------------------------------------------------------------------------

@@ -287,7 +287,7 @@ def test_a_release_with_counts_holds_and_lists_them():
     assert (
         len(spec.scales) == 3
         and "Dwork" in spec.theorem
-        and spec.log_inverse == pytest.approx(math.log(2**24 * 7))
+        and spec.log_inverse == pytest.approx(math.log(2**24 * 6))
     )
     mechanism.prepare(made, spec)
     card = mechanism.draw(made, spec, SeededEntropy(1))

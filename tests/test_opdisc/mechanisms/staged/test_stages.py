@@ -68,6 +68,16 @@ def test_signs_and_budgets_are_kept():
     assert budget.first.starts == ((-1, 1), (-1, 1), (-1, 1), (0, 0))
 
 
+@pytest.mark.parametrize(("n_columns", "starts"), [(18, (-1, 2)), (19, (-2, 3)), (60, (-2, 3))])
+@pytest.mark.parametrize("weight", [100.0, 5000.0, None])
+def test_the_answers_the_other_way_round_are_candidates_too(n_columns, starts, weight):
+    # The start of the opposite card is 1 less this card's: predictions are "+" from a score of 1.
+    stages = plan_stages(WeightGrid.box(1 + n_columns, 36), weight, 700)
+    starts = (-2, 3) if stages.later else starts
+    assert {1 - low for low, _ in stages.first.starts} == {high for _, high in stages.first.starts}
+    assert stages.first.starts[0] == starts
+
+
 @settings(max_examples=40, deadline=None)
 @given(n_columns=st.integers(1, 60), bound=st.integers(1, 9), n_rows=st.integers(1, 5000))
 def test_every_card_of_a_stump_belongs_to_the_grid(n_columns, bound, n_rows):
@@ -113,6 +123,6 @@ def test_the_receipt_lists_every_stage():
     many = plan_stages(WeightGrid.box(101, 18), 11_000.0, 11_000).describe()
     assert "random directions of at most 3 columns" in many
     one = plan_stages(grid, 100.0, 11_000, by_levels=False).describe()
-    assert "2." not in one and "equal weight" not in one and one.endswith("1 of epsilon")
+    assert "; 2." not in one and "equal weight" not in one and one.endswith("1 of epsilon")
     fixed = plan_stages(grid, None, None, later=1, first_share=Fraction(1, 4))
     assert fixed.first_share == Fraction(1, 4) and "0.75 of epsilon" in fixed.describe()
