@@ -169,6 +169,9 @@ def plain_axes(axes: Axes, font: float) -> None:
 def _draw_curves(
     axes: Axes, drawn: Sequence[Curve], spreads: Sequence[str], *, scale: float
 ) -> None:
+    epsilons = _epsilons(drawn)
+    # First of all: lines across an axis of a single epsilon have no width to go by.
+    axes.set_xlim(epsilons[0] / 1.25, epsilons[-1] * 1.25)
     moving = [curve for curve in drawn if curve.epsilons]
     steps = _dodge([e for curve in moving for e in curve.epsilons], len(moving))
     for curve in drawn:
@@ -218,12 +221,15 @@ def _dodge(epsilons: Sequence[float], count: int) -> list[float]:
     return [10 ** (width * (i / max(1, count - 1) - 0.5)) for i in range(count)]
 
 
+def _epsilons(drawn: Sequence[Curve]) -> list[float]:
+    """Return the epsilons of a figure in order; 1 where nothing has any."""
+    return sorted({e for curve in drawn for e in curve.epsilons}) or [1.0]
+
+
 def _finish(axes: Axes, drawn: Sequence[Curve], size: str, *, scale: float) -> None:
-    epsilons = sorted({e for curve in drawn for e in curve.epsilons}) or [1.0]
-    axes.xaxis.set_major_locator(FixedLocator(epsilons))
+    axes.xaxis.set_major_locator(FixedLocator(_epsilons(drawn)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlim(epsilons[0] / 1.25, epsilons[-1] * 1.25)
     axes.set_xlabel("ε (smaller is more private)")
     if size == WIDE:
         label_lines(axes, drawn, scale)

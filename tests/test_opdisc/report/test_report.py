@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -430,6 +431,14 @@ def test_figures_are_there_in_both_formats(written):
     }
     for path in (written / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_method_at_one_epsilon_beside_a_constant_is_drawn_without_a_warning(tmp_path):
+    methods = [m for m in report_rows.METHODS if m[0] in ("auto", "majority")]
+    report_rows.write(tmp_path, report_rows.rows(methods, epsilons=(0.01,), repeats=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert write_report(tmp_path).is_file()
 
 
 def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path):
