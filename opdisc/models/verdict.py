@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opdisc.data import Label, Schema, column_structure
-from opdisc.errors import OPDiscError, escaped
+from opdisc.errors import CalibrationError, OPDiscError, escaped
 from opdisc.mechanisms import SPHERE_NOISES, TREE, BaseMeasure, Question, way_to
 from opdisc.models.attainable import attainable_totals
 from opdisc.models.scorecard import Scorecard
@@ -21,7 +21,7 @@ from opdisc.planning import (
 )
 from opdisc.privacy import GridPublic, GridReceipt, NeighboringRelation, PrivacyParams
 from oracles.errors import OracleError
-from oracles.problem import WeightGrid
+from oracles.problem import ColumnGroup, WeightGrid
 
 _LEVEL = 0.95
 
@@ -169,19 +169,33 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             public_row_guess=receipt.public_row_guess,
             error_costs=schema.error_costs,
         )
-        plain = MechanismSettings(structure=column_structure(schema), allowance=receipt.allowance)
-        by_levels = replace(plain, base_measure=BaseMeasure(by_levels=True))
-        uniform = replace(plain, base_measure=BaseMeasure())
-        sphere = (replace(plain, noise=noise) for noise in SPHERE_NOISES)
-        for settings in sphere if receipt.mechanism == "opdisc" else (uniform, by_levels):
+        mechanism = _of_the_receipt(receipt, public, column_structure(schema))
+        return None if mechanism is None else _judged(mechanism, public, receipt.epsilon)
+    except (OPDiscError, OracleError, ArithmeticError):
+        return None  # a law that is no longer offered, without a bound, or beyond a double
+
+
+def _of_the_receipt(
+    receipt: GridReceipt, public: GridPublic, structure: tuple[ColumnGroup, ...]
+) -> ScorecardMechanism | None:
+    """Return the mechanism whose law and scales are those of a receipt; None if none has them."""
+    named = MechanismSettings(structure=structure, allowance=receipt.allowance)
+    own = replace(named, allowance=0.0)  # an allowance may be the mechanism's own
+    options = [named, own]
+    options += [
+        replace(own, base_measure=BaseMeasure(by_levels=levels)) for levels in (False, True)
+    ]
+    options += [replace(named, noise=noise) for noise in SPHERE_NOISES]
+    for settings in options:
+        try:
             mechanism, _ = build_mechanism(
                 receipt.mechanism, public.grid, public=public, settings=settings
             )
             spec = mechanism.calibrate(public)
-            if (spec.law, spec.scales) == (receipt.noise_law, receipt.noise_scales):
-                return _judged(mechanism, public, receipt.epsilon)
-    except (OPDiscError, OracleError, ArithmeticError):
-        return None  # a law that is no longer offered, without a bound, or beyond a double
+        except CalibrationError:
+            continue  # not an option of this mechanism
+        if (spec.law, spec.scales) == (receipt.noise_law, receipt.noise_scales):
+            return mechanism
     return None
 
 

@@ -108,16 +108,9 @@ def settle_fit(
     least = _within_reach(1 if bound is None else bound, public_for, build)
     if bound is not None:
         return least
-    return _with_opposites(_automatic(least, public_for, build), build)
-
-
-def _automatic(
-    least: SettledFit, public_for: Callable[[int], GridPublic], build: Builder
-) -> SettledFit:
-    """Return the largest bound that costs little, given what runs with the least one."""
     rows = least.public.typical_loss
     if not rows:
-        return least.explained(
+        return _with_opposites(least, build).explained(
             Reason(
                 "points -1 to 1: larger ones need a public number of rows to be judged by",
                 "weights -1..1, because larger ones need a public number of rows to be judged by, "
@@ -150,7 +143,7 @@ def _automatic(
     brief = f"points -{chosen.bound} to {chosen.bound}"
     if chosen.bound < largest:
         brief += f": larger points would cost too much {too_much[chosen.bound + 1]}"
-    return chosen.explained(
+    return _with_opposites(chosen, build).explained(
         Reason(
             brief,
             f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
@@ -197,13 +190,11 @@ def _with_opposites(settled: SettledFit, build: Builder) -> SettledFit:
     if not _is_surely_short(settled) or grid.norm_budget is not None or starts[-1] != -starts[0]:
         return settled
     even = WeightGrid(values=((*starts, starts[-1] + 1), *grid.values[1:]))
-    public = replace(settled.public, grid=even)
     try:
-        mechanism, _ = build(public)
+        wider = _settled(settled.bound, lambda _: replace(settled.public, grid=even), build)
     except (CalibrationError, UnsupportedProblem):
         return settled
-    wider = replace(settled, public=public, mechanism=mechanism)
-    if mechanism.name != settled.mechanism.name or not _is_surely_short(wider):
+    if wider.mechanism.name != settled.mechanism.name or not _is_surely_short(wider):
         return settled
     return wider.explained(
         Reason(

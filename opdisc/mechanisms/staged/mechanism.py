@@ -128,7 +128,7 @@ class StagedMechanism:
     @property
     def sampler(self) -> str:
         """Who draws."""
-        return "staged sampler: candidates counted by loss levels"
+        return "staged sampler: exact draws, decided by integers"
 
     @property
     def condition(self) -> str | None:
@@ -171,7 +171,12 @@ class StagedMechanism:
         return StagedSpec(
             law=stages.describe(),
             scales=drawn if counts is None else (*counts.scales, *drawn),
-            theorem="McKenna, Sheldon 2020, Theorem 1 and adaptive composition"
+            theorem="McKenna, Sheldon 2020, Theorem 1 and "
+            + (
+                "sides of a column, which share no row"
+                if isinstance(stages.first, Stumps)
+                else "adaptive composition"
+            )
             + ("" if counts is None else "; counts: the Laplace mechanism (Dwork et al. 2006)")
             + " (docs/theory.md, staged-draws)",
             status=CalibrationStatus.PROVEN,

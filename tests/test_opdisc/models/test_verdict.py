@@ -1,10 +1,12 @@
 """The verdict on a released card: constant or not, and what its noise may have cost."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
-from opdisc import PrivateScorecardClassifier, load_model, save_model
+from opdisc import PrivateScorecardClassifier, load_dataset, load_model, save_model
 from opdisc.data.schema import Schema
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.verdict import judge_card
@@ -86,6 +88,15 @@ def test_estimator_and_file_give_the_same_verdict(mechanism, table, tmp_path):
     loaded = load_model(tmp_path / "m.json")
     assert loaded.verdict_ == model.verdict_
     assert model.verdict_.noise.rows == 400 and model.verdict_.noise.epsilon == 2.0
+
+
+def test_a_card_that_was_searched_for_has_the_verdict_that_the_readme_shows():
+    table = load_dataset("breast-cancer")
+    model = PrivateScorecardClassifier(epsilon=1.0, schema="breast-cancer")
+    model.fit(table.drop(columns="diagnosis"), table["diagnosis"])
+    assert "where the search goes" in model.receipt_.noise_law and model.receipt_.allowance > 0
+    readme = Path(__file__).parents[3] / "README.md"
+    assert f"\n{model.verdict_.noise}\n" in readme.read_text(encoding="utf-8")
 
 
 def test_the_verdict_uses_the_promise_of_the_receipt(table):
