@@ -170,9 +170,9 @@ def plan_stages(
     if grid.norm_budget is not None or not any(len(allowed) > 1 for allowed in grid.values):
         later = 0  # steps along directions know no budget
     if structure is not None and grid.norm_budget is None and not later:
-        allowed = [tuple(s for s in (1, -1) if s in values) for values in grid.values[1:]]
+        points = [tuple(s for s in (1, -1) if s in values) for values in grid.values[1:]]
         starts = grid.values[0][0], grid.values[0][-1]
-        steps = plan_equal_steps(allowed, starts, structure, rows, patience)
+        steps = plan_equal_steps(points, starts, structure, rows, patience)
         if steps is not None:
             return _only(grid, steps)
     summed, scale, ranges = _room(grid, later)
