@@ -111,6 +111,7 @@ from .separator.sets import (
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
 from .staged.sequence import LARGEST_SHIFT as LARGEST_SHIFT
+from .staged.signs import SignedColumns as SignedColumns
 from .staged.stages import (
     STUMP_WEIGHT as STUMP_WEIGHT,
     automatic_bound as automatic_bound,

@@ -168,11 +168,12 @@ def _widened(
     """Return staged draws with the bound that their stages need."""
     public = least.public
     weight = 2 * float(inverse_temperature(public.loss_sensitivity, public.params.epsilon)) * rows
-    bound = 1 if public.grid.norm_budget is not None else automatic_bound(weight)
+    boxed = public.grid.norm_budget is None
+    bound = automatic_bound(weight) if boxed else 1
     at = "this number of rows" if public.n_rows is not None else "the guessed number of rows"
     wider = least if bound == 1 else _settled(bound, public_for, build)
     spec = wider.mechanism.calibrate(wider.public)
-    if isinstance(spec, StagedSpec) and spec.stages.needed_bound < bound:
+    if boxed and isinstance(spec, StagedSpec) and spec.stages.needed_bound != bound:
         bound = spec.stages.needed_bound
         wider = _settled(bound, public_for, build)
     return wider.explained(

@@ -10,6 +10,7 @@ from typing import ClassVar
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.sequence import LARGEST_SHIFT, Stages
 from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns
 from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
@@ -83,7 +84,7 @@ class StagedMechanism:
         there are, before anything is drawn. No limit is kept while drawing.
     structure : tuple of ColumnGroup
         Public facts about the columns, from the schema. They say how many columns a row can be
-        counted in.
+        counted in, and which columns are thresholds of one attribute.
     later, first_share, counted : int, Fraction or None
         Number of joint draws, share of the first one and share of the counts, instead of the
         public rule.
@@ -154,6 +155,7 @@ class StagedMechanism:
             later=self.later,
             first_share=self.first_share,
             structure=self._groups(public),
+            signs=public.error_costs == ErrorCosts(),
             counted=self.counted,
             stump=self.stump,
         )
@@ -190,9 +192,8 @@ class StagedMechanism:
         )
 
     def _groups(self, public: GridPublic) -> tuple[ColumnGroup, ...] | None:
-        """Return all columns by attribute; None where counts cannot tell signs."""
-        wanted = self.by_levels and (self.structure or self.counted is not None)
-        if public.error_costs != ErrorCosts() or not wanted:
+        """Return all columns by attribute; None where they decide nothing."""
+        if not self.by_levels or not (self.structure or self.counted is not None):
             return None
         return complete_structure(self.structure, public.grid.n_features)
 
@@ -213,6 +214,8 @@ class StagedMechanism:
             card = draw_sparse_card(points, stages.first, spec.betas[0], bits)
         elif isinstance(stages.first, Stumps):
             card = draw_stump(points, stages.first, spec.betas[0], bits)
+        elif isinstance(stages.first, EqualSteps):
+            card = draw_joint(points, stages.first.candidates, spec.betas[0], bits)
         else:
             assert spec.counts is not None
             signed = stages.first.candidates(spec.counts.draw(problem, entropy))
@@ -285,12 +288,14 @@ def _steps(stages: Stages, card: Hypothesis, directions: tuple[Direction, ...]) 
     )
 
 
-def _log_inverse(first: SparseCards | Stumps | SignedColumns) -> float:
+def _log_inverse(first: SparseCards | EqualSteps | Stumps | SignedColumns) -> float:
     """Return the largest log of the total weight over one card's; 0 of stumps."""
     if isinstance(first, Stumps):
         return 0.0
     if isinstance(first, SignedColumns):
         return first.log_count
+    if isinstance(first, EqualSteps):
+        return first.log_inverse
     total = sum(count * factor for count, factor in zip(first.counts, first.factors, strict=True))
     least = min(factor for count, factor in zip(first.counts, first.factors, strict=True) if count)
     return math.log(total // least) if total > 10**300 else math.log(total / least)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.signs import SignedColumns
 from oracles.sampling import SparseCards, Stumps
 
@@ -25,8 +26,8 @@ class Stages:
 
     Parameters
     ----------
-    first : SparseCards, Stumps or SignedColumns
-        Candidates of the first draw; stumps are the only one.
+    first : SparseCards, EqualSteps, Stumps or SignedColumns
+        Candidates of the first draw; equal steps and stumps are the only one.
     first_share : Fraction
         Share of the budget that the first draw takes, without its counts; the others share the
         rest evenly.
@@ -42,7 +43,7 @@ class Stages:
         What every stage's weights keep to, so that their sum belongs to the grid.
     """
 
-    first: SparseCards | Stumps | SignedColumns
+    first: SparseCards | EqualSteps | Stumps | SignedColumns
     first_share: Fraction
     later: int
     directions: int
@@ -62,6 +63,8 @@ class Stages:
         """Largest weight that the stages have use for, where nobody set a bound."""
         if isinstance(self.first, Stumps):
             return 1
+        if isinstance(self.first, EqualSteps):
+            return self.first.wanted
         return SUMMAND_BOUND * self.later or LARGEST_START
 
     @property
@@ -74,6 +77,8 @@ class Stages:
             )
         elif isinstance(self.first, Stumps):
             best = "the best card of the drawn column alone, constant ones included"
+        elif isinstance(self.first, EqualSteps):
+            best = "the best scorecard of one point of -1..1 for all thresholds of an attribute"
         else:
             best = f"the best scorecard of at most {self.first.most} points of -1..1"
         if not self.later:
@@ -112,6 +117,8 @@ class Stages:
         share = f"{float(self.first_share):.3g} of epsilon"
         assert not isinstance(self.first, Stumps)
         if isinstance(self.first, SignedColumns):
+            return f"{self.first.describe()}, {share}"
+        if isinstance(self.first, EqualSteps):
             return f"{self.first.describe()}, {share}"
         low, high = self.first.starts[0]
         weighed = (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms.staged.equal_steps import EqualSteps, plan_equal_steps
 from opdisc.mechanisms.staged.sequence import (
     LARGEST_SHIFT,
     LARGEST_START,
@@ -111,6 +112,7 @@ def plan_stages(
     first_share: Fraction | None = None,
     structure: Sequence[ColumnGroup] | None = None,
     counted: Fraction | None = None,
+    signs: bool = True,
     stump: bool | None = None,
 ) -> Stages:
     """Return the stages of a release.
@@ -133,10 +135,12 @@ def plan_stages(
     later, first_share : int, Fraction or None
         Instead of the rule.
     structure : sequence of ColumnGroup or None
-        All columns, as :func:`~oracles.problem.complete_structure` returns them; None: no counted
-        signs.
+        All columns, as :func:`~oracles.problem.complete_structure` returns them; None: neither
+        counted signs nor equal steps.
     counted : Fraction or None
         Share of epsilon for counted signs, instead of the rule.
+    signs : bool
+        Whether counted signs are considered; they know no error costs.
     stump : bool or None
         Whether a decision stump is all that is drawn, instead of the rule; never where the grid
         has none.
@@ -156,15 +160,21 @@ def plan_stages(
         asked = not by_levels or later is not None or counted is not None
         stump = not asked and weight is not None and weight < STUMP_WEIGHT
     if stump and (columns := stump_columns(grid)):
-        return _only_stump(grid, columns)
+        return _only(grid, Stumps(columns=columns))
     rows = ASSUMED_ROWS if n_rows is None else n_rows
-    if structure is not None and grid.norm_budget is None:
+    if structure is not None and grid.norm_budget is None and signs:
         signed = _signed(grid, weight, rows, patience, later, first_share, structure, counted)
         if signed is not None:
             return signed
     later = later_draws(weight) if later is None else later
     if grid.norm_budget is not None or not any(len(allowed) > 1 for allowed in grid.values):
         later = 0  # steps along directions know no budget
+    if structure is not None and grid.norm_budget is None and not later:
+        points = [tuple(s for s in (1, -1) if s in values) for values in grid.values[1:]]
+        starts = grid.values[0][0], grid.values[0][-1]
+        steps = plan_equal_steps(points, starts, structure, rows, patience)
+        if steps is not None:
+            return _only(grid, steps)
     summed, scale, ranges = _room(grid, later)
     cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1), not later)
     if first_share is None:
@@ -198,10 +208,10 @@ def stump_columns(grid: WeightGrid) -> tuple[int, ...]:
     )
 
 
-def _only_stump(grid: WeightGrid, columns: tuple[int, ...]) -> Stages:
-    """Return stages that end with a decision stump."""
+def _only(grid: WeightGrid, first: Stumps | EqualSteps) -> Stages:
+    """Return stages that end with their first draw."""
     return Stages(
-        first=Stumps(columns=columns),
+        first=first,
         first_share=Fraction(1),
         later=0,
         directions=0,

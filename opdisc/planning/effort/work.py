@@ -15,6 +15,7 @@ from opdisc.mechanisms import (
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
+    SignedColumns,
     StagedMechanism,
     StagedSpec,
 )
@@ -157,7 +158,9 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
         first = Work(seconds=0.0, memory=0.0)  # two sums
     else:
         took, entries = stages.first.work(rows)
-        moves = _BYTES_PER_MOVE * stages.first.columns * rows
+        joint = stages.first
+        n = joint.columns if isinstance(joint, SignedColumns) else len(joint.directions)
+        moves = _BYTES_PER_MOVE * n * rows
         first = Work(seconds=took, memory=4.0 * entries + moves)
     seconds, memory = first.seconds, first.memory
     if stages.later:
