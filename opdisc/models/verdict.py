@@ -180,6 +180,8 @@ def _of_the_receipt(
 ) -> ScorecardMechanism | None:
     """Return the mechanism whose law and scales are those of a receipt; None if none has them."""
     named = MechanismSettings(structure=structure, allowance=receipt.allowance)
+    if receipt.patience is not None:  # draws are planned for half of what a fit may take
+        named = replace(named, patience=2 * receipt.patience)
     own = replace(named, allowance=0.0)  # an allowance may be the mechanism's own
     options = [named, own]
     options += [

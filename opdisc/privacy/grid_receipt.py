@@ -121,6 +121,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     public_row_guess : int or None
         The public guess that plans took for the number of rows, where that is not public. Not
         written if None.
+    patience : float or None
+        Seconds that staged draws were planned for, a public limit. Not written if None.
     """
 
     weights: tuple[tuple[Point, ...], ...]
@@ -131,6 +133,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     error_costs: StatedCosts | None = None
     choice_detail: str = ""
     public_row_guess: RowGuess | None = None
+    patience: Amount | None = None
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""

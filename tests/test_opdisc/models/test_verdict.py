@@ -99,6 +99,15 @@ def test_a_card_that_was_searched_for_has_the_verdict_that_the_readme_shows():
     assert f"\n{model.verdict_.noise}\n" in readme.read_text(encoding="utf-8")
 
 
+def test_staged_draws_are_judged_by_the_time_that_they_were_planned_for():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (1000, 30))
+    model = PrivateScorecardClassifier(epsilon=1.0, patience=0.2).fit(X, X[:, 0])
+    assert model.receipt_.mechanism == "staged" and model.verdict_.noise.rows == 1000
+    usual = msgspec.structs.replace(model.receipt_, patience=None)
+    assert judge_card(model.scorecard_, model.schema_, usual).noise is None
+
+
 def test_the_verdict_uses_the_promise_of_the_receipt(table):
     drowned = fitted(table, epsilon=0.001).verdict_.noise
     assert drowned.dominates and drowned.rows_needed > 400 and drowned.epsilon_needed > 0.001
