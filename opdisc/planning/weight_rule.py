@@ -176,6 +176,11 @@ def _widened(
     if boxed and isinstance(spec, StagedSpec) and spec.stages.needed_bound != bound:
         bound = spec.stages.needed_bound
         wider = _settled(bound, public_for, build)
+    if isinstance(spec, StagedSpec) and spec.is_stump:
+        why = "all that one statement needs"
+        return wider.explained(
+            Reason(f"points -{bound} to {bound}: {why}", f"weights -{bound}..{bound}, {why}")
+        )
     return wider.explained(
         Reason(
             f"points -{bound} to {bound}: room for every stage",

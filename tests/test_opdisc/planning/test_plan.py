@@ -83,6 +83,7 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     own = [line for line in lines if not line.startswith(" ")]
     assert len(own) == len(MECHANISMS) - 1 and "extra errors of 2" in own[0]
     assert lines[1].startswith("  chosen because: rows and budget are so few")
+    assert lines[1].endswith("points -1 to 1: all that one statement needs")
     assert lines[2].startswith("  in detail: ") and "decision stump" in lines[2]
     assert run_command_line(cli, [*call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["automatic"] is True
