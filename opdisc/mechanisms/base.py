@@ -45,6 +45,8 @@ class NoiseSpec:
     most_steps : float
         What all noise of one draw together may come to, lattice steps; 0 for noise that is
         added to no objective.
+    patience : float or None
+        Seconds that draws are planned for at most; None where nothing depends on such a plan.
     """
 
     law: str
@@ -55,6 +57,7 @@ class NoiseSpec:
     total_variation: float
     spacing: float
     most_steps: float = 0.0
+    patience: float | None = None
 
 
 class Perturbable(Protocol):

@@ -13,7 +13,6 @@ from opdisc.mechanisms.base import (
     PerturbingMechanism,
     SamplingMechanism,
 )
-from opdisc.mechanisms.staged.mechanism import StagedSpec
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
@@ -117,7 +116,7 @@ def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, 
         "error_costs": receipt_costs(public.error_costs),
         # Where the number of rows is public, plans take that one.
         "public_row_guess": public.public_row_guess if public.n_rows is None else None,
-        "patience": spec.patience if isinstance(spec, StagedSpec) else None,
+        "patience": spec.patience,
     }
 
 

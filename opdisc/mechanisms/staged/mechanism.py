@@ -51,8 +51,6 @@ class StagedSpec(NoiseSpec):
     log_inverse : float
         Largest ``ln(1 / mu(w))`` of the first draw's base measure, nats; 0 of a stump, whose
         column is not chosen for its loss.
-    patience : float
-        Seconds that the draws are planned for.
     counts : CountNoise or None
         Noise of the counts that give columns their signs, where there are any.
     """
@@ -60,7 +58,6 @@ class StagedSpec(NoiseSpec):
     stages: Stages
     betas: tuple[Fraction, ...]
     log_inverse: float
-    patience: float
     counts: CountNoise | None = None
 
     @property
