@@ -30,15 +30,16 @@ Rows = tuple[np.ndarray, np.ndarray]
 def cards_of(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return points, (d, M), and starts: all of -1..1, or by coins as in the staged mechanism."""
     if d < LISTED:
-        listed = np.array(list(itertools.product((-1, 0, 1), repeat=1 + d)), dtype=np.float32)
+        weights = itertools.product((-1, 0, 1, 2), *((-1, 0, 1),) * d)
+        listed = np.array(list(weights), dtype=np.float32)
         return listed[:, 1:].T, listed[:, 0]
-    most, start = (7, 1) if d <= NARROW_COLUMNS else (5, 3)
+    most, start = (7, 2) if d <= NARROW_COLUMNS else (5, 3)
     masses = 2.0 ** np.arange(most + 1)
     sizes = rng.choice(most + 1, size=CARDS, p=masses / masses.sum())
     points = np.zeros((d, CARDS), dtype=np.float32)
     for k, size in enumerate(sizes):
         points[rng.choice(d, size=size, replace=False), k] = rng.choice([-1, 1], size=size)
-    return points, rng.integers(-start, start + 1, size=CARDS)
+    return points, rng.integers(1 - start, start + 1, size=CARDS)
 
 
 def many_cards(train: Rows, test: Rows, seed: int) -> np.ndarray:

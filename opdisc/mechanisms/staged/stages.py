@@ -49,9 +49,9 @@ LATER_WEIGHT = 3460
 LEAST_LATER, MOST_LATER = 3530, 6
 """Where ``n_rows * epsilon`` is less, the first draw is the only one; and most later draws."""
 
-STUMP_WEIGHT = 10.0
-"""Where ``n_rows * epsilon`` is less, the only draw is a decision stump. Measured: up to 10 it is
-ahead of many cards or level with them, at 20 behind on some tables (docs/utility.md)."""
+STUMP_WEIGHT = 15.0
+"""Where ``n_rows * epsilon`` is less, the only draw is a decision stump. Measured: up to 14 it is
+ahead of many cards on all of 23 tables, at 20 behind on two (docs/utility.md)."""
 
 FIRST_SIGNED_WEIGHT, LATER_SIGNED_WEIGHT = 3700, 6600
 """The same for a first draw with counted signs, and for each draw after it."""

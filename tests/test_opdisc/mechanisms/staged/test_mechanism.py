@@ -75,7 +75,7 @@ def test_a_release_holds_and_belongs_to_the_grid():
 
 def test_few_rows_times_epsilon_decide_a_stump_only():
     grid = WeightGrid.box(30, 3)
-    for epsilon, n_rows, is_stump in ((0.01, 700, True), (0.01, 1001, False), (1e-3, 9999, True)):
+    for epsilon, n_rows, is_stump in ((0.01, 700, True), (0.01, 1501, False), (1e-3, 14_999, True)):
         spec = StagedMechanism().calibrate(public(grid, epsilon, n_rows))
         assert spec.is_stump is is_stump
         assert ("decision stump" in spec.stages.describe()) is is_stump
@@ -83,7 +83,7 @@ def test_few_rows_times_epsilon_decide_a_stump_only():
     hidden = replace(public(grid, 0.01, None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     assert not StagedMechanism().calibrate(hidden).is_stump
     # One added row moves half as much, so a guess of half as many rows is few.
-    for rows, is_stump in ((499, True), (501, False)):
+    for rows, is_stump in ((749, True), (751, False)):
         guessed = replace(hidden, public_row_guess=rows)
         assert StagedMechanism().calibrate(guessed).is_stump is is_stump
     assert not StagedMechanism(stump=False).calibrate(public(grid, 0.01, 700)).is_stump

@@ -82,12 +82,12 @@ def test_the_answers_the_other_way_round_are_candidates_too(n_columns, starts, w
 @given(n_columns=st.integers(1, 60), bound=st.integers(1, 9), n_rows=st.integers(1, 5000))
 def test_every_card_of_a_stump_belongs_to_the_grid(n_columns, bound, n_rows):
     grid = WeightGrid.box(1 + n_columns, bound)
-    stages = plan_stages(grid, 9.9, n_rows)
+    stages = plan_stages(grid, 14.9, n_rows)
     assert isinstance(stages.first, Stumps) and stages.later == 0 and stages.summed == 1
     assert stages.first.columns == tuple(range(n_columns))
     for answers in itertools.product((False, True), repeat=2):
         assert grid.contains(stump_card(n_columns, n_columns - 1, answers))
-    assert isinstance(plan_stages(grid, 10.0, n_rows).first, SparseCards)
+    assert isinstance(plan_stages(grid, 15.0, n_rows).first, SparseCards)
 
 
 def test_no_stump_where_its_cards_are_missing():
