@@ -75,7 +75,11 @@ def test_a_release_holds_and_belongs_to_the_grid():
 
 def test_few_rows_times_epsilon_decide_a_stump_only():
     grid = WeightGrid.box(30, 3)
-    for epsilon, n_rows, is_stump in ((0.01, 700, True), (0.01, 1501, False), (1e-3, 14_999, True)):
+    for epsilon, n_rows, is_stump in (
+        (0.01, 700, True),
+        (0.01, 1501, False),
+        (1e-3, 14_999, True),
+    ):
         spec = StagedMechanism().calibrate(public(grid, epsilon, n_rows))
         assert spec.is_stump is is_stump
         assert ("decision stump" in spec.stages.describe()) is is_stump
