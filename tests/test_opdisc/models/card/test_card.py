@@ -119,7 +119,7 @@ def test_the_receipt_has_five_lines_and_all_of_it_on_request():
         ("Guarantee", "CONDITIONAL: 2 conditions"),
         ("Privacy loss", "epsilon 1, delta 0"),
         ("Protects", "one applicant, replace-one neighbours"),
-        ("Mechanism", "permute_and_flip (proven)"),
+        ("Mechanism", "staged (proven)"),
         (
             "Spent",
             f"epsilon 1 of the table's budget; a ledger names this model by sha256 {digest[:16]}",
