@@ -185,7 +185,7 @@ def test_the_whole_receipt_opens_without_a_script(start):
     driver = start()
     (summary,) = [e for e in shown(driver, "summary") if "receipt" in e.text]
     summary.click()
-    assert any("permute_and_flip" in element.text for element in shown(driver, "pre"))
+    assert any("staged" in element.text for element in shown(driver, "pre"))
 
 
 def test_paper_has_a_column_to_write_in_and_no_closed_parts(start, place):
