@@ -91,6 +91,43 @@ def _tally(columns, costs, gains, chosen, low, high, base, held, counts, right, 
             squares[loss] += accuracy * accuracy
 
 
+def tallied(
+    name: str, rows: np.ndarray, positive: np.ndarray, split: int, low: int, high: int, most: int
+) -> tuple[Pieces, np.ndarray, np.ndarray]:
+    """Return the pieces of one split of 70% without the whole grid's.
+
+    Beside them which rows it learns from, and what each row adds to the held-out rows that are
+    right if the answer is "+".
+    """
+    train, test = split_rows(len(rows), split)
+    learns = np.zeros(len(rows), dtype=bool)
+    learns[train] = True
+    gains = np.where(learns, 0, np.where(positive, 1, -1))
+    costs = np.where(learns, np.where(positive, -1, 1), 0)
+    points, where = np.unique(rows, axis=0, return_inverse=True)
+    n_train, d = int(learns.sum()), points.shape[1]
+    summed = [
+        np.bincount(where.ravel(), weights=part, minlength=len(points)).astype(np.int64)
+        for part in (costs, gains)
+    ]
+    grid = WeightGrid.box(d, 1)
+    found = Pieces(name, split, n_train, math.log(grid.n_assignments))
+    columns = np.ascontiguousarray(points[:, 1:].T)
+    base = int((learns & positive).sum())
+    held = np.array([int((~learns & ~positive).sum()), len(test)])
+    for size in range(most + 1):
+        counts = np.zeros(n_train + 1, np.int64)
+        right, squares = np.zeros(n_train + 1), np.zeros(n_train + 1)
+        for columns_of in itertools.combinations(range(d - 1), size):
+            chosen = np.array(columns_of, dtype=np.int64)
+            _tally(columns, *summed, chosen, low, high, base, held, counts, right, squares)
+        seen = np.flatnonzero(counts)
+        found.counts.append({int(k): int(counts[k]) for k in seen})
+        found.right.append({int(k): float(right[k]) for k in seen})
+        found.squares.append({int(k): float(squares[k]) for k in seen})
+    return found, learns, gains
+
+
 def pieces(
     dataset: str,
     name: str,
@@ -106,58 +143,32 @@ def pieces(
     ``whole`` says whether the whole grid is sampled too, where the sampler reaches it.
     """
     rows, positive = encoded(dataset, name)
-    train, test = split_rows(len(rows), split)
-    learns = np.zeros(len(rows), dtype=bool)
-    learns[train] = True
-    points, where = np.unique(rows, axis=0, return_inverse=True)
-    where = where.ravel()
-    positives, negatives, gains = (np.zeros(len(points), np.int64) for _ in range(3))
-    np.add.at(positives, where, (learns & positive).astype(np.int64))
-    np.add.at(negatives, where, (learns & ~positive).astype(np.int64))
-    np.add.at(gains, where, np.where(learns, 0, np.where(positive, 1, -1)))
-    n_train, d = int(learns.sum()), points.shape[1]
-    grid = WeightGrid.box(d, 1)
-    found = Pieces(name, split, n_train, math.log(grid.n_assignments))
-    columns = np.ascontiguousarray(points[:, 1:].T)
-    held = np.array([int((~learns & ~positive).sum()), len(test)])
     if name == "adult-small":
-        most = d - 1
-    for size in range(most + 1):
-        counts = np.zeros(n_train + 1, np.int64)
-        right, squares = np.zeros(n_train + 1), np.zeros(n_train + 1)
-        for chosen in itertools.combinations(range(d - 1), size):
-            _tally(
-                columns,
-                negatives - positives,
-                gains,
-                np.array(chosen, dtype=np.int64),
-                low,
-                high,
-                int(positives.sum()),
-                held,
-                counts,
-                right,
-                squares,
-            )
-        seen = np.flatnonzero(counts)
-        found.counts.append({int(k): int(counts[k]) for k in seen})
-        found.right.append({int(k): float(right[k]) for k in seen})
-        found.squares.append({int(k): float(squares[k]) for k in seen})
-    problem = ZeroOneProblem(points=points, positives=positives, negatives=negatives, grid=grid)
-    if whole and name in SAMPLED and name != "adult-small":
-        for epsilon in EPSILONS:
-            beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
-            options = SamplingOptions(n_threads=1)
-            sampler = PartitionSampler(problem, beta, column_structure(load_schema(name)), options)
-            drawn = np.array([sampler.draw(entropy) for _ in range(DRAWS)])
-            right_of = held[0] + ((points @ drawn.T >= 1) * gains[:, None]).sum(axis=0)
-            accuracy = right_of / len(test)
-            log_sum = AnnealedSum(problem, float(beta), seed=split).estimate(CHAINS, RUNGS)
-            found.whole[epsilon] = (
-                log_sum,
-                float(accuracy.mean()),
-                float((accuracy**2).mean()),
-            )
+        most = rows.shape[1] - 1
+    found, learns, gains = tallied(name, rows, positive, split, low, high, most)
+    if not whole or name not in SAMPLED or name == "adult-small":
+        return found
+    points, where = np.unique(rows, axis=0, return_inverse=True)
+
+    def of_points(part: np.ndarray) -> np.ndarray:
+        sums = np.bincount(where.ravel(), weights=part, minlength=len(points))
+        return np.asarray(sums.astype(np.int64))
+
+    problem = ZeroOneProblem(
+        points=points,
+        positives=of_points(learns & positive),
+        negatives=of_points(learns & ~positive),
+        grid=WeightGrid.box(points.shape[1], 1),
+    )
+    for epsilon in EPSILONS:
+        beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
+        options = SamplingOptions(n_threads=1)
+        sampler = PartitionSampler(problem, beta, column_structure(load_schema(name)), options)
+        drawn = np.array([sampler.draw(entropy) for _ in range(DRAWS)])
+        more = ((points @ drawn.T >= 1) * of_points(gains)[:, None]).sum(axis=0)
+        accuracy = (int((~learns & ~positive).sum()) + more) / int((~learns).sum())
+        log_sum = AnnealedSum(problem, float(beta), seed=split).estimate(CHAINS, RUNGS)
+        found.whole[epsilon] = (log_sum, float(accuracy.mean()), float((accuracy**2).mean()))
     return found
 
 

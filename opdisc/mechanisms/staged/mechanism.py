@@ -78,7 +78,8 @@ class StagedMechanism:
     Parameters
     ----------
     by_levels : bool
-        Whether each number of points weighs twice the one before in the first draw.
+        Whether each number of points has a weight of its own in the first draw, instead of every
+        scorecard (:func:`plan_stages`).
     patience : float
         Seconds that the draws are expected to take at most, > 0; decides how many candidates
         there are, before anything is drawn. No limit is kept while drawing.

@@ -121,10 +121,17 @@ class Stages:
         if isinstance(self.first, EqualSteps):
             return f"{self.first.describe()}, {share}"
         low, high = self.first.starts[0]
-        weighed = (
-            ", each number of points weighs twice the one before" if self.first.shares else ""
-        )
         return (
             f"1. scorecards of at most {self.first.most} points of -1..1, start "
-            f"{low}..{high}{weighed}, {share}"
+            f"{low}..{high}{self._weighed()}, {share}"
         )
+
+    def _weighed(self) -> str:
+        """Return in words how much each number of points weighs in the first draw."""
+        assert isinstance(self.first, SparseCards)
+        shares = self.first.shares
+        if shares is None or len(shares) == 1:
+            return ""
+        if len(set(shares)) == 1:
+            return ", each number of points weighs the same"
+        return ", each number of points weighs twice the one before"

@@ -63,7 +63,8 @@ In 8 to 12 draws three lost .001 there, and one lost .002 at 5,500."""
 
 NARROW_START, NARROW_COLUMNS = 2, 18
 """Largest start where few columns are drawn from once. Measured: starts of -2..3 lose up to .02
-with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more (docs/utility.md)."""
+with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more. So do equal masses of
+each number of points instead of doubled ones (docs/utility.md)."""
 
 MOST_POINTS = 5
 """Most points other than 0 of the first scorecard, as far as the time allows."""
@@ -128,8 +129,9 @@ def plan_stages(
     n_rows : int or None
         Number of rows, where public or guessed.
     by_levels : bool
-        Whether each number of points weighs twice the one before in the first draw, or every
-        scorecard the same.
+        Whether each number of points has a weight of its own in the first draw: twice that of the
+        one before, or the same where many columns are drawn from once. Else every scorecard weighs
+        the same.
     patience : float
         Seconds that the draws are expected to take at most.
     later, first_share : int, Fraction or None
@@ -308,7 +310,8 @@ def _cards(
     largest = LARGEST_START
     signs, (low, high) = _unit_cards(ranges, scale, largest)
     used = sum(1 for options in signs if options)
-    if only and used <= NARROW_COLUMNS:
+    narrow = used <= NARROW_COLUMNS
+    if only and narrow:
         largest = NARROW_START
         low, high = max(low, 1 - largest), min(high, largest)
     most = 0  # constant cards, the private majority vote, always end
@@ -325,7 +328,8 @@ def _cards(
                 break
             far = math.isqrt(grid.norm_budget - size)
         starts.append((max(low, -far), min(high, far)))
-    shares = tuple(2**size for size in range(len(starts))) if by_levels else None
+    growth = 2 if narrow or not only else 1
+    shares = tuple(growth**size for size in range(len(starts))) if by_levels else None
     return SparseCards(signs=signs, starts=tuple(starts), shares=shares)
 
 
