@@ -4,7 +4,9 @@ The figures behind ``base_measure="auto"`` (docs/utility.md). What a measure giv
 computed, not drawn: sparse cards are counted by loss and by what they get right of the held-out
 rows, and for the whole grid the sampler's own draws are averaged and weighed by an estimate of its
 sum. So only the splits are left to chance. Tables that the sampler does not reach have no row of
-the whole grid. ``--keep FILE`` keeps the pieces of every split, so that other shares can be tried.
+the whole grid. There the default is a staged draw: of at most 5 points and equal masses, or a
+decision stump where rows times epsilon are few. ``--keep FILE`` keeps the pieces of every split,
+so that other shares can be tried.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ import numpy as np
 from numba import njit
 from result_files import save
 from splits import encoded, split_rows
+from stump import stump
 
 from opdisc.data import column_structure, load_schema
 from opdisc.errors import TableError
 from opdisc.mechanisms.exponential.base_measure import LEVELS
+from opdisc.mechanisms.staged.stages import STUMP_WEIGHT, later_draws
 from opdisc.planning.named import LEVELS_FROM
 from opdisc.privacy import SeededEntropy
 from oracles.problem import WeightGrid, ZeroOneProblem
@@ -40,6 +44,7 @@ TABLES = (
     ("adult-binary", "adult_binary"),
 )
 SAMPLED = ("adult-small", "adult-wide", "mammo", "breastcancer")
+STAGED_POINTS = 5
 EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 MOST_POINTS = 4
 DRAWS, CHAINS, RUNGS = 60, 8, 1500
@@ -50,7 +55,8 @@ class Pieces:
     """What one split says: of every size and every loss, how many cards and how right they are.
 
     ``right`` and ``squares`` are sums over cards of the held-out accuracy and its square;
-    ``whole`` has, by epsilon, the log of the grid's sum, the mean accuracy and its square's.
+    ``whole`` has, by epsilon, the log of the grid's sum, the mean accuracy and its square's;
+    ``stump``, by epsilon, the mean accuracy of a decision stump where that is the default.
     """
 
     schema: str
@@ -61,6 +67,7 @@ class Pieces:
     right: list[dict[int, float]] = field(default_factory=list)
     squares: list[dict[int, float]] = field(default_factory=list)
     whole: dict[float, tuple[float, float, float]] = field(default_factory=dict)
+    stump: dict[float, float] = field(default_factory=dict)
 
 
 @njit(cache=True)
@@ -146,6 +153,14 @@ def pieces(
     if name == "adult-small":
         most = rows.shape[1] - 1
     found, learns, gains = tallied(name, rows, positive, split, low, high, most)
+    for epsilon in EPSILONS if name not in SAMPLED else ():
+        weight = found.n_train * epsilon
+        if weight < STUMP_WEIGHT:
+            ordered = [
+                (rows[kept, 1:], positive[kept].astype(np.int64)) for kept in (learns, ~learns)
+            ]
+            columns = np.concatenate([part for part, _ in ordered]).T
+            found.stump[epsilon] = float(stump(*ordered, columns, (weight,))[0])
     if not whole or name not in SAMPLED or name == "adult-small":
         return found
     points, where = np.unique(rows, axis=0, return_inverse=True)
@@ -216,7 +231,8 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
     elif kept.whole:
         log_sum, *uniform = kept.whole[str(epsilon)]
     else:
-        return found | {"equal masses, no grid": by((1,) * 5)}
+        parts = [(total - size, mean, square) for total, mean, square, size in levels]
+        return found | {"equal masses, no grid": mixed(parts)}
     grid = (log_sum - kept.log_grid, *uniform)
     return found | {
         "whole grid": tuple(uniform),
@@ -226,32 +242,51 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
     }
 
 
+def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]] | None:
+    """Return the name of the default measure, and its accuracy on each split.
+
+    None where later draws follow, or where all cards are listed.
+    """
+    name, n_train = splits[0].schema, splits[0].n_train
+    if name == "adult-small":
+        return None
+    if name not in SAMPLED:
+        if epsilon in splits[0].stump:
+            return "", [kept.stump[epsilon] for kept in splits]
+        if later_draws(n_train * epsilon):
+            return None
+        measure = "equal masses, no grid"
+    else:
+        few = 2 * splits[0].log_grid / epsilon > LEVELS_FROM * n_train
+        measure = "levels" if few else "whole grid"
+    return measure, [laws(kept, epsilon)[measure][0] for kept in splits]
+
+
 def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
     """Return the lines of one table: every measure, and how far the default is behind the best."""
     every = {e: [laws(kept, e) for kept in splits] for e in EPSILONS}
-    measures = list(every[0.1][0])
-    n_train, log_grid = splits[0].n_train, splits[0].log_grid
-    ruled = {
-        e: "levels" if 2 * log_grid / e > LEVELS_FROM * n_train else "whole grid" for e in EPSILONS
-    }
+    defaults = {e: default_of(splits, e) for e in EPSILONS}
     rows, behind = [], []
-    for measure in measures:
+    for measure in every[0.1][0]:
         cells = []
-        for e in EPSILONS:
+        for e, default in defaults.items():
             cell = f"{np.mean([law[measure][0] for law in every[e]]):.3f}".removeprefix("0")
-            bold = name in ("adult-wide", "mammo", "breastcancer") and measure == ruled[e]
+            bold = default is not None and measure == default[0]
             cells.append(f"**{cell}**" if bold else cell)
         rows.append([name, measure, *cells])
-    if name not in ("adult-wide", "mammo", "breastcancer"):
-        return rows
-    for e in EPSILONS:
-        three = ("majority", "sparse", "whole grid")
+    for e, default in defaults.items():
+        if default is None:
+            behind.append("-")
+            continue
+        three = [m for m in ("majority", "sparse", "whole grid") if m in every[e][0]]
         best = max(three, key=lambda m: float(np.mean([law[m][0] for law in every[e]])))
-        gaps = [law[ruled[e]][0] - law[best][0] for law in every[e]]
         means = [law[best][0] for law in every[e]]
         within = np.mean([law[best][1] - law[best][0] ** 2 for law in every[e]])
         error = math.sqrt((within + np.var(means, ddof=1)) / 15)
-        behind.append(f"{1000 * np.mean(gaps):+.1f} ({1000 * error:.1f})")
+        gap = np.mean(default[1]) - np.mean(means)
+        behind.append(f"{1000 * gap:+.1f} ({1000 * error:.1f})")
+    if set(behind) == {"-"}:
+        return rows
     return [*rows, [name, "default less the best of three, thousandths", *behind]]
 
 
@@ -283,7 +318,8 @@ def main() -> None:
             continue
         wide = name not in SAMPLED
         try:
-            found = pieces(dataset, name, split, -3 if wide else -1, 3 if wide else 1)
+            low, high, most = (-2, 3, STAGED_POINTS) if wide else (-1, 1, MOST_POINTS)
+            found = pieces(dataset, name, split, low, high, most)
         except TableError as error:
             absent.add(name)
             print(error)

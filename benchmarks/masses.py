@@ -126,7 +126,7 @@ def main() -> None:
 
 def in_thousandths(gains: np.ndarray) -> list[str]:
     """Return differences in thousandths."""
-    return [f"{1000 * gain:+.1f}" for gain in gains]
+    return [f"{round(1000 * gain, 1) + 0:+.1f}" for gain in gains]
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def cards_of(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         listed = np.array(list(weights), dtype=np.float32)
         return listed[:, 1:].T, listed[:, 0]
     most, start = (7, 2) if d <= NARROW_COLUMNS else (5, 3)
-    masses = 2.0 ** np.arange(most + 1)
+    masses = (2.0 if d <= NARROW_COLUMNS else 1.0) ** np.arange(most + 1)
     sizes = rng.choice(most + 1, size=CARDS, p=masses / masses.sum())
     points = np.zeros((d, CARDS), dtype=np.float32)
     for k, size in enumerate(sizes):
@@ -56,7 +56,9 @@ def many_cards(train: Rows, test: Rows, seed: int) -> np.ndarray:
     return np.array([law @ found / law.sum() for law in laws])
 
 
-def stump(train: Rows, test: Rows, columns: np.ndarray) -> np.ndarray:
+def stump(
+    train: Rows, test: Rows, columns: np.ndarray, weights: tuple[float, ...] = WEIGHTS
+) -> np.ndarray:
     """Return that of a stump, each column as often; the private majority's if one is constant.
 
     ``columns`` has a row for each column, and which rows of the table it is 1 in.
@@ -71,7 +73,7 @@ def stump(train: Rows, test: Rows, columns: np.ndarray) -> np.ndarray:
     held_positive, held_of = sums(test, slice(n, None))
     gap = 2 * positive - of
     found = []
-    for weight in WEIGHTS:
+    for weight in weights:
         worse = np.exp(-weight / n / 2 * np.abs(gap)) / 2
         says_plus = np.where(gap > 0, 1 - worse, worse)
         right = says_plus * held_positive + (1 - says_plus) * (held_of - held_positive)

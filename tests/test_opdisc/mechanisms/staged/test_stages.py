@@ -114,6 +114,34 @@ def test_single_columns_where_three_draws_reach_all_of_them():
     assert plan_stages(WeightGrid.box(73, 36), 22_792.0, 22_792).together > 1
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "weight", "growth", "said"),
+    [
+        (18, 100.0, 2, "weighs twice the one before"),
+        (19, 100.0, 1, "weighs the same"),
+        (19, 4000.0, 2, "weighs twice the one before"),  # other draws follow
+    ],
+)
+def test_numbers_of_points_weigh_the_same_where_many_columns_are_drawn_from_once(
+    n_columns, weight, growth, said
+):
+    stages = plan_stages(WeightGrid.box(1 + n_columns, 6), weight, 4000)
+    shares = tuple(growth**size for size in range(stages.first.most + 1))
+    assert stages.first.shares == shares and said in stages.describe() and len(shares) > 4
+    # Whatever the shares, one card of each size weighs its size's share over their number.
+    for share, count, factor in zip(
+        shares, stages.first.counts, stages.first.factors, strict=True
+    ):
+        assert Fraction(factor * count, stages.first.factors[0] * stages.first.counts[0]) == share
+    uniform = plan_stages(WeightGrid.box(1 + n_columns, 6), weight, 4000, by_levels=False)
+    assert uniform.first.shares is None and "weighs" not in uniform.describe()
+
+
+def test_a_first_draw_of_constant_cards_alone_names_no_masses():
+    grid = WeightGrid.box(20, 1, norm_budget=0)
+    assert "weighs" not in plan_stages(grid, 100.0, 4000).describe()
+
+
 def test_the_receipt_lists_every_stage():
     grid = WeightGrid.box(37, 18)
     text = plan_stages(grid, 11_000.0, 11_000).describe()
