@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opdisc.data import Label, Schema, column_structure
 from opdisc.errors import CalibrationError, OPDiscError, escaped
-from opdisc.mechanisms import SPHERE_NOISES, TREE, BaseMeasure, Question, way_to
+from opdisc.mechanisms import (
+    SPHERE_NOISES,
+    TREE,
+    BaseMeasure,
+    Question,
+    StagedMechanism,
+    way_to,
+)
 from opdisc.models.attainable import attainable_totals
 from opdisc.models.scorecard import Scorecard
 from opdisc.planning import (
@@ -18,6 +26,8 @@ from opdisc.planning import (
     build_mechanism,
     judge_noise,
     predict_error,
+    scorecard_grid,
+    settle_fit,
 )
 from opdisc.privacy import GridPublic, GridReceipt, NeighboringRelation, PrivacyParams
 from oracles.errors import OracleError
@@ -170,7 +180,7 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             error_costs=schema.error_costs,
         )
         mechanism = _of_the_receipt(receipt, public, column_structure(schema))
-        return None if mechanism is None else _judged(mechanism, public, receipt.epsilon)
+        return None if mechanism is None else _judged(mechanism, public, receipt, schema)
     except (OPDiscError, OracleError, ArithmeticError):
         return None  # a law that is no longer offered, without a bound, or beyond a double
 
@@ -201,13 +211,19 @@ def _of_the_receipt(
     return None
 
 
-def _judged(mechanism: ScorecardMechanism, public: GridPublic, whole: float) -> NoiseVerdict:
-    """Judge a card that was drawn with its share of ``whole``, all that was spent."""
+def _judged(
+    mechanism: ScorecardMechanism, public: GridPublic, receipt: GridReceipt, schema: Schema
+) -> NoiseVerdict:
+    """Judge a card that was drawn with its share of all that was spent."""
+    whole = receipt.epsilon
     share = public.params.epsilon / whole
+    by_default = bool(receipt.choice) and _is_stump(mechanism, public)
 
     def excess(epsilon: float, rows: int | None) -> float:
         params = PrivacyParams(epsilon=share * epsilon, delta=public.params.delta)
         asked = replace(public, params=params, n_rows=rows)
+        if by_default:
+            return _default_error(asked, schema, receipt)
         return predict_error(mechanism, asked, _LEVEL).quantile
 
     beside = predict_error(mechanism, public, _LEVEL).beside
@@ -219,3 +235,28 @@ def _judged(mechanism: ScorecardMechanism, public: GridPublic, whole: float) -> 
         beside=beside,
         typical=float(public.error_costs.typical),
     )
+
+
+def _is_stump(mechanism: ScorecardMechanism, public: GridPublic) -> bool:
+    """Return whether a decision stump was all that was drawn."""
+    if not isinstance(mechanism, StagedMechanism):
+        return False
+    return mechanism.calibrate(public).is_stump
+
+
+def _default_error(asked: GridPublic, schema: Schema, receipt: GridReceipt) -> float:
+    """Return the bound of what the defaults would draw, which have other points than a stump."""
+    settings = MechanismSettings(structure=column_structure(schema))
+    if receipt.patience is not None:
+        settings = replace(settings, patience=2 * receipt.patience)
+    try:
+        found = settle_fit(
+            None,
+            lambda bound: replace(
+                asked, grid=scorecard_grid(schema, bound, norm_budget=receipt.norm_budget)
+            ),
+            lambda public: build_mechanism("auto", public.grid, public=public, settings=settings),
+        )
+        return predict_error(found.mechanism, found.public, _LEVEL).quantile
+    except (CalibrationError, OracleError):
+        return math.inf

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import pandas as pd
 import pytest
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_model, save_model
 from opdisc.data.schema import Schema
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.verdict import judge_card
-from opdisc.planning import MECHANISMS
+from opdisc.planning import MECHANISMS, plan_fit
 
 SCHEMA = Schema.from_dict(
     {
@@ -23,8 +24,6 @@ SCHEMA = Schema.from_dict(
 
 @pytest.fixture(scope="module")
 def table():
-    import pandas as pd
-
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 2, 400), "b": rng.choice(["u", "v"], 400)})
     return frame.assign(y=np.where(frame["a"] == 1, "yes", "no"))
@@ -106,6 +105,33 @@ def test_staged_draws_are_judged_by_the_time_that_they_were_planned_for():
     assert model.receipt_.mechanism == "staged" and model.verdict_.noise.rows == 1000
     usual = msgspec.structs.replace(model.receipt_, patience=None)
     assert judge_card(model.scorecard_, model.schema_, usual).noise is None
+
+
+@pytest.mark.parametrize("kind", ["listed", "thresholds", "many"])
+@pytest.mark.parametrize("settings", [{}, {"risk_budget": 0.2}, {"patience": 5.0}])
+def test_a_stump_says_that_it_needs_what_the_plan_says(kind, settings):
+    # What it would take is asked of the default, whose other cards have larger points.
+    columns = {
+        "listed": [{"column": f"c{j}", "binary": True} for j in range(5)],
+        "thresholds": [{"column": f"c{j}", "thresholds": [1, 2, 3]} for j in range(5)],
+        "many": [{"column": f"c{j}", "binary": True} for j in range(20)]
+        + [{"column": f"d{j}", "binary": True, "sign": "positive"} for j in range(5)],
+    }[kind]
+    schema = Schema.from_dict(
+        {
+            "name": "s",
+            "target": {"column": "y", "positive": 1, "negative": 0},
+            "feature": columns,
+        }
+    )
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({one["column"]: rng.integers(0, 2, 400) for one in columns})
+    model = PrivateScorecardClassifier(schema=schema, epsilon=0.02, **settings)
+    drawn = model.fit(rows, rng.integers(0, 2, 400))
+    assert "decision stump" in drawn.receipt_.noise_law
+    planned = plan_fit(schema, epsilon=0.02, n_rows=400, compare_others=False, **settings)
+    assert drawn.verdict_.noise == planned[0].verdict
+    assert drawn.verdict_.noise.rows_needed > 400
 
 
 def test_the_verdict_uses_the_promise_of_the_receipt(table):
