@@ -56,7 +56,7 @@ class Pieces:
 
     ``right`` and ``squares`` are sums over cards of the held-out accuracy and its square;
     ``whole`` has, by epsilon, the log of the grid's sum, the mean accuracy and its square's;
-    ``stump``, by epsilon, the mean accuracy of a decision stump where that is the default.
+    ``stump``, by epsilon too, the mean accuracy of a decision stump where that is the default.
     """
 
     schema: str
@@ -67,7 +67,7 @@ class Pieces:
     right: list[dict[int, float]] = field(default_factory=list)
     squares: list[dict[int, float]] = field(default_factory=list)
     whole: dict[float, tuple[float, float, float]] = field(default_factory=dict)
-    stump: dict[float, float] = field(default_factory=dict)
+    stump: dict[str, float] = field(default_factory=dict)
 
 
 @njit(cache=True)
@@ -160,7 +160,7 @@ def pieces(
                 (rows[kept, 1:], positive[kept].astype(np.int64)) for kept in (learns, ~learns)
             ]
             columns = np.concatenate([part for part, _ in ordered]).T
-            found.stump[epsilon] = float(stump(*ordered, columns, (weight,))[0])
+            found.stump[str(epsilon)] = float(stump(*ordered, columns, (weight,))[0])
     if not whole or name not in SAMPLED or name == "adult-small":
         return found
     points, where = np.unique(rows, axis=0, return_inverse=True)
@@ -251,8 +251,8 @@ def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]] 
     if name == "adult-small":
         return None
     if name not in SAMPLED:
-        if epsilon in splits[0].stump:
-            return "", [kept.stump[epsilon] for kept in splits]
+        if str(epsilon) in splits[0].stump:
+            return "", [kept.stump[str(epsilon)] for kept in splits]
         if later_draws(n_train * epsilon):
             return None
         measure = "equal masses, no grid"

@@ -51,7 +51,7 @@ LEAST_LATER, MOST_LATER = 3530, 6
 
 STUMP_WEIGHT = 15.0
 """Where ``n_rows * epsilon`` is less, the only draw is a decision stump. Measured: up to 14 it is
-ahead of many cards on all of 23 tables, at 20 behind on two (docs/utility.md)."""
+ahead of many cards on all of 23 tables, at 20 on 15 (docs/utility.md)."""
 
 FIRST_SIGNED_WEIGHT, LATER_SIGNED_WEIGHT = 3700, 6600
 """The same for a first draw with counted signs, and for each draw after it."""
