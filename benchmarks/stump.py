@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ def many_cards(train: Rows, test: Rows, seed: int) -> np.ndarray:
 
 
 def stump(
-    train: Rows, test: Rows, columns: np.ndarray, weights: tuple[float, ...] = WEIGHTS
+    train: Rows, test: Rows, columns: np.ndarray, weights: Sequence[float] = WEIGHTS
 ) -> np.ndarray:
     """Return that of a stump, each column as often; the private majority's if one is constant.
 
