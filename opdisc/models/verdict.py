@@ -226,13 +226,14 @@ def _judged(
             return _default_error(asked, schema, receipt)
         return predict_error(mechanism, asked, _LEVEL).quantile
 
-    beside = predict_error(mechanism, public, _LEVEL).beside
+    prediction = predict_error(mechanism, public, _LEVEL)
     return judge_noise(
         excess,
         whole,
         public.n_rows,
         level=_LEVEL,
-        beside=beside,
+        beside=prediction.beside,
+        over_constants=prediction.over_constants,
         typical=float(public.error_costs.typical),
     )
 

@@ -21,6 +21,7 @@ from opdisc.mechanisms import (
 from opdisc.planning.expected_errors import block_size
 from oracles.arithmetic import FloatArray
 from oracles.problem import WeightGrid
+from oracles.sampling import SparseCards
 
 
 def quantile_limit(draws: FloatArray, quantile: float, confidence: float) -> float:
@@ -153,3 +154,41 @@ def exponential_excess(
     log_others = log_inverse + math.log(-math.expm1(-max(log_inverse, math.log(2.0))))
     quantile = (log_others + math.log(level) - math.log1p(-level)) / beta
     return log_inverse / beta, max(quantile, 0.0), 1.0
+
+
+def excess_over_constants(spec: NoiseSpec, level: float) -> float | None:
+    """Return a quantile of the loss above that of the better constant answer, in closed form.
+
+    Where the cards that give everyone this answer have share m of the base measure,
+    ``P[excess >= t] <= x / (1 + x)`` with ``x = (1 - m) / m * exp(-beta t)``, as beside the best
+    hypothesis. The smaller share of the two answers is taken.
+
+    Returns
+    -------
+    float or None
+        Rows; None where no base measure by levels is drawn from, or other draws follow.
+    """
+    share = _constant_share(spec)
+    if share is None:
+        return None
+    assert isinstance(spec, ExponentialSpec | StagedSpec)
+    log_odds = math.log1p(-share) - math.log(share) + math.log(level) - math.log1p(-level)
+    return max(log_odds / float(spec.beta), 0.0)
+
+
+def _constant_share(spec: NoiseSpec) -> float | None:
+    """Return the mass of cards without points that answer "+", or "-" if that is smaller."""
+    whole = 0
+    if isinstance(spec, StagedSpec) and not spec.stages.later:
+        cards: object = spec.stages.first
+    elif isinstance(spec, ExponentialSpec) and spec.mixture is not None:
+        cards, whole = spec.mixture.cards, spec.mixture.whole
+    else:
+        return None
+    if not isinstance(cards, SparseCards) or cards.shares is None:
+        return None
+    low, high = cards.starts[0]
+    answers = min(high, 1 - low)  # starts from 1 on say "+", the others "-"
+    used = sum(mass for mass, n in zip(cards.shares, cards.counts, strict=True) if n)
+    share = cards.shares[0] * answers / ((high - low + 1) * (used + whole))
+    return share if 0 < share < 1 else None

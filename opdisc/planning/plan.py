@@ -239,6 +239,7 @@ def plan_fit(
                 public_n,
                 level=quantile,
                 beside=prediction.beside,
+                over_constants=prediction.over_constants,
                 typical=float(declared.error_costs.typical),
             )
         work = predict_work(found.mechanism, found.public, settings.structure)

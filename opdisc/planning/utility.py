@@ -16,7 +16,12 @@ import numpy as np
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import ExponentialSpec, Mechanism, StagedSpec
 from opdisc.planning.choice import build_mechanism, extra_loss
-from opdisc.planning.excess_laws import exponential_excess, quantile_limit, simulated_excess
+from opdisc.planning.excess_laws import (
+    excess_over_constants,
+    exponential_excess,
+    quantile_limit,
+    simulated_excess,
+)
 from opdisc.privacy import GridPublic, PrivacyParams
 from oracles.problem import ColumnGroup, ErrorCosts
 
@@ -43,6 +48,9 @@ class ErrorPrediction:
         Rows of the table, where their number is public.
     beside : str
         What the excess is counted from; empty: the best scorecard of the grid.
+    over_constants : float or None
+        With probability ``level`` the loss exceeds that of the better constant answer by this at
+        most, rows; None where no such bound is known.
     error_costs : ErrorCosts
         What a mistake costs; where the two differ, the excess is in units of cost, not rows.
     """
@@ -53,6 +61,7 @@ class ErrorPrediction:
     confidence: float
     rows: int | None
     beside: str = ""
+    over_constants: float | None = None
     error_costs: ErrorCosts = ErrorCosts()
 
     def __str__(self) -> str:
@@ -141,6 +150,7 @@ def predict_error(
         confidence=found[2],
         rows=rows,
         beside=beside,
+        over_constants=excess_over_constants(spec, quantile),
         error_costs=public.error_costs,
     )
 

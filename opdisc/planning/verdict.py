@@ -32,6 +32,9 @@ class NoiseVerdict:
         Probability with which it holds.
     beside : str
         What they are counted from; empty: the best scorecard of the grid.
+    over_constants : float or None
+        Bound on the errors beyond those of the better constant answer, at the same level; None
+        where none is known.
     rows_needed : int or None
         Fewest rows that noise does not dominate at this epsilon; None if there are enough, or no
         number is.
@@ -49,6 +52,7 @@ class NoiseVerdict:
     extra: float
     level: float
     beside: str = ""
+    over_constants: float | None = None
     rows_needed: int | None = None
     epsilon_needed: float | None = None
     typical: float = 1.0
@@ -110,7 +114,7 @@ class NoiseVerdict:
             cards = "card" if self.n_classes == 2 else "cards"
             return (
                 f"Noise is large: {cost}. The {cards} may do worse than always giving "
-                f"{self._constant}."
+                f"{self._constant}{self._by_how_much()}."
             )
         return f"Noise is small: {cost}."
 
@@ -119,6 +123,13 @@ class NoiseVerdict:
         if self.typical != 1:
             return "the cheaper answer"
         return f"the {'more' if self.n_classes == 2 else 'most'} frequent answer"
+
+    def _by_how_much(self) -> str:
+        if self.over_constants is None or self.over_constants >= self.extra:
+            return ""
+        unit = "errors" if self.typical == 1 else "in cost"
+        most = math.ceil(self.over_constants)
+        return f", by at most {most:,} {unit} with the same probability"
 
     def _needed(self) -> str:
         ways = []
@@ -136,6 +147,7 @@ def judge_noise(
     *,
     level: float,
     beside: str = "",
+    over_constants: float | None = None,
     typical: float = 1.0,
     n_classes: int = 2,
 ) -> NoiseVerdict:
@@ -153,6 +165,8 @@ def judge_noise(
         Level of the bound.
     beside : str
         What the extra errors are counted from.
+    over_constants : float or None
+        Bound on the errors beyond those of the better constant answer.
     typical : float
         Twice the most that the better constant answer can cost a row.
     n_classes : int
@@ -181,6 +195,7 @@ def judge_noise(
         extra=extra,
         level=level,
         beside=beside,
+        over_constants=over_constants,
         rows_needed=rows_needed,
         epsilon_needed=epsilon_needed,
         typical=typical,

@@ -1,9 +1,12 @@
 """Predicted errors: realised excess losses never exceed them more often than stated."""
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.oracles.first_head import first_head_law
 from published_bounds import (
     opdisc_error_bound,
     opdisc_mean_error_bound,
@@ -15,6 +18,7 @@ from scipy import stats
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.exponential import ExponentialMechanism
+from opdisc.mechanisms.exponential.base_measure import LEVELS, BaseMeasure
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -23,7 +27,12 @@ from opdisc.mechanisms.objective_perturbation import (
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
-from opdisc.planning.excess_laws import quantile_limit, simulated_excess
+from opdisc.mechanisms.staged.mechanism import StagedMechanism
+from opdisc.planning.excess_laws import (
+    excess_over_constants,
+    quantile_limit,
+    simulated_excess,
+)
 from opdisc.planning.utility import epsilon_for, plan_errors, predict_error
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -175,6 +184,71 @@ def test_the_mean_of_the_exponential_mechanism_is_bounded_on_random_tables():
         losses -= losses.min()
         weights = np.exp(-beta * losses)
         assert float(losses @ weights / weights.sum()) <= bound
+
+
+@pytest.mark.parametrize("columns", [4, 19])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_staged_draws_exceed_a_constant_answer_no_more_than_stated(columns, epsilon):
+    # Every candidate of the first draw, as often as it weighs, by the law itself.
+    rng = np.random.default_rng(columns)
+    inputs = public(epsilon, grid=WeightGrid.box(1 + columns, 3), n_rows=60)
+    spec = StagedMechanism(stump=False).calibrate(inputs)
+    whole, level = spec.stages.first, 0.8
+    cards = replace(whole, starts=whole.starts[:3], shares=whole.shares[:3])
+    spec = replace(spec, stages=replace(spec.stages, first=cards))
+    bound = excess_over_constants(spec, level)
+    listed = []
+    for size in range(cards.most + 1):
+        for chosen in itertools.combinations(range(columns), size):
+            for signs in itertools.product((1, -1), repeat=size):
+                points = np.zeros(columns, dtype=int)
+                points[list(chosen)] = signs
+                low, high = cards.starts[size]
+                listed += [(start, *points, cards.factors[size]) for start in range(low, high + 1)]
+    listed = np.array(listed, dtype=float)
+    assert len(listed) == sum(cards.counts)
+    worst = 0.0
+    for share in (0.0, 0.1, 0.5):
+        X, y = rng.integers(0, 2, (60, columns)), rng.random(60) < share
+        wrong = (listed[:, :1].T + X @ listed[:, 1:-1].T >= 1) != y[:, None]
+        losses = wrong.sum(axis=0)
+        law = first_head_law(losses, float(spec.beta), listed[:, -1])
+        constant = min(y.sum(), (~y).sum())
+        worst = max(worst, float(law[losses > constant + bound].sum()))
+    assert worst <= 1 - level
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_bound_beside_a_constant_answer_is_exact_on_the_worst_table(level):
+    # Each answer has 1/2 of the starts and 1/3 of the masses: all else loses t more.
+    inputs = public(1.0, grid=WeightGrid.box(20, 3), n_rows=60)
+    spec = StagedMechanism(stump=False).calibrate(inputs)
+    others = 2 * (spec.stages.first.most + 1) - 1
+    bound = excess_over_constants(spec, level)
+
+    def chance_over(t):
+        mass = others * math.exp(-float(spec.beta) * t)
+        return mass / (1 + mass)
+
+    assert chance_over(bound * (1 + 1e-9)) <= 1 - level < chance_over(bound * 0.98)
+
+
+def test_where_no_base_measure_is_by_levels_nothing_is_said_beside_constants():
+    inputs = public(1.0, grid=WeightGrid.box(20, 36), n_rows=10_000)
+    assert StagedMechanism().calibrate(inputs).stages.later
+    for spec in (
+        StagedMechanism().calibrate(inputs),  # later draws have no bound
+        StagedMechanism(by_levels=False, later=0).calibrate(inputs),
+        StagedMechanism(stump=True).calibrate(inputs),
+        ExponentialMechanism().calibrate(public()),
+        PermuteAndFlipMechanism().calibrate(public()),
+    ):
+        assert excess_over_constants(spec, 0.95) is None
+    levels = ExponentialMechanism(base_measure=BaseMeasure(by_levels=True)).calibrate(inputs)
+    # Constant cards have 1/63 of the mass, the starts of one answer 36 of 73 of that.
+    share = 36 / 73 / (2 * LEVELS.whole - 1)
+    expected = (math.log((1 - share) / share) + math.log(19)) / float(levels.beta)
+    assert excess_over_constants(levels, 0.95) == pytest.approx(expected)
 
 
 def test_the_sphere_is_tighter_than_twice_the_length_of_its_noise():

@@ -73,6 +73,27 @@ def test_costs_are_compared_with_what_the_cheaper_answer_can_cost():
     assert not kept.dominates and "extra cost on 100 rows (49.8%)" in str(kept)
 
 
+def test_a_card_that_may_be_worse_than_a_constant_answer_says_by_how_much():
+    settings = {"epsilon": 1.0, "rows": 100, "level": 0.95}
+    said = str(judge_noise(lambda *_: 40.0, over_constants=12.3, **settings))
+    assert said.endswith(
+        "the more frequent answer, by at most 13 errors with the same probability."
+    )
+    costly = judge_noise(lambda *_: 40.0, over_constants=12.3, typical=1.5, **settings)
+    assert str(costly).endswith(
+        "the cheaper answer, by at most 13 in cost with the same probability."
+    )
+    # No bound, or none that says more than the one beside the best scorecard.
+    for bound in (None, 40.0):
+        said = str(judge_noise(lambda *_: 40.0, over_constants=bound, **settings))
+        assert said.endswith("The card may do worse than always giving the more frequent answer.")
+    (item,) = plan_fit("german", epsilon=0.1, n_rows=1000, compare_others=False)
+    # 12 times as much mass as one constant answer has, at half of epsilon a row.
+    expected = (math.log(11) + math.log(19)) / 0.05
+    assert item.verdict.over_constants == pytest.approx(expected)
+    assert f"by at most {math.ceil(expected)} errors" in str(item.verdict)
+
+
 def test_what_no_number_satisfies_is_said_so():
     verdict = judge_noise(lambda *_: math.inf, 1.0, 100, level=0.95)
     assert verdict.rows_needed is verdict.epsilon_needed is None
