@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from opdisc.errors import CalibrationError
@@ -63,8 +64,12 @@ In 8 to 12 draws three lost .001 there, and one lost .002 at 5,500."""
 
 NARROW_START, NARROW_COLUMNS = 2, 18
 """Largest start where few columns are drawn from once. Measured: starts of -2..3 lose up to .02
-with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more. So do equal masses of
-each number of points instead of doubled ones (docs/utility.md)."""
+with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more (docs/utility.md)."""
+
+EQUAL_MASSES_WEIGHT = 200.0
+"""Where ``n_rows * epsilon`` is less, and columns are more, every number of points weighs the
+same. Measured: on ten tables that gains .002 at 20 and 140, and nothing from 300 on; on adult-wide
+it loses .002 at 550 (docs/utility.md)."""
 
 MOST_POINTS = 5
 """Most points other than 0 of the first scorecard, as far as the time allows."""
@@ -130,8 +135,8 @@ def plan_stages(
         Number of rows, where public or guessed.
     by_levels : bool
         Whether each number of points has a weight of its own in the first draw: twice that of the
-        one before, or the same where many columns are drawn from once. Else every scorecard weighs
-        the same.
+        one before, or the same where columns are many and rows times epsilon few. Else every
+        scorecard weighs the same.
     patience : float
         Seconds that the draws are expected to take at most.
     later, first_share : int, Fraction or None
@@ -178,7 +183,11 @@ def plan_stages(
         if steps is not None:
             return _only(grid, steps)
     summed, scale, ranges = _room(grid, later)
-    cards = _cards(grid, ranges, scale, rows, by_levels, patience / (2 if later else 1), not later)
+    cards = _cards(grid, ranges, scale, rows, patience / (2 if later else 1), not later)
+    if by_levels:
+        few = weight is not None and weight < EQUAL_MASSES_WEIGHT
+        growth = 1 if few and _used(cards.signs) > NARROW_COLUMNS else 2
+        cards = replace(cards, shares=tuple(growth**size for size in range(cards.most + 1)))
     if first_share is None:
         first_share = Fraction(FIRST_WEIGHT) / Fraction(weight) if later and weight else None
     found = _directions(ranges, later, rows, patience - _seconds(cards, rows))
@@ -302,16 +311,14 @@ def _cards(
     ranges: tuple[tuple[int, int], ...],
     scale: int,
     rows: int,
-    by_levels: bool,
     patience: float,
     only: bool,
 ) -> SparseCards:
     """Return the candidates of the first draw: as many points as the time allows."""
     largest = LARGEST_START
     signs, (low, high) = _unit_cards(ranges, scale, largest)
-    used = sum(1 for options in signs if options)
-    narrow = used <= NARROW_COLUMNS
-    if only and narrow:
+    used = _used(signs)
+    if only and used <= NARROW_COLUMNS:
         largest = NARROW_START
         low, high = max(low, 1 - largest), min(high, largest)
     most = 0  # constant cards, the private majority vote, always end
@@ -328,9 +335,7 @@ def _cards(
                 break
             far = math.isqrt(grid.norm_budget - size)
         starts.append((max(low, -far), min(high, far)))
-    growth = 2 if narrow or not only else 1
-    shares = tuple(growth**size for size in range(len(starts))) if by_levels else None
-    return SparseCards(signs=signs, starts=tuple(starts), shares=shares)
+    return SparseCards(signs=signs, starts=tuple(starts))
 
 
 def _allowed(size: int, only: bool, patience: float) -> float:
@@ -342,8 +347,13 @@ def _allowed(size: int, only: bool, patience: float) -> float:
 
 def _seconds(cards: SparseCards, rows: int) -> float:
     """Return what the first draw is expected to take at most."""
-    used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
-    return sparse_work(used, cards.most, high - low + 1, rows)
+    low, high = cards.starts[0]
+    return sparse_work(_used(cards.signs), cards.most, high - low + 1, rows)
+
+
+def _used(signs: Sequence[tuple[int, ...]]) -> int:
+    """Return how many columns may have a point."""
+    return sum(1 for options in signs if options)
 
 
 def _toward_zero(limit: int, scale: int) -> int:

@@ -119,10 +119,12 @@ def test_single_columns_where_three_draws_reach_all_of_them():
     [
         (18, 100.0, 2, "weighs twice the one before"),
         (19, 100.0, 1, "weighs the same"),
+        (19, 199.0, 1, "weighs the same"),
+        (19, 200.0, 2, "weighs twice the one before"),
         (19, 4000.0, 2, "weighs twice the one before"),  # other draws follow
     ],
 )
-def test_numbers_of_points_weigh_the_same_where_many_columns_are_drawn_from_once(
+def test_numbers_of_points_weigh_the_same_where_columns_are_many_and_rows_few(
     n_columns, weight, growth, said
 ):
     stages = plan_stages(WeightGrid.box(1 + n_columns, 6), weight, 4000)
