@@ -4,9 +4,9 @@ The figures behind ``base_measure="auto"`` (docs/utility.md). What a measure giv
 computed, not drawn: sparse cards are counted by loss and by what they get right of the held-out
 rows, and for the whole grid the sampler's own draws are averaged and weighed by an estimate of its
 sum. So only the splits are left to chance. Tables that the sampler does not reach have no row of
-the whole grid. There the default is a staged draw: of at most 5 points and equal masses, or a
-decision stump where rows times epsilon are few. ``--keep FILE`` keeps the pieces of every split,
-so that other shares can be tried.
+the whole grid. There the default is a staged draw: of at most 5 points and equal or doubled
+masses, or a decision stump where rows times epsilon are few. ``--keep FILE`` keeps the pieces of
+every split, so that other shares can be tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stump import stump
 from opdisc.data import column_structure, load_schema
 from opdisc.errors import TableError
 from opdisc.mechanisms.exponential.base_measure import LEVELS
-from opdisc.mechanisms.staged.stages import STUMP_WEIGHT, later_draws
+from opdisc.mechanisms.staged.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT, later_draws
 from opdisc.planning.named import LEVELS_FROM
 from opdisc.privacy import SeededEntropy
 from oracles.problem import WeightGrid, ZeroOneProblem
@@ -231,8 +231,14 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
     elif kept.whole:
         log_sum, *uniform = kept.whole[str(epsilon)]
     else:
-        parts = [(total - size, mean, square) for total, mean, square, size in levels]
-        return found | {"equal masses, no grid": mixed(parts)}
+        for growth, measure in ((1, "equal masses, no grid"), (2, "doubled masses, no grid")):
+            found[measure] = mixed(
+                [
+                    (points * math.log(growth) + total - size, mean, square)
+                    for points, (total, mean, square, size) in enumerate(levels)
+                ]
+            )
+        return found
     grid = (log_sum - kept.log_grid, *uniform)
     return found | {
         "whole grid": tuple(uniform),
@@ -245,17 +251,18 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
 def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]] | None:
     """Return the name of the default measure, and its accuracy on each split.
 
-    None where later draws follow, or where all cards are listed.
+    None where later draws follow.
     """
     name, n_train = splits[0].schema, splits[0].n_train
     if name == "adult-small":
-        return None
-    if name not in SAMPLED:
+        measure = "whole grid"  # all cards are listed
+    elif name not in SAMPLED:
         if str(epsilon) in splits[0].stump:
             return "", [kept.stump[str(epsilon)] for kept in splits]
         if later_draws(n_train * epsilon):
             return None
-        measure = "equal masses, no grid"
+        few = n_train * epsilon < EQUAL_MASSES_WEIGHT
+        measure = f"{'equal' if few else 'doubled'} masses, no grid"
     else:
         few = 2 * splits[0].log_grid / epsilon > LEVELS_FROM * n_train
         measure = "levels" if few else "whole grid"
@@ -285,8 +292,6 @@ def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
         error = math.sqrt((within + np.var(means, ddof=1)) / 15)
         gap = np.mean(default[1]) - np.mean(means)
         behind.append(f"{1000 * gap:+.1f} ({1000 * error:.1f})")
-    if set(behind) == {"-"}:
-        return rows
     return [*rows, [name, "default less the best of three, thousandths", *behind]]
 
 
