@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 from result_files import save
-from splits import encoded, split_rows
+from splits import encoded, halves, split_rows
 from stump import stump
 
 from opdisc.data import column_structure, load_schema
@@ -135,19 +135,10 @@ def tallied(
     return found, learns, gains
 
 
-def pieces(
-    dataset: str,
-    name: str,
-    split: int,
-    low: int,
-    high: int,
-    most: int = MOST_POINTS,
-    *,
-    whole: bool = True,
-) -> Pieces:
+def pieces(dataset: str, name: str, split: int, low: int, high: int, most: int) -> Pieces:
     """Return the pieces of one split of 70%: starts ``low`` to ``high``, at most so many points.
 
-    ``whole`` says whether the whole grid is sampled too, where the sampler reaches it.
+    The whole grid is sampled too, where the sampler reaches it.
     """
     rows, positive = encoded(dataset, name)
     if name == "adult-small":
@@ -156,12 +147,9 @@ def pieces(
     for epsilon in EPSILONS if name not in SAMPLED else ():
         weight = found.n_train * epsilon
         if weight < STUMP_WEIGHT:
-            ordered = [
-                (rows[kept, 1:], positive[kept].astype(np.int64)) for kept in (learns, ~learns)
-            ]
-            columns = np.concatenate([part for part, _ in ordered]).T
-            found.stump[str(epsilon)] = float(stump(*ordered, columns, (weight,))[0])
-    if not whole or name not in SAMPLED or name == "adult-small":
+            right = stump(*halves(rows, positive, split), (weight,))
+            found.stump[str(epsilon)] = float(right[0])
+    if name not in SAMPLED or name == "adult-small":
         return found
     points, where = np.unique(rows, axis=0, return_inverse=True)
 

@@ -23,14 +23,15 @@ from levels import Pieces, level, mixed, tallied
 from other_tables import written
 from result_files import save
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from splits import encoded, split_rows
+from splits import encoded, halves
 from stump import stump
 
 from opdisc.data import load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.mechanisms.staged.stages import NARROW_COLUMNS
 
 WEIGHTS = (10, 14, 20, 35, 50, 70, 100, 140, 300, 700, 1500, 3000)
-LISTED_COLUMNS, NARROW_COLUMNS = 11, 18
+LISTED_COLUMNS = 11
 MEASURES = ("doubled", "equal", "half constant", "majority")
 """Twice the mass with every point more, the same, half of it on constant cards, or all of it."""
 
@@ -83,15 +84,6 @@ def accuracy(kept: Pieces, weight: float, measure: str) -> float:
     return mixed(parts)[0]
 
 
-def on_split(columns: np.ndarray, positive: np.ndarray, split: int) -> np.ndarray:
-    """Return the mean held-out accuracy of a decision stump on one split, at every weight."""
-    train, test = split_rows(len(columns), split)
-    learned, held = (
-        (columns[part, 1:], positive[part].astype(np.int64)) for part in (train, test)
-    )
-    return stump(learned, held, np.concatenate([learned[0], held[0]]).T, WEIGHTS)
-
-
 def main() -> None:
     """Print, and save, two lines for each table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -113,7 +105,9 @@ def main() -> None:
             np.array([np.mean([accuracy(kept, w, measure) for kept in splits]) for w in WEIGHTS])
             for measure in MEASURES
         )
-        stumps = [on_split(columns, positive, split) for split in range(arguments.splits)]
+        stumps = [
+            stump(*halves(columns, positive, split), WEIGHTS) for split in range(arguments.splits)
+        ]
         shown = [("doubled", [f"{mean:.3f}".removeprefix("0") for mean in doubled])]
         for measure, means in zip(MEASURES[1:], others, strict=True):
             shown.append((f"{measure}, gain", in_thousandths(means - doubled)))

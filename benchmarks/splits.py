@@ -22,3 +22,14 @@ def split_rows(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     order = np.random.default_rng(seed).permutation(n_rows)
     cut = round(HELD_OUT * n_rows)
     return order[cut:], order[:cut]
+
+
+def halves(
+    columns: np.ndarray, positive: np.ndarray, split: int
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return columns without the constant one, and 0/1 labels, of both parts of a split."""
+    learned, held = (
+        (columns[rows, 1:], positive[rows].astype(np.int64))
+        for rows in split_rows(len(columns), split)
+    )
+    return learned, held

@@ -19,11 +19,13 @@ from pathlib import Path
 import numpy as np
 from later_draws import questions
 from result_files import save
-from splits import encoded, split_rows
+from splits import encoded, halves
+
+from opdisc.mechanisms.staged.stages import NARROW_COLUMNS
 
 WEIGHTS = (2, 4, 7, 10, 14, 20)
 TRAINING_ROWS, HELD_OUT_ROWS = 700, 4000
-NARROW_COLUMNS, CARDS, LISTED = 18, 20_000, 8
+CARDS, LISTED = 20_000, 8
 Rows = tuple[np.ndarray, np.ndarray]
 
 
@@ -56,13 +58,9 @@ def many_cards(train: Rows, test: Rows, seed: int) -> np.ndarray:
     return np.array([law @ found / law.sum() for law in laws])
 
 
-def stump(
-    train: Rows, test: Rows, columns: np.ndarray, weights: Sequence[float] = WEIGHTS
-) -> np.ndarray:
-    """Return that of a stump, each column as often; the private majority's if one is constant.
-
-    ``columns`` has a row for each column, and which rows of the table it is 1 in.
-    """
+def stump(train: Rows, test: Rows, weights: Sequence[float] = WEIGHTS) -> np.ndarray:
+    """Return that of a stump, each column as often; the private majority's if one is constant."""
+    columns = np.concatenate([train[0], test[0]]).T
     sides = np.stack([1 - columns, columns])
 
     def sums(rows: Rows, part: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -83,14 +81,8 @@ def stump(
 
 def accuracies(train: Rows, test: Rows, seed: int) -> np.ndarray:
     """Return mean held-out accuracies, (3, WEIGHTS): many cards, a stump, the majority."""
-    columns = np.concatenate([train[0], test[0]]).T
-    return np.array(
-        [
-            many_cards(train, test, seed),
-            stump(train, test, columns),
-            stump(train, test, np.zeros_like(columns[:1])),
-        ]
-    )
+    without = [(np.zeros_like(X[:, :1]), y) for X, y in (train, test)]
+    return np.array([many_cards(train, test, seed), stump(train, test), stump(*without)])
 
 
 def tables(splits: int) -> Iterator[tuple[str, Rows, Rows, int]]:
@@ -98,9 +90,7 @@ def tables(splits: int) -> Iterator[tuple[str, Rows, Rows, int]]:
     for name in ("german", "mammo", "breastcancer"):
         rows, positive = encoded(name, name)
         for split in range(splits):
-            train, test = split_rows(len(rows), split)
-            X, y = rows[:, 1:], positive.astype(np.int64)
-            yield name, (X[train], y[train]), (X[test], y[test]), split
+            yield name, *halves(rows, positive, split), split
     rows, positive = encoded("adult-balanced", "adult-small")
     asked = {"adult-small, 700 rows": (rows[:, 1:], positive.astype(np.int64))}
     asked |= {f"census, {name}": found for name, found in questions().items()}

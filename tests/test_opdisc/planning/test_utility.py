@@ -220,7 +220,7 @@ def test_staged_draws_exceed_a_constant_answer_no_more_than_stated(columns, epsi
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_bound_beside_a_constant_answer_is_exact_on_the_worst_table(level):
-    # Each answer has 1/2 of the starts and 1/3 of the masses: all else loses t more.
+    # Each answer has half of the starts of one level's mass: all else loses t more.
     inputs = public(1.0, grid=WeightGrid.box(20, 3), n_rows=60)
     spec = StagedMechanism(stump=False).calibrate(inputs)
     others = 2 * (spec.stages.first.most + 1) - 1
