@@ -1,8 +1,11 @@
-"""Fixtures shared by all tests."""
+"""Fixtures, markers and options shared by all tests."""
 
+import importlib.util
 import signal
+from collections import defaultdict
 
 import pytest
+from helpers.extras import oracle_params
 from hypothesis import settings
 
 import oracles
@@ -12,13 +15,55 @@ settings.register_profile("opdisc", deadline=None)
 settings.load_profile("opdisc")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        metavar="K/N",
+        help="of each test marked long, only every N-th case from the K-th on (K from 0)",
+    )
+
+
 def pytest_configure():
     """Hear Ctrl-C, which a shell's background job is started deaf to: tests send it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(params=oracles.available_oracles())
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Skip a test whose optional packages are not installed."""
+    # A mark without modules is of a test that looks for itself.
+    for mark in item.iter_markers("extras"):
+        for module in mark.args:
+            if importlib.util.find_spec(module) is None:
+                pytest.skip(f"needs {module}")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the other parts of long campaigns, one case of each at least staying."""
+    if config.getoption("part") is None:
+        return
+    part, parts = map(int, config.getoption("part").split("/"))
+    campaigns = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("long"):
+            campaigns[item.nodeid.partition("[")[0]].append(item)
+    left_out = set()
+    for cases in campaigns.values():
+        step = min(parts, len(cases))
+        left_out |= {case for i, case in enumerate(cases) if i % step != part % step}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
+
+
+@pytest.fixture
+def part(request):
+    """Return (k, n): the part of a long campaign that this run takes; (0, 1) is all of it."""
+    named = request.config.getoption("part")
+    return tuple(map(int, named.split("/"))) if named else (0, 1)
+
+
+@pytest.fixture(params=oracle_params(oracles.available_oracles()))
 def oracle(request):
     """Every oracle whose solver is installed, one after the other."""
     return oracles.get_oracle(request.param)

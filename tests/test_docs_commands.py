@@ -116,6 +116,7 @@ def reader(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.pages
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run_in_order(page, reader, monkeypatch):
     loans(reader.home)

@@ -1,6 +1,7 @@
 """The site, built strictly, read offline in a headless browser: links, search, accessibility."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -36,8 +37,10 @@ PAGES = sorted(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Build the site; a warning is an error."""
-    out = tmp_path_factory.mktemp("site")
+    """Build the site; a warning is an error. A run of tests that names OPDISC_SITE builds once."""
+    out = Path(os.environ.get("OPDISC_SITE") or tmp_path_factory.mktemp("site"))
+    if (out / "built").exists():
+        return out / "html"
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     done = subprocess.run(
         [*command, "-d", str(out / "doctrees"), str(ROOT / "docs"), str(out / "html")],
@@ -46,6 +49,7 @@ def site(tmp_path_factory):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    (out / "built").touch()
     return out / "html"
 
 
@@ -91,6 +95,7 @@ def pages(site):
     return found
 
 
+@pytest.mark.pages
 def test_every_link_within_the_site_leads_somewhere(pages):
     broken = []
     for path, page in pages.items():
@@ -106,11 +111,13 @@ def test_every_link_within_the_site_leads_somewhere(pages):
     assert broken == []
 
 
+@pytest.mark.pages
 def test_nothing_is_loaded_from_elsewhere(pages):
     away = {src for page in pages.values() for src in page.loaded if urlsplit(src).netloc}
     assert away == set()
 
 
+@pytest.mark.pages
 def test_every_page_has_a_title_of_its_own(pages):
     seen = {}
     for path, page in pages.items():
@@ -119,6 +126,7 @@ def test_every_page_has_a_title_of_its_own(pages):
     assert {title: names for title, names in seen.items() if len(names) > 1} == {}
 
 
+@pytest.mark.pages
 def test_headings_go_down_by_one_and_pictures_have_texts(pages):
     for path, page in pages.items():
         if path.name in ("search.html", "genindex.html"):
@@ -186,6 +194,7 @@ TYPESET = (
 )
 
 
+@pytest.mark.pages
 def test_the_pages_with_formulas_are_those_that_are_checked(site):
     with_formulas = {
         path.relative_to(site).with_suffix("").as_posix()
@@ -219,6 +228,7 @@ def test_every_formula_of_a_page_is_typeset(browser, site, name):
 
 @needs_browser
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.long
 def test_a_page_fits_a_phone(browser, site, name):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     try:
@@ -243,6 +253,7 @@ def without_formulas(browser):
 
 @needs_browser
 @pytest.mark.parametrize("name", [*PAGES, "genindex"])
+@pytest.mark.long
 def test_a_page_hinders_nobody(without_formulas, site, name):
     """Contrast by day and night, names of links and controls, order of headings: axe's rules.
 

@@ -7,29 +7,19 @@ from contextlib import suppress
 
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
-    BaseMeasure,
     ExponentialMechanism,
     StagedMechanism,
     toy_problem,
 )
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
 from oracles.interface import solve
-from oracles.problem import ColumnGroup, WeightGrid
+from oracles.problem import WeightGrid
 
 _TOY_ROWS = 100_000
-
-_HALVES = (
-    ColumnGroup(columns=tuple(range(1, 9)), kind="exclusive"),
-    ColumnGroup(columns=tuple(range(9, 17)), kind="nested"),
-)
 
 # Each grid is one that the mechanism of its line is chosen for, so that the same code runs.
 _DRAWS = (
     (AStarPermuteAndFlipMechanism(), WeightGrid.box(8, 3)),
-    (
-        ExponentialMechanism(structure=_HALVES, base_measure=BaseMeasure(by_levels=True)),
-        WeightGrid.box(17, 1),
-    ),
     (ExponentialMechanism(), WeightGrid.box(40, 1, norm_budget=2)),
     (StagedMechanism(patience=0.5), WeightGrid.box(6, 12)),
 )

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.extras import oracle_params
 
 from opdisc.errors import UncertifiedRelease
 from opdisc.estimators import PrivateScorecardClassifier
@@ -77,13 +78,9 @@ def test_the_receipt_names_the_policy_and_not_who_answered():
     assert first.hypothesis == second.hypothesis, "the same noise, whoever answers"
 
 
-@pytest.mark.parametrize("name", ["highs", "cp-sat", "pulp:CBC"])
+@pytest.mark.parametrize("name", oracle_params(["highs", "cp-sat", "pulp:CBC"]))
 def test_a_solver_that_reaches_its_limit_hands_over(name):
-    try:
-        solver = get_oracle(name)
-    except ImportError:
-        pytest.skip(f"{name} is not installed")
-    policy = HandoverOracle(solver, get_oracle("enumeration"))
+    policy = HandoverOracle(get_oracle(name), get_oracle("enumeration"))
     rng = np.random.default_rng(1)
     points = np.unique(rng.integers(0, 2, (400, 9)), axis=0)
     problem = ZeroOneProblem(

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.extras import oracle_params
 
 from opdisc import PrivateLogisticRegression
 from opdisc.errors import CalibrationError
@@ -105,10 +106,8 @@ def test_a_loss_of_the_callers_own_is_a_condition():
 # --- other people's solvers ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["highs", "cp-sat", "pulp:CBC"])
+@pytest.mark.parametrize("name", oracle_params(["highs", "cp-sat", "pulp:CBC"]))
 def test_a_third_party_solver_is_a_named_condition(name):
-    if name not in available_oracles():
-        pytest.skip("not installed")
     named = f"the compiled third-party solver '{name}' proves what it says"
     found = receipt(oracle=name)
     assert found.guarantee == "CONDITIONAL" and named in found.conditions

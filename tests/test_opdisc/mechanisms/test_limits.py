@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.extras import oracle_params
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
@@ -27,7 +28,6 @@ from oracles import (
     Termination,
     WeightGrid,
     ZeroOneProblem,
-    available_oracles,
     get_oracle,
 )
 from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
@@ -180,13 +180,7 @@ def test_the_smallest_epsilon_that_is_taken_gives_noise_that_adds_up(noise, spac
 
 # --- solvers of limited precision ----------------------------------------------------------------
 
-SOLVERS = ["highs", "cp-sat", "pulp:CBC"]
-
-
-def installed(name):
-    if name not in available_oracles():
-        pytest.skip(f"{name} is not installed")
-    return name
+SOLVERS = oracle_params(["highs", "cp-sat", "pulp:CBC"])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +188,7 @@ def installed(name):
 )
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_is_refused_before_the_spend_if_noise_could_outgrow_it(name, mechanism, ledger):
-    solver, epsilon = get_oracle(installed(name)), 1.0
+    solver, epsilon = get_oracle(name), 1.0
     while 2 * mechanism.calibrate(public(SMALL, epsilon)).most_steps <= solver.most_steps:
         epsilon /= 2
     with pytest.raises(UnsupportedProblem, match="rows and the largest noise together"):
@@ -205,7 +199,7 @@ def test_a_solver_is_refused_before_the_spend_if_noise_could_outgrow_it(name, me
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_is_refused_before_the_spend_if_rows_outgrow_it(name, ledger):
     with pytest.raises(UnsupportedProblem, match="lattice steps"):
-        released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, installed(name))
+        released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, name)
     assert nothing_spent(ledger)
 
 
@@ -215,7 +209,7 @@ def test_scores_beyond_a_tolerance_are_refused_before_the_spend(name, ledger):
         points=[[1, 2 * 10**8, 0, 0]], positives=[3], negatives=[1], grid=SMALL
     )
     with pytest.raises(UnsupportedProblem, match="because of its tolerance"):
-        released(one_hot_mechanism(4), problem, ledger, installed(name))
+        released(one_hot_mechanism(4), problem, ledger, name)
     assert nothing_spent(ledger)
 
 

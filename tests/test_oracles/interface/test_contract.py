@@ -1,6 +1,7 @@
 """Every oracle against the conformance kit, and the conformance kit against liars."""
 
 import pytest
+from helpers.extras import oracle_params
 from helpers.oracles import broken, instances
 
 import oracles
@@ -38,18 +39,14 @@ def test_contract_at_length(oracle):
 
 @pytest.mark.parametrize("name", ["highs", "pulp:HiGHS", "pulp:CBC"])
 def test_contract_of_the_per_row_formulation(name):
-    if name not in oracles.available_oracles():
-        pytest.skip(f"{name} is not installed")
     report = check_oracle(formulated(name), n_random=24, seed=3)
     assert report.n_proved == report.n_checked > 20
     assert report.n_skipped > 6, "negative counts have no rows"
 
 
-@pytest.mark.parametrize("name", ["highs", "cp-sat"])
+@pytest.mark.parametrize("name", oracle_params(["highs", "cp-sat"]))
 @pytest.mark.parametrize("formulation", ["aggregated", "ordered"])
 def test_contract_of_the_aggregated_formulations(name, formulation):
-    if name not in oracles.available_oracles():
-        pytest.skip(f"{name} is not installed")
     oracle = oracles.get_oracle(name, formulation=formulation)
     report = check_oracle(oracle, n_random=30, seed=5)
     assert report.n_proved == report.n_checked > 20

@@ -50,7 +50,8 @@ def make_sqlite(path):
 
 
 def make_excel(path):
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.active.append(["about"])
     sheet = book.create_sheet("people")
@@ -74,6 +75,7 @@ KINDS = {
     "excel": (lambda: make_excel("data"), ["--sheet", "people"]),
 }
 TYPED = ("database", "excel")
+excel = pytest.mark.extras("openpyxl")
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +99,7 @@ def fit(*options, out="card.json"):
     return ["fit", "data", "--schema", "./schema.toml", "--epsilon", "50", "--out", out, *options]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*list(KINDS)[:-1], pytest.param("excel", marks=excel)])
 def test_every_command_reads_every_kind(kind, run):
     make, options = KINDS[kind]
     make()
@@ -212,6 +214,7 @@ def test_impossible_options_are_wrong_usage_of_every_command(options, words, run
     assert not Path("new.json").exists() and not Path("found").exists()
 
 
+@excel
 def test_a_header_is_checked_on_the_sheet_that_is_named(run):
     make_excel("data")
     check = ["schema", "check", "data", "--schema", "./schema.toml"]

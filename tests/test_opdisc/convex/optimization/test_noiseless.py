@@ -69,8 +69,12 @@ def rows(public, n=400, seed=0):
     return Rows(X=X, y=np.clip(score + 0.3 * rng.normal(size=n), -1, 1))
 
 
+with_cvxpy = pytest.mark.extras("cvxpy", "clarabel")
+
+
 def cvxpy_optimum(loss, data, domain, ridge):
-    cvxpy = pytest.importorskip("oracles.convex.conic", exc_type=ImportError).cvxpy
+    from oracles.convex.conic import cvxpy
+
     parameters = cvxpy.Variable(data.X.shape[1])
     scores = data.X @ parameters
     if isinstance(loss, LogisticLoss):
@@ -122,6 +126,7 @@ def test_minimisers_are_those_of_scikit_learn(ridge, relation):
         )
 
 
+@with_cvxpy
 @pytest.mark.parametrize("ridge", [None, 5.0])
 @pytest.mark.parametrize(
     ("loss", "domain"),
@@ -142,6 +147,7 @@ def test_constrained_minimisers_are_those_of_cvxpy(loss, domain, ridge):
         np.testing.assert_allclose(mechanism(data, public).parameters, expected, atol=2e-4)
 
 
+@with_cvxpy
 def test_the_mixture_is_that_of_cvxpy_and_the_entropic_one_satisfies_its_condition():
     domain = Simplex(dimension=4)
     public = facts(SquaredLoss(), domain, p=4)

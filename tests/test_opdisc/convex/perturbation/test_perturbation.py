@@ -100,8 +100,10 @@ def test_the_constrained_optimum_on_the_l1_ball_agrees_with_a_general_solver():
     np.testing.assert_allclose(found, expected[:3] - expected[3:], atol=1e-4)
 
 
+@pytest.mark.extras("cvxpy", "clarabel")
 def test_the_huberised_hinge_agrees_with_cvxpy():
-    cvxpy = pytest.importorskip("oracles.convex.conic", exc_type=ImportError).cvxpy
+    from oracles.convex.conic import cvxpy
+
     public = facts(loss=HuberisedHingeLoss(0.5))
     data = rows(public, n=60)
     parameters = cvxpy.Variable(3)

@@ -55,7 +55,8 @@ CANARY = "xq7canary"
 
 
 def table_of(values, kind):
-    pa = pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
     types = {"age": pa.int64(), "dose": pa.float32(), "code": pa.int32()}
     if kind == "wide":
         types = {"age": pa.float64(), "dose": pa.float64(), "code": pa.int64()}
@@ -68,16 +69,19 @@ def table_of(values, kind):
 def written(path, kind, values=TYPED):
     """Write a typed file of a kind."""
     if kind.startswith("parquet"):
-        pq = pytest.importorskip("pyarrow.parquet")
+        import pyarrow.parquet as pq
+
         pq.write_table(table_of(values, kind.partition("-")[2]), path, row_group_size=17)
     elif kind in ("file", "stream"):
-        ipc = pytest.importorskip("pyarrow.ipc")
+        from pyarrow import ipc
+
         table = table_of(values, "")
         make = ipc.new_file if kind == "file" else ipc.new_stream
         with make(str(path), table.schema) as writer:
             writer.write_table(table, max_chunksize=13)
     else:
-        openpyxl = pytest.importorskip("openpyxl")
+        import openpyxl
+
         book = openpyxl.Workbook()
         sheet = book.active
         sheet.append(list(values))
@@ -88,7 +92,18 @@ def written(path, kind, values=TYPED):
     return path
 
 
-KINDS = ["parquet", "parquet-wide", "parquet-dictionary", "file", "stream", "excel"]
+excel = pytest.mark.extras("openpyxl")
+
+
+def kinds(*names):
+    """Return kinds of typed files, each where its reader is installed."""
+    return [
+        pytest.param(name, marks=pytest.mark.extras("openpyxl" if name == "excel" else "pyarrow"))
+        for name in names
+    ]
+
+
+KINDS = kinds("parquet", "parquet-wide", "parquet-dictionary", "file", "stream", "excel")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +128,7 @@ def test_typed_files_are_read_value_by_value(tmp_path, kind):
     assert DTYPES_DECLARED in conditions.conditions
 
 
-@pytest.mark.parametrize("kind", ["parquet", "file", "excel"])
+@pytest.mark.parametrize("kind", kinds("parquet", "file", "excel"))
 def test_codes_that_numbers_do_not_keep_are_refused_in_typed_files(tmp_path, kind):
     path = written(tmp_path / "table", kind)
     lost = Schema.from_dict(
@@ -123,7 +138,7 @@ def test_codes_that_numbers_do_not_keep_are_refused_in_typed_files(tmp_path, kin
         count_rows(path, lost)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "file", "excel"])
+@pytest.mark.parametrize("kind", kinds("parquet", "file", "excel"))
 def test_damaged_typed_files_are_refused_in_one_sentence(tmp_path, kind):
     data = written(tmp_path / "table", kind).read_bytes()
     for damaged in (data[:40], data[: len(data) // 2], data[:60] + b"?" * 40 + data[100:]):
@@ -134,6 +149,7 @@ def test_damaged_typed_files_are_refused_in_one_sentence(tmp_path, kind):
             assert "\n" not in str(error)
 
 
+@pytest.mark.extras("pyarrow")
 def test_lists_and_bytes_are_no_cells(tmp_path):
     for odd in ([[1, 2]] * 60, [CANARY.encode()] * 60):
         path = written(tmp_path / "table", "parquet", TYPED | {"ward": odd})
@@ -147,8 +163,10 @@ def test_a_text_whose_header_begins_like_a_typed_file(tmp_path):
     assert read_header(tmp_path / "t.csv") == ("PAR1", "b")
 
 
+@excel
 def test_blank_rows_of_a_sheet(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     book = openpyxl.Workbook()
     for row in (["a", "b"], [1, None], [None, None], [None, None]):
         book.active.append(row)
@@ -165,7 +183,8 @@ def test_blank_rows_of_a_sheet(tmp_path):
 @pytest.fixture
 def workbook(tmp_path):
     """Write a workbook of two tables."""
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.active.title = "notes"
     book.active.append(["about"])
@@ -178,6 +197,7 @@ def workbook(tmp_path):
     return tmp_path / "loans.xlsx"
 
 
+@excel
 def test_a_sheet_is_read_by_its_name(workbook):
     assert read_header(workbook) == ("about",)
     assert read_header(workbook, sheet="2026 Q1") == tuple(TEXTS.columns)
@@ -188,6 +208,7 @@ def test_a_sheet_is_read_by_its_name(workbook):
     assert np.array_equal(counts.points, expected.points)
 
 
+@excel
 @pytest.mark.parametrize("sheet", ["2026 q1", "", "notes\n"])
 def test_a_missing_sheet_is_refused_without_the_names_of_the_others(workbook, sheet):
     for read in (read_header, read_table, count_lines):
@@ -197,7 +218,7 @@ def test_a_missing_sheet_is_refused_without_the_names_of_the_others(workbook, sh
         assert "Q1" not in told.replace(str(workbook), "") and "\n" not in told
 
 
-@pytest.mark.parametrize("kind", ["text", "parquet", "file", "database"])
+@pytest.mark.parametrize("kind", ["text", *kinds("parquet", "file"), "database"])
 def test_a_sheet_of_another_kind_of_file_is_refused(tmp_path, kind):
     path = tmp_path / "table"
     if kind == "text":
@@ -227,7 +248,8 @@ def database(path, kind):
             connection.executemany(f"INSERT INTO people VALUES ({marks})", rows)
         connection.close()
         return path
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect(str(path)) as connection:
         connection.execute(
             "CREATE TABLE people (note VARCHAR, age INTEGER, ward VARCHAR, code BIGINT, "
@@ -298,16 +320,16 @@ def test_databases_need_a_query_and_other_files_take_none(tmp_path):
         count_lines(tmp_path / "t.csv", query="SELECT 1")
 
 
-def test_cursors_and_relations_are_sources(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
+@pytest.mark.parametrize(
+    "kind", ["cursor", pytest.param("relation", marks=pytest.mark.extras("pyarrow"))]
+)
+def test_cursors_and_relations_are_sources(tmp_path, kind):
+    import duckdb
+
     expected = count_rows(TEXTS, SCHEMA)
     with duckdb.connect(str(database(tmp_path / "people", "duckdb"))) as connection:
-        cursor = connection.execute("SELECT * FROM people")
-        counts = count_rows(cursor, SCHEMA, chunk_cells=30)
-        assert np.array_equal(counts.positives, expected.positives)
-        assert ROWS_ALONE in counts.assumptions
-        pytest.importorskip("pyarrow")
-        counts = count_rows(connection.sql("SELECT * FROM people"), SCHEMA)
+        ask = connection.execute if kind == "cursor" else connection.sql
+        counts = count_rows(ask("SELECT * FROM people"), SCHEMA, chunk_cells=30)
         assert np.array_equal(counts.positives, expected.positives)
         assert ROWS_ALONE in counts.assumptions
 
@@ -315,11 +337,12 @@ def test_cursors_and_relations_are_sources(tmp_path):
 # --- other libraries -----------------------------------------------------------------------------
 
 
+@pytest.mark.extras("pyarrow", "narwhals", "polars")
 def test_frames_of_polars_and_arrow():
-    pytest.importorskip("narwhals")
     expected = count_rows(TEXTS, SCHEMA)
     frames = [table_of(TYPED, "")]
-    polars = pytest.importorskip("polars")
+    import polars
+
     frames.append(polars.DataFrame(TYPED, strict=False))
     for frame in frames:
         counts = count_rows(frame, SCHEMA, chunk_cells=20)
@@ -356,9 +379,11 @@ def check_cluster(data_set, empty_class):
     assert CANARY not in str(caught.value)
 
 
+@pytest.mark.extras("dask", "distributed")
 def test_a_dask_cluster_of_two_workers_gives_the_same_model(capfd):
-    distributed = pytest.importorskip("distributed")
-    frames = pytest.importorskip("dask.dataframe")
+    import dask.dataframe as frames
+    import distributed
+
     wrong = PARTS.assign(ill=PARTS["ill"].replace("", CANARY))
     with (
         distributed.LocalCluster(
@@ -372,9 +397,11 @@ def test_a_dask_cluster_of_two_workers_gives_the_same_model(capfd):
     assert CANARY not in "".join(capfd.readouterr())
 
 
+@pytest.mark.extras("ray")
 def test_a_ray_cluster_of_two_workers_gives_the_same_model(capfd):
-    ray = pytest.importorskip("ray")
-    data = pytest.importorskip("ray.data")
+    import ray
+    from ray import data
+
     wrong = PARTS.assign(ill=PARTS["ill"].replace("", CANARY))
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
     try:

@@ -369,8 +369,10 @@ def test_workers_change_nothing_and_progress_is_told():
 
 
 @pytest.mark.slow
+@pytest.mark.extras("distributed")
 def test_dask_workers_change_nothing():
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     mechanism, table = mechanism_of(Box.cube(2, 1.0)), table_of(3)
     here = run_opsamp(mechanism, *table, public_of(), entropy=SeededEntropy(7))
     with distributed.Client(n_workers=1, threads_per_worker=1, dashboard_address=None):
@@ -385,8 +387,10 @@ def test_dask_workers_change_nothing():
 
 
 @pytest.mark.slow
+@pytest.mark.extras("ray")
 def test_ray_workers_change_nothing():
-    ray = pytest.importorskip("ray")
+    import ray
+
     mechanism, table = mechanism_of(Box.cube(2, 1.0)), table_of(3)
     here = run_opsamp(mechanism, *table, public_of(), entropy=SeededEntropy(7))
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)

@@ -46,10 +46,11 @@ def test_values_slopes_and_bounds_are_those_of_the_loss_times_the_cost(loss, lab
         assert ((low <= a) & (a <= high)).all()
 
 
-@pytest.mark.parametrize("oracle", ["scipy", "lp-highs", "cvxpy", "global"])
+@pytest.mark.parametrize(
+    "oracle",
+    ["scipy", "lp-highs", "global", pytest.param("cvxpy", marks=pytest.mark.extras("cvxpy"))],
+)
 def test_oracles_minimise_the_cost(oracle):
-    if oracle == "cvxpy":
-        pytest.importorskip("cvxpy")
     loss = HingeLoss() if oracle == "lp-highs" else HuberisedHingeLoss(0.5)
     rng = np.random.default_rng(1)
     features, targets = rng.normal(size=(12, 2)), np.where(rng.random(12) < 0.5, 1.0, -1.0)
