@@ -31,6 +31,7 @@ from .encoding import (
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
     require_both_classes as require_both_classes,
+    require_found_thresholds as require_found_thresholds,
 )
 from .files import (
     PRIVATE_MODE as PRIVATE_MODE,
@@ -50,6 +51,7 @@ from .inputs import (
     parse_classes as parse_classes,
     parse_labels as parse_labels,
     parse_schema as parse_schema,
+    require_storable_labels as require_storable_labels,
     several_classes as several_classes,
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,

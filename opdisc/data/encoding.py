@@ -105,12 +105,7 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
     SchemaError
         If thresholds are private and no fit has found them yet.
     """
-    if schema.private_thresholds:
-        raise SchemaError(
-            f"a row is encoded by numbers, but thresholds of "
-            f"{schema.private_thresholds[0].column!r} are private and not found yet; fit a "
-            "scorecard with PrivateScorecardClassifier, or declare them as a list"
-        )
+    require_found_thresholds(schema)
     check_columns(table, schema.columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
     out[:, 0] = 1
@@ -302,6 +297,22 @@ def aggregate(features: CellArray, labels: CellArray) -> EncodedTable:
         negatives=sum_groups(signs == -1, order, starts),
         n_rows=len(labels),
     )
+
+
+def require_found_thresholds(schema: Schema) -> None:
+    """Refuse private thresholds that nobody has found yet.
+
+    Raises
+    ------
+    SchemaError
+        If the schema declares any.
+    """
+    if schema.private_thresholds:
+        raise SchemaError(
+            f"a row is encoded by numbers, but thresholds of "
+            f"{schema.private_thresholds[0].column!r} are private and not found yet; fit a "
+            "scorecard with PrivateScorecardClassifier, or declare them as a list"
+        )
 
 
 def check_columns(table: Table, columns: Sequence[str]) -> None:

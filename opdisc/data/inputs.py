@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from typing import Any, TypeAlias
@@ -13,9 +13,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from opdisc.data.cells import canonical_text
 from opdisc.data.datasets import load_schema
 from opdisc.data.schema import Label, MulticlassTarget, Schema, Target, make_target
-from opdisc.errors import SchemaError, TableError, quoted
+from opdisc.errors import LONGEST_NAME, SchemaError, TableError, is_plain, quoted
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
 
@@ -99,6 +100,24 @@ def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
     if len(classes) < 2:
         raise TableError("y must hold rows of both classes, but it has one class.")
     return classes
+
+
+def require_storable_labels(labels: Sequence[Label]) -> None:
+    """Refuse labels of y that a saved model could not hold or tell apart; none is quoted.
+
+    Raises
+    ------
+    TableError
+        If two are the same text, or one breaks the rules for declared labels.
+    """
+    texts = {canonical_text(label) for label in labels}
+    if len(texts) < len(labels) or not all(
+        text and is_plain(text) and len(text) <= LONGEST_NAME for text in texts
+    ):
+        raise TableError(
+            "the labels in y must be different texts, printable, not blank and of at most "
+            f"{LONGEST_NAME} characters, but they are not; rename them."
+        )
 
 
 def parse_classes(classes: object, column: str = "y") -> Target:

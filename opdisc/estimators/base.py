@@ -36,6 +36,7 @@ from opdisc.data import (
     parse_schema,
     plain_label,
     require_both_classes,
+    require_storable_labels,
     table_assumptions,
     two_classes,
     with_error_costs,
@@ -271,6 +272,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if self.classes is None:
             values, labels = self._numbers_to_fit(X, y)
             self.classes_ = two_classes(labels)
+            require_storable_labels(self._stored_labels())
             signs = np.where(labels == self.classes_[1], 1, -1).astype(np.int8)
             assumptions = (LABELS_PUBLIC, *assumptions)
         else:

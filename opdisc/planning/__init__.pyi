@@ -9,6 +9,7 @@ from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as pre
 from .first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
+    check_costs_of_cards as check_costs_of_cards,
     check_costs_of_classes as check_costs_of_classes,
     check_risks_of_classes as check_risks_of_classes,
     check_threshold_budget as check_threshold_budget,

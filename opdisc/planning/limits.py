@@ -76,6 +76,22 @@ def check_costs_of_classes(schema: Schema) -> None:
         )
 
 
+def check_costs_of_cards(schema: Schema) -> None:
+    """Refuse error costs of cards for several classes, also where there are two.
+
+    Raises
+    ------
+    SchemaError
+        If the schema states any.
+    """
+    check_costs_of_classes(schema)
+    if not schema.error_costs.are_equal:
+        raise SchemaError(
+            "cards for several classes count every mistake alike, but the schema states error "
+            "costs; leave them out, or use PrivateScorecardClassifier"
+        )
+
+
 def check_risks_of_classes(strategy: str, risk_budget: float | None) -> None:
     """Refuse risks of cards that are no tree.
 

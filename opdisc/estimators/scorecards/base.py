@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import (
     CellArray,
     Schema,
-    canonical_text,
     encode_features,
     encode_label_values,
     expected_cost,
     warn_of_cells_between_0_and_1,
     with_error_costs,
 )
-from opdisc.errors import TableError
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.scorecards.notebook import ShowsCard
 from opdisc.models import (
@@ -55,15 +53,11 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
             self.schema_ = with_error_costs(read.schema, self.error_costs)
             return self.schema_, read.rows, read.signs, read.assumptions
         warn_of_cells_between_0_and_1(read.rows)
-        negative, positive = self._stored_labels()
-        texts = {canonical_text(negative), canonical_text(positive)}
-        if len(texts) < 2 or "" in texts:
-            raise TableError("the two labels in y must be different texts, neither of them blank.")
         names = getattr(self, "feature_names_in_", None)
         schema = Schema.equal_width(
             read.rows.shape[1],
             names=None if names is None else [str(name) for name in names],
-            classes=(negative, positive),
+            classes=self._stored_labels(),
         )
         self.schema_ = with_error_costs(schema, self.error_costs)
         return self.schema_, self._encoded_numbers(read.rows), read.signs, read.assumptions

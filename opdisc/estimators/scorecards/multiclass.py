@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from os import PathLike
@@ -19,11 +20,10 @@ from opdisc.data import (
     CellArray,
     Classes,
     Label,
+    RowCounts,
     Schema,
     SchemaLike,
-    aggregate,
     as_table,
-    canonical_text,
     column_structure,
     counted_problem,
     encode_classes,
@@ -32,6 +32,8 @@ from opdisc.data import (
     parse_labels,
     parse_schema,
     plain_label,
+    require_found_thresholds,
+    require_storable_labels,
     several_classes,
     table_assumptions,
     warn_of_cells_between_0_and_1,
@@ -39,6 +41,11 @@ from opdisc.data import (
 from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.repeated_fits import as_declared
+from opdisc.estimators.scorecards.counted_classes import (
+    CountedClasses,
+    classes_of_counts,
+    classes_of_rows,
+)
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     TREE,
@@ -58,7 +65,7 @@ from opdisc.mechanisms import (
 from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
 from opdisc.planning import (
     SettledFit,
-    check_costs_of_classes,
+    check_costs_of_cards,
     check_risks_of_classes,
     parse_automatic_bound,
     patience_of_each,
@@ -125,6 +132,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
     **Guarantee.** As stated on ``receipt_``; docs/theory.md, entry "multiclass". **Order.** Put
     classes that are alike next to each other: the first cards tell groups of neighbours apart.
     **Plans.** Each card is planned as if every class had as many rows. How many it has is private.
+    **Counts.** ``fit_counts`` takes rows of two classes; :func:`opdisc.count_rows` counts no more.
+    **Costs.** Every mistake counts alike; a schema with error costs is refused.
 
     Examples
     --------
@@ -184,11 +193,23 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         self.strategy = strategy
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        self._learn_cards(lambda: classes_of_rows(*self._read_classes(X, y)))
+
+    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
+        self._learn_cards(lambda: classes_of_counts(read()))
+
+    def _checked(self, counts: RowCounts) -> RowCounts:
+        checked = super()._checked(counts)
+        check_costs_of_cards(checked.schema)
+        require_found_thresholds(checked.schema)
+        return checked
+
+    def _learn_cards(self, read: Callable[[], CountedClasses]) -> None:
         params = PrivacyParams(epsilon=self.epsilon, delta=0.0)
         bound = parse_automatic_bound(self.weight_bound)
-        rows, positions, assumptions = self._read_classes(X, y)
+        table = read()
         schema = self.schema_
-        facts: dict[str, Any] = self._public_facts(len(rows), schema, assumptions)
+        facts: dict[str, Any] = self._public_facts(table.n_rows, schema, table.assumptions)
         facts["public_row_guess"] = self.public_row_guess
         public = PublicInputs(params=params, **facts)
         entropy = self._entropy()
@@ -221,7 +242,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                     bound, public_for, lambda known: self._mechanism(schema, known)
                 )
             plan = settled[alike]
-            problem = counted_problem(aggregate(rows, question.signs(positions)), plan.public.grid)
+            problem = counted_problem(table.of(question), plan.public.grid)
             problems.append(problem)
             return self._prepare(problem, plan, entropy)
 
@@ -279,7 +300,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if self.classes is not None:
             raise SchemaError("a schema declares the labels already; leave out classes.")
         schema = parse_schema(self.schema)
-        check_costs_of_classes(schema)
+        check_costs_of_cards(schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.labels)
@@ -314,9 +335,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
                 raise TableError("y must hold a label in each row; leave out rows without one.")
             _require_two_classes(positions)
             self._set_classes(declared, numbers)
-        texts = {canonical_text(label) for label in stored}
-        if len(texts) < len(stored) or "" in texts:
-            raise TableError("the labels in y must be different texts, none of them blank.")
+        require_storable_labels(stored)
         names = getattr(self, "feature_names_in_", None)
         self.schema_ = Schema.equal_width(
             values.shape[1],
@@ -380,6 +399,32 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if self.schema is None:
             return np.asarray(self.predict(X) == y, dtype=bool)
         return np.asarray(self._preferences(X).argmax(axis=1) == self._positions(y, self.schema_))
+
+    def expected_cost(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
+        """Return the share of wrong predictions: cards for several classes have no error costs.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Raw rows.
+        y : array-like of shape (n_samples,)
+            Their labels; rows without one are left out.
+
+        Returns
+        -------
+        float
+            NaN without a labelled row.
+
+        Notes
+        -----
+        Of private rows it is private: it is for tables that were held out and may be shown.
+        """
+        check_is_fitted(self)
+        labels = self._column(y)
+        right = self._right(X, labels)
+        if self.schema is not None:
+            right = right[self._positions(labels, self.schema_) >= 0]
+        return 1.0 - float(right.mean()) if len(right) else math.nan
 
     def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         check_is_fitted(self)

@@ -308,6 +308,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         schema = with_error_costs(schema, self.error_costs)
         if self.classes is not None:
             raise SchemaError("a schema declares the labels already; leave out classes.")
+        private = schema.private_thresholds
+        if private and (counts.recount is None or len(counts.ranks) != len(private)):
+            raise TableError(
+                "counts for private thresholds must hold ranks and read their rows once more, but "
+                "these cannot; count the rows with opdisc.count_rows."
+            )
         require_rows(counts.n_rows)
         require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)

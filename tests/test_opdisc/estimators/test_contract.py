@@ -491,11 +491,24 @@ def test_bad_tables_leave_it_unfitted(case):
         assert_unfitted(model, X)
 
 
-@pytest.mark.parametrize("labels", [("87654", "87654.0"), ("", CANARY_TEXT)], ids=str)
-def test_labels_that_a_scorecard_cannot_tell_apart_are_not_quoted(labels):
-    for case in CASES[:6]:
-        X, y = numbers(case)
-        assert_says_nothing(said(lambda case=case, X=X, y=y: case().fit(X, np.array(labels)[y])))
+UNSTORABLE = {
+    "one number": ("87654", "87654.0"),
+    "one text": (CANARY_TEXT, f"{CANARY_TEXT} "),
+    "blank": ("", CANARY_TEXT),
+    "two lines": (f"{CANARY_TEXT}\n{CANARY_TEXT}", "no"),
+    "half a character": (f"{CANARY_TEXT}\ud800", "no"),
+    "long": (501 * "a", CANARY_TEXT),
+}
+
+
+@every_classifier
+@pytest.mark.parametrize("labels", UNSTORABLE)
+def test_labels_that_a_model_cannot_hold_are_refused_before_the_spend(case, labels, tmp_path):
+    X, y = numbers(case)
+    model, spelled = case(ledger=tmp_path / "budget"), np.array(UNSTORABLE[labels])[y]
+    assert_says_nothing(said(lambda: model.fit(X, spelled)))
+    assert_unfitted(model, X)
+    assert not (tmp_path / "budget").exists()
 
 
 @every_with_schema

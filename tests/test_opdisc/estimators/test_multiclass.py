@@ -240,6 +240,18 @@ def test_rows_without_a_label_teach_nothing_and_others_are_refused():
         model.fit(X, pd.Series(["low"] * len(X)))
 
 
+def test_the_expected_cost_is_the_share_of_wrong_predictions():
+    X, y = patients()
+    model = fitted()
+    wrong = pd.Series(model.predict(X[:8])).map({"low": "high", "middle": "low", "high": "middle"})
+    assert model.expected_cost(X[:8], wrong) == 1.0
+    right = pd.Series(model.predict(X[:8]))
+    assert model.expected_cost(X[:8], right) == 0.0
+    mixed = pd.concat([wrong[:1], right[1:4], pd.Series(["?"] * 4)], ignore_index=True)
+    assert model.expected_cost(X[:8], mixed) == 0.25
+    assert np.isnan(model.expected_cost(X[:8], pd.Series(["?"] * 8)))
+
+
 def test_there_are_no_probabilities():
     model = fitted()
     assert not hasattr(model, "predict_proba")
