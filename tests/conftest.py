@@ -56,13 +56,6 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=list(left_out))
 
 
-@pytest.fixture
-def part(request):
-    """Return (k, n): the part of a long campaign that this run takes; (0, 1) is all of it."""
-    named = request.config.getoption("part")
-    return tuple(map(int, named.split("/"))) if named else (0, 1)
-
-
 @pytest.fixture(params=oracle_params(oracles.available_oracles()))
 def oracle(request):
     """Every oracle whose solver is installed, one after the other."""

@@ -34,6 +34,7 @@ def test_a_refusal_on_one_table_is_not_a_release():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", attack_cases())
 def test_receipts_survive_the_attack(name):
     """Certain where nothing is drawn; false alarm at most 1e-6 for order_of_rows."""

@@ -64,6 +64,7 @@ def test_masses_of_levels_that_look_at_a_row_are_caught(mechanism, refuted):
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [n for n, c in audit_cases().items() if type(c) in (AuditCase, ThresholdAuditCase)],

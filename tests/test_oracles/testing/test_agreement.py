@@ -1,5 +1,7 @@
 """Many problems through many oracles; and the comparison itself, on oracles that lie."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from agreement import (
@@ -38,12 +40,15 @@ def test_installed_oracles_agree_with_the_enumeration():
 
 
 @pytest.mark.slow
-def test_native_oracles_agree_on_ten_thousand_problems():
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(5))
+def test_native_oracles_agree_on_ten_thousand_problems(share):
     native = {name: oracles.get_oracle(name) for name in NATIVE}
-    tallies = last(compare_with_enumeration(small_problems(10_000), native))
+    problems = islice(small_problems(10_000), share, None, 5)
+    tallies = last(compare_with_enumeration(problems, native))
     assert_flawless(tallies)
-    assert tallies["enumeration"].n_proved == 10_000
-    assert tallies["branch-and-bound"].n_proved > 6_000, "problems off a lattice are not for it"
+    assert tallies["enumeration"].n_proved == 2_000
+    assert tallies["branch-and-bound"].n_proved > 1_200, "problems off a lattice are not for it"
 
 
 @pytest.mark.slow
