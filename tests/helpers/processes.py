@@ -94,6 +94,7 @@ def is_running_code(process, word):
         return False
 
 
-def processor_ticks(group):
-    """Return the processor time that the running processes of a group have taken."""
-    return sum(int(f[11]) + int(f[12]) for _, f in all_running() if int(f[2]) == group)
+def processor_ticks(processes):
+    """Return the processor time that those of the processes that run have taken."""
+    found = [fields_of(process.pid) for process in processes]
+    return sum(int(fields[11]) + int(fields[12]) for fields in found if fields is not None)

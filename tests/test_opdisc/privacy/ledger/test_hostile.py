@@ -544,7 +544,7 @@ def opdisc(*arguments, **settings):
         [sys.executable, "-m", "opdisc.cli.app", *arguments],
         stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=300,
         **settings,
     )
 
