@@ -186,6 +186,7 @@ def test_what_an_exact_sample_did_not_end_on_is_drawn_in_stages(seed):
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_fits_of_random_schemas_end_within_ten_times_the_prediction():
     # Processor time of all threads; as many of 25 schemas as a minute has room for.
     compile_kernels()

@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
+from helpers.processes import needs_proc, process_of, wait_until_gone
 
 from oracles.arithmetic.child_process import (
     ChildEnded,
@@ -23,7 +22,7 @@ from oracles.arithmetic import ParentConnection
 parent = ParentConnection()
 print("chatter among the answers", flush=True)
 while True:
-    match parent.receive(idle_limit=60.0):
+    match parent.receive(idle_limit=600.0):
         case "fork":
             sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             parent.send(sleeper.pid)
@@ -31,6 +30,9 @@ while True:
             os._exit(7)
         case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
+        case ("sleep", note):
+            open(note, "x").close()
+            time.sleep(600)
         case "sleep":
             time.sleep(600)
         case "half":
@@ -51,27 +53,10 @@ print(child.pid, child.ask("fork"), flush=True)
 child.ask("sleep")
 """
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks in /proc")
-
 
 def worker(**settings):
     command = [sys.executable, "-c", WORKER]
     return ChildProcess(command, environment=module_environment(), **settings)
-
-
-def gone(*pids):
-    """Whether no process is left within 20 seconds; zombies that nobody waits for are gone."""
-    deadline = time.monotonic() + 20
-    while any(map(runs, pids)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not any(map(runs, pids))
-
-
-def runs(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @needs_proc
@@ -79,21 +64,21 @@ def test_one_child_answers_until_it_is_closed_with_all_that_it_started():
     child = worker()
     pid, echoed = child.ask({"any": [1, 2.5]})
     assert pid == child.pid and echoed == {"any": [1, 2.5]}
-    started = child.ask("fork")
+    both = process_of(pid), process_of(child.ask("fork"))
     child.send(("twice", "x"))
     assert [child.receive(), child.receive(60.0)] == ["x", "x"]
     assert child.is_alive and not child.is_closed
     assert child.close() == -signal.SIGKILL == child.close()
     assert not child.is_alive and child.is_closed
-    assert gone(pid, started)
+    wait_until_gone(*both)
 
 
 @needs_proc
 def test_a_child_ends_with_its_object():
     child = worker()
-    pid, _ = child.ask(0)
+    process = process_of(child.ask(0)[0])
     del child
-    assert gone(pid)
+    wait_until_gone(process)
 
 
 @pytest.mark.parametrize(
@@ -111,47 +96,63 @@ def test_a_crash_says_the_exit_status_now_and_later(request_, status):
 
 
 @needs_proc
+@pytest.mark.timing
 def test_a_time_limit_ends_the_whole_group():
     child = worker()
-    started = child.ask("fork")
+    both = process_of(child.pid), process_of(child.ask("fork"))
     with pytest.raises(ChildEnded) as caught:
         child.ask("sleep", 0.2)
-    assert caught.value.overran and gone(child.pid, started)
+    assert caught.value.overran
+    wait_until_gone(*both)
 
 
 @needs_proc
-def test_an_interrupted_wait_ends_the_child():
+@pytest.mark.timing
+def test_an_interrupted_wait_ends_the_child(tmp_path):
     child = worker()
-    child.ask(0)
-    main, done = threading.main_thread().ident, threading.Event()
+    process = process_of(child.ask(0)[0])
+    asked = tmp_path / "asked"
+    main, heard, over = threading.main_thread().ident, threading.Event(), threading.Event()
+
+    def hear(number, frame):
+        if not heard.is_set():  # a second signal must not interrupt what follows
+            heard.set()
+            raise KeyboardInterrupt
 
     def interrupt():
-        # A signal just before the wait begins does not end it; then there is a second one.
-        seconds = 0.3
-        while not done.wait(seconds):
+        # Once the child has the request, this process waits for the answer or is about to. A
+        # signal just before the wait begins does not end it; then there is another one.
+        while not asked.exists() and not over.wait(0.01):
+            pass
+        while not heard.is_set() and not over.is_set():
             signal.pthread_kill(main, signal.SIGINT)
-            seconds = 15.0
+            heard.wait(1.0)
 
-    threading.Thread(target=interrupt, daemon=True).start()
+    before = signal.signal(signal.SIGINT, hear)
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            child.ask("sleep")
+            child.ask(("sleep", str(asked)))
     finally:
-        done.set()
-    assert child.is_closed and gone(child.pid)
+        over.set()
+        thread.join()  # it sends nothing afterwards
+        signal.signal(signal.SIGINT, before)
+    assert child.is_closed
+    wait_until_gone(process)
 
 
 @needs_proc
 def test_ctrl_c_in_a_terminal_is_for_the_parent_alone():
-    assert os.getpgid(worker().pid) != os.getpgid(0)
     child = worker()
-    assert os.getpgid(child.pid) == child.pid
+    assert os.getpgid(child.pid) == child.pid != os.getpgid(0)
     shared = worker(own_group=False)
     assert os.getpgid(shared.pid) == os.getpgid(0)
     assert shared.close() == -signal.SIGKILL
 
 
 @needs_proc
+@pytest.mark.timing
 def test_a_child_and_what_it_started_end_with_a_killed_parent():
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, WORKER],
@@ -159,16 +160,16 @@ def test_a_child_and_what_it_started_end_with_a_killed_parent():
         stdout=subprocess.PIPE,
         text=True,
     )
-    pids = [int(pid) for pid in parent.stdout.readline().split()]
-    assert all(map(runs, pids))
+    both = [process_of(int(pid)) for pid in parent.stdout.readline().split()]
+    assert len(both) == 2
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert gone(*pids)
+    wait_until_gone(*both)
 
 
 def test_an_idle_child_ends_itself():
-    code = WORKER.replace("idle_limit=60.0", "idle_limit=0.2")
+    code = WORKER.replace("idle_limit=600.0", "idle_limit=0.2")
     child = ChildProcess([sys.executable, "-c", code], environment=module_environment())
     with pytest.raises(ChildEnded) as caught:
         child.receive()
@@ -193,7 +194,7 @@ def test_modules_are_found_where_this_process_finds_them_and_not_in_the_folder(t
         f"import sys; sys.path.append({str(tmp_path / 'own')!r})\n"
         "from oracles.arithmetic.child_process import *\n"
         "child = ChildProcess(module_command('own_module'), environment=module_environment())\n"
-        "print(child.receive(30.0))\n"
+        "print(child.receive(300.0))\n"
     )
     run = subprocess.run(
         [sys.executable, "-P", "-c", code],

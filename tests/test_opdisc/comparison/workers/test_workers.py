@@ -7,10 +7,22 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from helpers.opdisc.comparison_methods import hold_at
+from helpers.processes import (
+    children,
+    descendants,
+    fields_of,
+    group_members,
+    is_running_code,
+    process_of,
+    wait_until,
+    wait_until_gone,
+)
 
 from opdisc.comparison.comparing import compare
 from opdisc.comparison.plan import Plan, runs_of
@@ -43,28 +55,48 @@ def row_of(source, name, time_limit=None):
 # --- one worker -------------------------------------------------------------------------------
 
 
-def test_a_time_limit_stops_compiled_code_and_what_it_started(source):
-    started = time.monotonic()
-    pid = row_of(source, "reporting")["parameters"]["pid"]
+class OnceForked(threading.Timer):
+    """A time limit that begins when the run has started a process: that takes how long it takes.
+
+    Without such a process it begins a minute later.
+    """
+
+    group = 0
+    forked = False
+
+    def run(self):
+        deadline = time.monotonic() + 60
+        while not self.finished.wait(0.01) and time.monotonic() < deadline:
+            if len(group_members(OnceForked.group)) > 1:
+                OnceForked.forked = True
+                break
+        super().run()
+
+
+@pytest.mark.timing
+def test_a_time_limit_stops_compiled_code_and_what_it_started(source, monkeypatch):
+    # These runs never end by themselves: however slow the machine, the limit comes first.
+    first = process_of(row_of(source, "reporting")["parameters"]["pid"])
     row = row_of(source, "endless", time_limit=0.5)
     assert row["status"] == "time limit"
     assert row["error"] == "the run was ended at the time limit of 0.5 seconds."
     assert row["seconds"] == 0.5
-    assert not is_alive(pid)
+    wait_until_gone(first)
     refused = row_of(source, "unproved", time_limit=0.5)
     assert (refused["status"], refused["receipt"]) == ("time limit", None)
     assert refused["error"] == (
         "no certificate came within the time limit of 0.5 seconds, so nothing was released."
     )
     again = row_of(source, "reporting")
-    assert again["status"] == "ok" and again["parameters"]["pid"] != pid
-    forked = row_of(source, "forking", time_limit=0.5)
-    assert forked["status"] == "time limit"
-    deadline = time.monotonic() + 30  # a killed process takes a moment to go
-    while group_members(again["parameters"]["pid"]) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert group_members(again["parameters"]["pid"]) == []
-    assert time.monotonic() - started < 300
+    second = process_of(again["parameters"]["pid"])
+    assert again["status"] == "ok" and second != first
+    monkeypatch.setattr(OnceForked, "group", second.pid)
+    monkeypatch.setattr(OnceForked, "forked", False)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "Timer", OnceForked)
+        forked = row_of(source, "forking", time_limit=0.5)
+    assert OnceForked.forked and forked["status"] == "time limit"
+    wait_until(lambda: group_members(second.pid) == [], "the end of all that a run started")
 
 
 @pytest.mark.slow
@@ -80,31 +112,11 @@ def test_a_crash_is_a_row_and_the_next_run_is_fine(source):
     assert row_of(source, "reporting")["parameters"]["pid"] == reported["pid"]
 
 
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-
-
-def group_members(group):
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            if int(fields[2]) == group and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
-
-
 # --- whole comparisons ------------------------------------------------------------------------
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path):
     odd = ("raising", "crashing", "endless")
     names = (*QUICK, *(f"helpers.opdisc.comparison_methods:{name}" for name in odd))
@@ -124,7 +136,10 @@ def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path)
 
 
 @pytest.mark.slow
-def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(source, tmp_path):
+@pytest.mark.timing
+def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(
+    source, tmp_path, command
+):
     waiting = "helpers.opdisc.comparison_methods:waiting"
     epsilons = tuple(0.1 * (k + 1) for k in range(8))
     plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=epsilons, repeats=6)
@@ -133,19 +148,21 @@ def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(so
     assert undisturbed.finished == len(planned)
     chance = random.Random(os.urandom(8))
     out = tmp_path / "killed"
-    seen, workers = 0, []
+    before, workers = 0, []
     for _ in range(3):
-        process = command(plan, out)
-        wait_until(lambda: rows_in(out) > seen, process)  # noqa: B023
-        time.sleep(chance.uniform(0.0, 1.5))
-        assert process.poll() is None, "it finished before it could be killed"
+        process = command(plan, out, hold_after=before + 12)
+        wait_for_rows(out, before + 1, process)
+        time.sleep(chance.uniform(0.0, 1.5))  # not a wait: any moment is one to be killed at
+        assert process.poll() is None, "it finished though it was held"
         workers += descendants(process.pid)
         process.kill()
         process.wait()
-        assert rows_in(out) < len(planned)
-        seen = rows_in(out)
+        before = rows_in(out)
+        assert before < len(planned)
+    wait_until_gone(*workers)
     last = command(plan, out)
-    assert last.wait(300) == 0
+    _, told = last.communicate(timeout=300)
+    assert last.returncode == 0, told.decode()
     rows, calm = read_rows(out), read_rows(tmp_path / "calm")
     assert sorted(row["run_id"] for row in rows) == planned
     assert sorted(row["run_id"] for row in calm) == planned
@@ -155,25 +172,37 @@ def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(so
     # What is not random is the same; what is random has other noise.
     fixed = {row["run_id"]: row["train_accuracy"] for row in rows if row["epsilon"] is None}
     assert fixed == {r["run_id"]: r["train_accuracy"] for r in calm if r["epsilon"] is None}
-    wait_until(lambda: not any(map(is_alive, workers)))
 
 
-def command(plan, out):
-    """Start the command line in a process group of its own."""
-    lists = {"--methods": plan.methods, "--epsilons": plan.epsilons}
-    arguments = [text for name, values in lists.items() for text in (name, *map(repr, values))]
-    arguments = [text.strip("'") for text in arguments]
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "opdisc.cli.app", "compare", "--dataset", "breast-cancer"),
-            *(*arguments, "--repeats", str(plan.repeats), "--jobs", "2"),
-            *("--resume", "--out", str(out)),
-        ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *sys.path])},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+@pytest.fixture
+def command():
+    """Start the command line in a process group of its own, which does not outlive the test."""
+    started = []
+
+    def start(plan, out, hold_after=None):
+        lists = {"--methods": plan.methods, "--epsilons": plan.epsilons}
+        arguments = [text for name, values in lists.items() for text in (name, *map(str, values))]
+        held = {} if hold_after is None else hold_at(hold_after, out / "runs.jsonl")
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "opdisc.cli.app", "compare", "--dataset", "breast-cancer"),
+                *(*arguments, "--repeats", str(plan.repeats), "--jobs", "2"),
+                *("--resume", "--out", str(out)),
+            ],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *sys.path]), **held},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:  # else its number may be another's, and its workers end by it
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        process.stderr.close()
 
 
 def rows_in(out):
@@ -181,50 +210,57 @@ def rows_in(out):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def descendants(pid):
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(fields[1])
-    found = [pid]
-    for known in found:
-        found += [child for child, parent in parents.items() if parent == known]
-    return found[1:]
+def wait_for_rows(out, count, process):
+    def there():
+        if process.poll() is not None:
+            raise AssertionError(f"it ended early: {process.stderr.read().decode()}")
+        return rows_in(out) >= count
+
+    wait_until(there, f"{count} rows in {out}", seconds=120)
 
 
-def wait_until(condition, process=None, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if process is not None and process.poll() is not None:
-            raise AssertionError(process.stderr.read().decode())
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def wait_for_workers(process):
+    """Return both workers, once each has a child at work and leaves Ctrl-C to its parent.
+
+    Rows may all be of one worker, while the other is still being loaded.
+    """
+
+    def found():
+        workers = [p for p in children(process.pid) if is_running_code(p, "popen_loky")]
+        return [
+            worker
+            for worker in workers
+            if any(
+                is_running_code(child, "opdisc.comparison.workers.child")
+                for child in children(worker.pid)
+            )
+        ]
+
+    wait_until(lambda: len(found()) == 2, "two workers with a child each", seconds=120)
+    return found()
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(source, tmp_path):
+@pytest.mark.timing
+def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(tmp_path, command):
     plan = Plan(
         methods=("helpers.opdisc.comparison_methods:waiting", "majority"),
-        epsilons=(0.1, 1),
+        epsilons=(0.1, 1.0),
         repeats=40,
     )
-    process = command(plan, tmp_path / "out")
-    wait_until(lambda: rows_in(tmp_path / "out") > 2, process)
-    workers = descendants(process.pid)
-    assert len(workers) >= 4  # two workers, each with a child
+    process = command(plan, tmp_path / "out", hold_after=12)
+    wait_for_rows(tmp_path / "out", 3, process)
+    wait_for_workers(process)
+    started = descendants(process.pid)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, told = process.communicate(timeout=120)
-    assert process.returncode == 130
+    assert process.returncode == 130, told.decode()
     errors = [line for line in told.decode().splitlines() if not line.startswith("warning")]
     assert len(errors) == 1, told.decode()
     assert errors[0].startswith("error: interrupted after ")
     assert errors[0].endswith("'.") and "--resume --out" in errors[0]
     assert (tmp_path / "out" / "runs.csv").exists()
-    wait_until(lambda: not any(map(is_alive, workers)))
+    wait_until_gone(*started)
     arguments = ["--resume", "--out", str(tmp_path / "out"), "--json"]
     resumed = subprocess.run(
         [sys.executable, "-m", "opdisc.cli.app", "compare", *arguments],
@@ -239,27 +275,30 @@ def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(source, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_lost_worker_is_one_sentence_and_its_runs_are_resumed(source, tmp_path):
+@pytest.mark.timing
+def test_a_lost_worker_is_one_sentence_and_its_runs_are_resumed(tmp_path, command):
     plan = Plan(
         methods=("helpers.opdisc.comparison_methods:waiting",), epsilons=(0.1, 1.0), repeats=15
     )
-    process = command(plan, tmp_path / "out")
-    wait_until(lambda: rows_in(tmp_path / "out") > 2, process)
-    for pid in descendants(process.pid):
-        if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
-            break
-    else:
-        raise AssertionError("no worker found")
+    process = command(plan, tmp_path / "out", hold_after=12)
+    wait_for_rows(tmp_path / "out", 3, process)
+    os.kill(wait_for_workers(process)[0].pid, signal.SIGKILL)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 1, told.decode()
     lines = [line for line in told.decode().splitlines() if line.startswith("error")]
     assert len(lines) == 1 and "continue with --resume" in lines[0], told.decode()
-    assert command(plan, tmp_path / "out").wait(300) == 0
+    resumed = command(plan, tmp_path / "out")
+    _, told = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, told.decode()
     assert len(read_rows(tmp_path / "out")) == 75  # both majorities ran as well
 
 
 # --- clusters ---------------------------------------------------------------------------------
+
+
+def is_there(pid):
+    fields = fields_of(pid)
+    return fields is not None and fields[0] not in "ZX"
 
 
 def needs(package):
@@ -269,25 +308,28 @@ def needs(package):
 
 @pytest.mark.slow
 @needs("distributed")
+@pytest.mark.timing
 def test_a_dask_cluster_runs_it(source, tmp_path, monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         pids = check_backend_runs(source, tmp_path, "dask", cluster.scheduler_address)
-    wait_until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_there, pids)), "the end of the workers")
 
 
 @pytest.mark.slow
 @needs("distributed")
+@pytest.mark.timing
 def test_a_dask_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
     pids = check_backend_runs(source, tmp_path, "dask", None)
-    wait_until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_there, pids)), "the end of the workers")
 
 
 @pytest.mark.slow
 @needs("ray")
+@pytest.mark.timing
 def test_a_ray_cluster_runs_it(source, tmp_path, monkeypatch):
     import ray
 
@@ -297,15 +339,16 @@ def test_a_ray_cluster_runs_it(source, tmp_path, monkeypatch):
         pids = check_backend_runs(source, tmp_path, "ray", None)
     finally:
         ray.shutdown()
-    wait_until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_there, pids)), "the end of the workers")
 
 
 @pytest.mark.slow
 @needs("ray")
+@pytest.mark.timing
 def test_a_ray_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
     pids = check_backend_runs(source, tmp_path, "ray", None)
-    wait_until(lambda: not any(map(is_alive, pids)))
+    wait_until(lambda: not any(map(is_there, pids)), "the end of the workers")
 
 
 def check_backend_runs(source, tmp_path, backend, cluster):

@@ -129,7 +129,7 @@ def test_a_pipe_is_held_and_that_is_said(path, tmp_path):
     pipe, text = tmp_path / "pipe", path.read_bytes()
     os.mkfifo(pipe)
     assert not reads_twice(pipe) and reads_twice(path) and reads_twice(tmp_path / "none")
-    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,), daemon=True)
     writer.start()
     said = []
     table = read_to_learn(pipe, schema, {}, said.append)

@@ -1,9 +1,10 @@
 """The robust vote keeps its claim whatever its learners and oracles do."""
 
 import math
+import os
 import pickle
+import signal
 import sys
-import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from helpers.opdisc import adversarial_learners as adversaries
 from helpers.oracles.broken import LIARS
+from helpers.processes import Process, fields_of, needs_proc, process_of, runs, wait_until_gone
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
@@ -94,40 +96,55 @@ def test_replacing_a_row_changes_no_other_parts_ballot(learner):
         assert first[1] != second[1]  # the attack would be seen
 
 
+@pytest.mark.timing
+def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit():
+    for table in neighbours():
+        assert ballots_of(adversaries.sleep_forever, table, time_limit=0.5) == [None] * N_PARTS
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", adversaries.WITH_A_LIMIT, ids=name_of)
-def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit(learner):
-    first, second = (ballots_of(learner, table, time_limit=0.7) for table in neighbours())
-    assert first[0] == second[0] and first[2] == second[2]
-    assert None in first + second
-
-
-def test_whatever_a_learner_leaves_running_is_killed_with_its_part(tmp_path):
-    heartbeat = str(tmp_path / "heartbeat")
-    code = (
-        "import sys, time\nwhile True: print('x', file=open(sys.argv[1], 'a')); time.sleep(0.02)"
+@pytest.mark.timing
+def test_a_learner_that_ends_on_some_rows_only_loses_the_ballots_of_the_others():
+    # A part that does end takes a few milliseconds: the limit leaves it a thousand times as long.
+    first, second = (
+        ballots_of(adversaries.sleep_on_odd_rows, table, time_limit=5.0) for table in neighbours()
     )
+    assert first[0] == second[0] and first[2] == second[2]
+    assert [vote is None for vote in first] == [True, True, False]
+    assert [vote is None for vote in second] == [True, False, False]
+
+
+@needs_proc
+@pytest.mark.timing
+def test_whatever_a_learner_leaves_running_is_killed_with_its_part(tmp_path):
+    left = tmp_path / "left"
+    code = "import time\nprint('runs', flush=True)\ntime.sleep(600)"
 
     def learner(part, grid):
-        import pathlib
         import subprocess
         import sys
-        import time
 
-        subprocess.Popen([sys.executable, "-c", code, heartbeat])
-        while not pathlib.Path(heartbeat).exists():
-            time.sleep(0.01)
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"runs\n"
+        # Number and start, read while it is sure to run: afterwards it is killed at any moment.
+        left.write_text(f"{process.pid} {fields_of(process.pid)[19]}")
         return [0] * grid.n_features
 
     ballots = Ballots(learner, GRID)
     with IsolatedCalls(ballots, ballots.n_bytes) as calls:
         assert calls.answer(neighbours()[0]) is not None
-        beats = len((tmp_path / "heartbeat").read_text())
-        time.sleep(0.3)
-        assert len((tmp_path / "heartbeat").read_text()) == beats > 0
+        process = Process(*map(int, left.read_text().split()))
+        try:
+            # Its server still lives: nothing but the end of its part can have ended it.
+            wait_until_gone(process)
+            assert calls._server is not None and calls._server.poll() is None
+        finally:
+            if runs(process):
+                os.kill(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_a_stopped_server_is_replaced(monkeypatch):
     monkeypatch.setattr(isolation, "_PATIENCE", 1.0)
     first, second = (ballots_of(adversaries.stop_the_server, table) for table in neighbours())
@@ -229,7 +246,7 @@ def test_large_parts_and_ballots_pass_the_pipes():
     grid = WeightGrid.box(11, 1)  # 22 kB per ballot
     ballots = Ballots(adversaries.answer_everything_once, grid)
     part = (np.ones((300_000, 11), dtype=np.int64), np.ones(300_000))
-    with IsolatedCalls(ballots, ballots.n_bytes, time_limit=60.0) as calls:
+    with IsolatedCalls(ballots, ballots.n_bytes, time_limit=600.0) as calls:
         found = np.unpackbits(np.frombuffer(calls.answer(part), dtype=np.uint8), count=3**11)
     assert found.all()
 
@@ -542,6 +559,7 @@ def test_receipts_of_built_in_learners_hold_and_say_what_else_they_rest_on():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for servers in /proc")
+@pytest.mark.timing
 def test_a_learner_that_outlives_its_part_moves_later_votes_and_the_receipt_says_so(tmp_path):
     learner = adversaries.KillsLaterServers(tmp_path)
     points, labels = neighbours()[0]
@@ -551,10 +569,9 @@ def test_a_learner_that_outlives_its_part_moves_later_votes_and_the_receipt_says
     try:
         attacked = ballots_of(learner, (marked, labels))
     finally:
+        killer = process_of(int((tmp_path / "begun").read_text()))
         (tmp_path / "stop").touch()
-        until = time.monotonic() + 10
-        while not (tmp_path / "done").exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until_gone(killer)
     # One row moves the ballots of all later parts: a process of its own holds no such learner.
     assert plain[0] == attacked[0] and None not in plain
     assert attacked[1:] == [None, None]

@@ -232,5 +232,5 @@ def test_two_processes_never_exceed_the_cap_together(path):
     for process in processes:  # both start together
         process.stdin.write("go\n")
         process.stdin.flush()
-    counts = [int(process.communicate(timeout=60)[0]) for process in processes]
+    counts = [int(process.communicate(timeout=300)[0]) for process in processes]
     assert sum(counts) == 20 == len(Ledger(path).spendings())
