@@ -52,8 +52,8 @@ def next_line(process, seconds=SECONDS):
     return line.removesuffix("\n")
 
 
-def processes_of(session, *, zombies=True):
-    """Return the processes of a session that are not yet gone."""
+def processes_of(session):
+    """Return the processes of a session that are not yet gone, zombies included."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -61,6 +61,6 @@ def processes_of(session, *, zombies=True):
                 after_name = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(after_name[3]) == session and (zombies or after_name[0] != "Z"):
+            if int(after_name[3]) == session:
                 found.append(int(entry.name))
     return found
