@@ -9,6 +9,9 @@ from shlex import quote
 
 _SCRIPT = """#!/bin/sh
 # Ends the program, and removes this folder, once the process that asked for it is gone.
+# A signal that comes before the program's number is known is kept until it is.
+stop=
+trap 'stop=1' INT TERM
 {program} "$@" &
 worker=$!
 (
@@ -17,6 +20,7 @@ worker=$!
   kill -0 {parent} 2>/dev/null || {{ kill -9 $worker 2>/dev/null; rm -rf {folder}; }}
 ) &
 trap 'kill -9 $worker' INT TERM
+[ -z "$stop" ] || kill -9 $worker
 wait $worker
 """
 

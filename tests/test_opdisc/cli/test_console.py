@@ -8,6 +8,7 @@ import textwrap
 
 import click
 import pytest
+from helpers.child_events import SECONDS, wait_for_line
 
 from opdisc.cli.console import (
     DEBUG_VARIABLE,
@@ -129,6 +130,7 @@ def test_json_has_no_constants_of_its_own(capsys):
         print_json({"a": float("nan")})
 
 
+@pytest.mark.timing
 def test_control_c_ends_compiled_code_that_does_not_return():
     # Key stretching stands for a solver: minutes of compiled code that never asks for signals.
     program = """
@@ -148,10 +150,11 @@ def test_control_c_ends_compiled_code_that_does_not_return():
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        assert process.stdout.readline() == "ready\n"
+        wait_for_line(process, "ready")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 130
     assert err == "error: interrupted; whatever the ledger recorded stays spent.\n"

@@ -12,10 +12,10 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from helpers.child_events import SECONDS, wait_for_line
 from helpers.opdisc.command_lines import assert_one_plain_sentence, is_shown_as_it_is, told
 from hypothesis import given, settings, strategies as st
 
@@ -574,6 +574,7 @@ def test_what_cannot_be_printed_is_a_failure(arguments, place, folder):
     assert result.returncode == 1
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("place", range(6))
 def test_an_interruption_while_the_command_starts_ends_it_quietly(place, folder):
     # An import that is reached soon, in the middle, or late is made to wait for the signal.
@@ -584,7 +585,8 @@ class Waiting:
     def find_spec(self, name, path=None, target=None):
         if name == {waited[place]!r}:
             print("ready", flush=True)
-            time.sleep(60)
+            while True:  # a signal just before a long sleep would wait for its end
+                time.sleep(0.05)
 sys.meta_path.insert(0, Waiting())
 sys.argv = ["opdisc", "plan", "table.csv", "--schema", "./schema.toml", "--epsilon", "1"]
 from opdisc.cli.start import main
@@ -598,12 +600,13 @@ main()
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(0.05)
+        # From here on a signal is heard: the handler comes before the first import.
+        wait_for_line(process, "ready")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 130
     assert "Traceback" not in err and err.count("\n") <= 1
 

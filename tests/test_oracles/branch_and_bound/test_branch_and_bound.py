@@ -95,6 +95,7 @@ def test_blocks_and_norm_budgets_agree_with_enumeration():
         assert ours.certificate.proves_optimal
 
 
+@pytest.mark.timing
 def test_a_time_limit_leaves_an_honest_bound():
     problem = tangle(0, n_features=16, bound=5)
     claim = get_oracle("branch-and-bound").solve(problem, SolveOptions(time_limit=0.05))

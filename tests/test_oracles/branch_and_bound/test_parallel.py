@@ -72,6 +72,7 @@ def test_work_is_handed_over(monkeypatch):
     assert all(m.state[places.NODES] > 0 for m in handed)
 
 
+@pytest.mark.timing
 def test_a_limit_leaves_an_honest_bound():
     problem = crowded(0, n_features=16, bound=5)
     seen = []

@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from helpers.child_events import SECONDS, next_line, wait_for_line, wait_until
 from helpers.oracles import instances
 
 import oracles
@@ -24,17 +24,17 @@ def alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    if not Path("/proc/self/stat").exists():
+        return True
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it went in this moment
+        return False
+    return status.rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def gone_within(pid, seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
+def wait_until_gone(pid):
+    wait_until(lambda: not alive(pid), "the child to end")
 
 
 def test_every_status_is_mapped():
@@ -61,6 +61,7 @@ def test_bounds_are_integers():
     assert oracles.solve(problem, "cp-sat").certificate.integer_arithmetic
 
 
+@pytest.mark.timing
 def test_a_time_limit_never_reads_as_optimal():
     problem = instances.too_hard()
     claim = CpSatOracle().solve(problem, SolveOptions(time_limit=2.0))
@@ -100,6 +101,7 @@ def test_bad_seeds_are_named():
         CpSatOracle().solve(problem, SolveOptions(seed=-5))
 
 
+@pytest.mark.timing
 def test_the_child_serves_again_and_dies_with_the_oracle():
     oracle = CpSatOracle()
     problem, _ = instances.exclusive_or()
@@ -108,9 +110,10 @@ def test_the_child_serves_again_and_dies_with_the_oracle():
     oracles.solve(problem, oracle)
     assert oracle._child.pid == pid
     del oracle
-    assert gone_within(pid, 5)
+    wait_until_gone(pid)
 
 
+@pytest.mark.timing
 def test_an_exception_in_the_callback_ends_the_child(monkeypatch):
     oracle, seen = CpSatOracle(), []
 
@@ -126,12 +129,13 @@ def test_an_exception_in_the_callback_ends_the_child(monkeypatch):
 
     monkeypatch.setattr(cpsat, "_started", spy)
     with pytest.raises(KeyboardInterrupt):
-        oracle.solve(instances.too_hard(), SolveOptions(time_limit=30, progress=fail))
-    assert gone_within(seen[0], 5)
+        oracle.solve(instances.too_hard(), SolveOptions(time_limit=SECONDS, progress=fail))
+    wait_until_gone(seen[0])
     problem, optimum = instances.exclusive_or()
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum
 
 
+@pytest.mark.timing
 def test_a_dead_child_is_no_hypothesis(monkeypatch):
     oracle = CpSatOracle()
     problem, optimum = instances.exclusive_or()
@@ -142,12 +146,14 @@ def test_a_dead_child_is_no_hypothesis(monkeypatch):
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum
 
 
+@pytest.mark.timing
 def test_a_silent_child_is_killed_after_its_time(monkeypatch):
     monkeypatch.setattr("oracles.milp.cp_sat.SECONDS_OF_GRACE", 0.0)
     claim = CpSatOracle().solve(instances.too_hard(), SolveOptions(time_limit=0.05))
     assert claim.termination is Termination.NO_HYPOTHESIS and claim.limit is Limit.TIME
 
 
+@pytest.mark.timing
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_the_child_dies_with_its_parent():
     code = (
@@ -155,18 +161,20 @@ def test_the_child_dies_with_its_parent():
         "import instances; from oracles import *; "
         "from oracles.milp.cp_sat import CpSatOracle; o = CpSatOracle(); "
         "p, _ = instances.exclusive_or(); solve(p, o); "
-        "print(o._child.pid, flush=True); solve(instances.too_hard(), o)"
+        "print(o._child.pid, flush=True); said = []; "
+        "say = lambda *_: said or said.append(print('searching', flush=True)); "
+        "solve(instances.too_hard(), o, SolveOptions(progress=say))"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
-        pid = int(parent.stdout.readline())
-        time.sleep(1.0)
+        pid = int(next_line(parent))
+        wait_for_line(parent, "searching")
         assert alive(pid)
     finally:
         parent.kill()
         parent.wait()
         parent.stdout.close()
-    assert gone_within(pid, 10)
+    wait_until_gone(pid)
 
 
 def test_cvxpy_is_imported_without_the_solver():

@@ -6,11 +6,12 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.child_events import SECONDS
 from helpers.oracles import instances
 
 import oracles
 from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
-from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.milp.highs import STATUS, HighsOracle, Watch, lowered_bound, stopping_gap
 from oracles.milp.warm_start import find_incumbent
 from oracles.testing.sample_problems import wide_problem
 
@@ -32,6 +33,7 @@ def test_only_optimal_reads_as_optimal():
     assert all(limit is not None for name, (_, limit) in STATUS.items() if name != "kOptimal")
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("formulation", ["aggregated", "ordered", "per-row"])
 def test_a_time_limit_never_reads_as_optimal(formulation):
     claim = HighsOracle(formulation).solve(hard(), SolveOptions(time_limit=0.3))
@@ -56,12 +58,29 @@ def test_thread_counts_can_change_within_a_process():
         assert solution.certificate.proves_optimal
 
 
-def test_progress_is_in_rows_and_ordered():
-    reports = []
+def test_progress_is_in_rows_and_ordered(monkeypatch):
+    monkeypatch.setattr("oracles.milp.highs._SECONDS_ALONE", 0.5)
+    monkeypatch.setattr("oracles.milp.highs._SHARE_OF_BLOCKS", 0.01)
+    reports, runs = [], []
+    run = Watch.run
+
+    def counted(watch, *arguments):
+        runs.append(len(reports))
+        run(watch, *arguments)
+
+    class Enough(Exception):
+        pass
+
+    def note(*report):
+        reports.append(report)
+        # Both before and after the block bound's rows are made.
+        if len(runs) == 2 and len(reports) >= runs[1] + 3:
+            raise Enough
+
+    monkeypatch.setattr(Watch, "run", counted)
     problem = instances.too_hard(n_rows=300)
-    options = SolveOptions(time_limit=2.0, progress=lambda *report: reports.append(report))
-    HighsOracle().solve(problem, options)
-    assert reports
+    with pytest.raises(Enough):
+        HighsOracle().solve(problem, SolveOptions(time_limit=60.0, progress=note))
     seconds = [report[2] for report in reports]
     assert seconds == sorted(seconds)
     total = int(problem.positives.sum() + problem.negatives.sum())
@@ -84,18 +103,31 @@ def test_keyboard_interrupt_is_not_swallowed():
         HighsOracle().solve(hard(), SolveOptions(time_limit=20, progress=press))
 
 
+@pytest.mark.timing
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
 def test_ctrl_c_stops_the_solver():
     # Test workers may ignore SIGINT; a program started from a terminal does not.
     inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    searching, ended = threading.Event(), threading.Event()
+
+    def press():
+        # Before HiGHS runs, Python itself would raise the interruption, or drop it: one that
+        # comes in the midst of a weak reference's callback or of a finalizer is only printed.
+        if searching.wait(SECONDS) and not ended.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    options = SolveOptions(time_limit=SECONDS, progress=lambda *_: searching.set())
     try:
         with pytest.raises(KeyboardInterrupt):
-            HighsOracle().solve(hard(), SolveOptions(time_limit=60))
+            # Without a start nothing but HiGHS runs from the first report on.
+            HighsOracle(warm_start=False).solve(hard(), options)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
-        timer.join()
+        ended.set()
+        searching.set()
+        presser.join()
         signal.signal(signal.SIGINT, inherited)
 
 

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers.child_events import SECONDS
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -184,10 +185,14 @@ def test_a_pipe_is_read_where_one_look_is_not_enough(run):
     run(*fit())
     expected = run("predict", "card.json", "data")
     os.mkfifo("pipe")
-    writer = threading.Thread(target=lambda: Path("pipe").write_text(text(), encoding="utf-8"))
+    # Nobody but a reader lets it end: it must not keep a failed test from ending.
+    writer = threading.Thread(
+        target=lambda: Path("pipe").write_text(text(), encoding="utf-8"), daemon=True
+    )
     writer.start()
     assert run("predict", "card.json", "pipe") == expected
-    writer.join()
+    writer.join(SECONDS)
+    assert not writer.is_alive()
 
 
 @pytest.mark.parametrize(
