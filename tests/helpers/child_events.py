@@ -1,32 +1,19 @@
 """Waiting for what a child process does, not for a time in which it may have done it."""
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
-
-SECONDS = 120
-"""The outer limit of every wait: far beyond any load, so that only a fault reaches it."""
+from helpers.processes import PATIENCE
 
 
-def wait_until(happened, awaited, seconds=SECONDS):
-    """Ask again and again until something is so, and return it; fail if it never is."""
-    last = time.monotonic() + seconds
-    while not (found := happened()):
-        if time.monotonic() >= last:
-            pytest.fail(f"waited {seconds} s in vain for {awaited}")
-        time.sleep(0.02)
-    return found
-
-
-def wait_for_line(process, line, seconds=SECONDS):
+def wait_for_line(process, line, seconds=PATIENCE):
     """Wait for a child to print a line; fail if it prints another, ends, or stays silent."""
     printed = next_line(process, seconds)
     assert printed == line, f"the child must print {line!r}, but it printed {printed!r}"
 
 
-def next_line(process, seconds=SECONDS):
+def next_line(process, seconds=PATIENCE):
     """Return the next line that a child prints, without its end; fail if there is none."""
     is_late = threading.Event()
 

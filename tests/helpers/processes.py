@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which a wait is given up: so many that only a fault takes them."""
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks in /proc")
@@ -23,11 +23,12 @@ class Process(NamedTuple):
 
 
 def wait_until(condition, event, seconds=PATIENCE):
-    """Return when the condition is true; fail with the name of the event that never came."""
+    """Ask until the condition is true, and return it; fail with the event that never came."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f"in {seconds:g} s this did not happen: {event}"
         time.sleep(0.01)
+    return found
 
 
 def fields_of(pid):

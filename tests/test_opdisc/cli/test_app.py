@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.child_events import SECONDS, wait_for_line
+from helpers.child_events import wait_for_line
+from helpers.processes import PATIENCE
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -720,7 +721,7 @@ def test_control_c_in_mid_search(folder):
     try:
         wait_for_line(process, "searching")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.communicate()

@@ -8,7 +8,8 @@ import textwrap
 
 import click
 import pytest
-from helpers.child_events import SECONDS, wait_for_line
+from helpers.child_events import wait_for_line
+from helpers.processes import PATIENCE
 
 from opdisc.cli.console import (
     DEBUG_VARIABLE,
@@ -152,7 +153,7 @@ def test_control_c_ends_compiled_code_that_does_not_return():
     try:
         wait_for_line(process, "ready")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=SECONDS)
+        _, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.communicate()

@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS, wait_for_line
+from helpers.child_events import wait_for_line
 from helpers.opdisc.command_lines import assert_one_plain_sentence, is_shown_as_it_is, told
+from helpers.processes import PATIENCE
 from hypothesis import given, settings, strategies as st
 
 from opdisc.models.document import model_digest
@@ -603,7 +604,7 @@ main()
         # From here on a signal is heard: the handler comes before the first import.
         wait_for_line(process, "ready")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=SECONDS)
+        _, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.communicate()

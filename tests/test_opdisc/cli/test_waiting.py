@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS, wait_for_line, wait_until
+from helpers.child_events import wait_for_line
 from helpers.opdisc.terminals import open_terminal
+from helpers.processes import PATIENCE, wait_until
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import progress_steps, run_command_line
@@ -125,12 +126,12 @@ def shown_while_silent(program, *arguments, enough):
         before = len(parts)
         wait_until(lambda: enough(b"".join(parts[before:]).decode(errors="replace")), "the bar")
         shown = b"".join(parts[before:]).decode(errors="replace")
-        process.communicate(timeout=SECONDS)  # ends its input
+        process.communicate(timeout=PATIENCE)  # ends its input
     finally:
         process.kill()
         process.communicate()
     # Reading ends with the last process that has the terminal open.
-    reader.join(SECONDS)
+    reader.join(PATIENCE)
     assert not reader.is_alive()
     os.close(ours)
     return process.returncode, shown
@@ -167,7 +168,7 @@ def test_a_wait_on_any_solver_shows_on_a_terminal_that_it_goes_on(folder):
 
 def shown_soon(capsys, words):
     """Whether the bar, which is drawn ten times a second, says something before long."""
-    shown, last = "", time.monotonic() + SECONDS
+    shown, last = "", time.monotonic() + PATIENCE
     while words not in shown and time.monotonic() < last:
         time.sleep(0.1)
         shown += re.sub(r"\x1b\[[0-9;?]*\w", "", capsys.readouterr().err)

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS, processes_of, wait_for_line, wait_until
+from helpers.child_events import processes_of, wait_for_line
+from helpers.processes import PATIENCE, wait_until
 
 import oracles
 
@@ -121,7 +122,7 @@ def test_ctrl_c_stops_branch_and_bound_in_mid_search(started, tmp_path):
     process = started("branch-and-bound")
     wait_until_it_searches(process, "branch-and-bound")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=SECONDS)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert errors.rstrip().endswith("KeyboardInterrupt")
     assert list(tmp_path.iterdir()) == []
@@ -133,7 +134,7 @@ def test_ctrl_c_leaves_nothing(started, tmp_path, name):
     wait_until_it_searches(process, name)
     # A terminal sends Ctrl-C to the whole group.
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=SECONDS)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in errors
     wait_until_gone(process.pid)
@@ -145,7 +146,7 @@ def test_kill_leaves_no_process(started, tmp_path, name):
     process = started(name)
     wait_until_it_searches(process, name)
     process.kill()
-    process.communicate(timeout=SECONDS)
+    process.communicate(timeout=PATIENCE)
     wait_until_gone(process.pid)
     # A guard outlives the program to clear its folder.
     assert list(tmp_path.iterdir()) == []
@@ -155,7 +156,7 @@ def test_kill_leaves_no_process(started, tmp_path, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_time_limit_is_said(started, tmp_path, name):
     process = started(name, "2")
-    output, errors = process.communicate(timeout=SECONDS)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert output == "False FEASIBLE\n" or "NoHypothesis" in errors
     wait_until_gone(process.pid)
     assert list(tmp_path.iterdir()) == []

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS, next_line, wait_for_line, wait_until
+from helpers.child_events import next_line, wait_for_line
 from helpers.oracles import instances
+from helpers.processes import PATIENCE, wait_until
 
 import oracles
 from oracles import InvalidOption, Limit, SolveOptions, Termination, UnsupportedProblem
@@ -129,7 +130,7 @@ def test_an_exception_in_the_callback_ends_the_child(monkeypatch):
 
     monkeypatch.setattr(cpsat, "_started", spy)
     with pytest.raises(KeyboardInterrupt):
-        oracle.solve(instances.too_hard(), SolveOptions(time_limit=SECONDS, progress=fail))
+        oracle.solve(instances.too_hard(), SolveOptions(time_limit=PATIENCE, progress=fail))
     wait_until_gone(seen[0])
     problem, optimum = instances.exclusive_or()
     assert oracles.solve(problem, oracle).certificate.primal_bound == optimum

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS, processes_of, wait_until
+from helpers.child_events import processes_of
+from helpers.processes import PATIENCE, wait_until
 
 from oracles.milp.guarded_program import guarded_program
 
@@ -42,7 +43,7 @@ def test_an_interruption_at_any_line_of_the_script_ends_the_program(tmp_path):
         )
         session = guarded.pid
         try:
-            guarded.wait(SECONDS)
+            guarded.wait(PATIENCE)
             # The guard would end the program only with this process, which goes on.
             wait_until(
                 lambda session=session: not is_running(session),

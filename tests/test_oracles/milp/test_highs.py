@@ -6,8 +6,8 @@ import threading
 
 import numpy as np
 import pytest
-from helpers.child_events import SECONDS
 from helpers.oracles import instances
+from helpers.processes import PATIENCE
 
 import oracles
 from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
@@ -113,12 +113,12 @@ def test_ctrl_c_stops_the_solver():
     def press():
         # Before HiGHS runs, Python itself would raise the interruption, or drop it: one that
         # comes in the midst of a weak reference's callback or of a finalizer is only printed.
-        if searching.wait(SECONDS) and not ended.is_set():
+        if searching.wait(PATIENCE) and not ended.is_set():
             os.kill(os.getpid(), signal.SIGINT)
 
     presser = threading.Thread(target=press)
     presser.start()
-    options = SolveOptions(time_limit=SECONDS, progress=lambda *_: searching.set())
+    options = SolveOptions(time_limit=PATIENCE, progress=lambda *_: searching.set())
     try:
         with pytest.raises(KeyboardInterrupt):
             # Without a start nothing but HiGHS runs from the first report on.

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from helpers.child_events import SECONDS
+from helpers.processes import PATIENCE
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -191,7 +191,7 @@ def test_a_pipe_is_read_where_one_look_is_not_enough(run):
     )
     writer.start()
     assert run("predict", "card.json", "pipe") == expected
-    writer.join(SECONDS)
+    writer.join(PATIENCE)
     assert not writer.is_alive()
 
 
