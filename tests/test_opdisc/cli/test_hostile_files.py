@@ -225,6 +225,7 @@ def test_any_changed_field_of_a_model_ends_in_output_or_a_sentence(tmp_path_fact
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(p.name for p in SAMPLES.glob("*_*.json")))
 def test_every_changed_field_of_every_model_ends_in_output_or_a_sentence(name, folder):
     record = sample(name)
@@ -338,9 +339,11 @@ def test_any_schema_file_ends_in_a_plan_or_a_sentence(tmp_path_factory, data):
 
 
 @pytest.mark.slow
-@given(st.data())
-@settings(max_examples=2_000, deadline=None)
-def test_many_schema_files_end_in_a_plan_or_a_sentence(tmp_path_factory, data):
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(5))
+@given(data=st.data())
+@settings(max_examples=400, deadline=None)
+def test_many_schema_files_end_in_a_plan_or_a_sentence(tmp_path_factory, share, data):
     with _in(tmp_path_factory):
         check_a_schema(data.draw(schema_texts))
 
@@ -421,9 +424,11 @@ def test_any_ledger_file_ends_in_a_listing_or_a_sentence(tmp_path_factory, data)
 
 
 @pytest.mark.slow
-@given(st.data())
-@settings(max_examples=3_000, deadline=None)
-def test_many_ledger_files_end_in_a_listing_or_a_sentence(tmp_path_factory, data):
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(5))
+@given(data=st.data())
+@settings(max_examples=600, deadline=None)
+def test_many_ledger_files_end_in_a_listing_or_a_sentence(tmp_path_factory, share, data):
     with _in(tmp_path_factory):
         check_a_ledger(data.draw(st.one_of(st.binary(max_size=200), changed_ledgers())))
 

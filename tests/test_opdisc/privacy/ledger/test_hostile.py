@@ -326,7 +326,14 @@ def test_a_thousand_contended_charges_lose_none(path):
 
 @pytest.mark.timing
 @pytest.mark.parametrize(
-    "kills", [3, pytest.param(100, marks=pytest.mark.slow)], ids=["few", "many"]
+    "kills",
+    [
+        3,
+        *(
+            pytest.param(20, marks=[pytest.mark.slow, pytest.mark.long], id=f"share {share}")
+            for share in range(5)
+        ),
+    ],
 )
 def test_killed_charges_lose_none_that_was_reported(path, kills):
     Ledger(path).spend(receipt(0.001))
