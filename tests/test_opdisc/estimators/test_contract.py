@@ -253,6 +253,23 @@ def assert_says_nothing(text: str) -> None:
     assert str(N_ROWS) not in text
 
 
+def assert_refuses(model: Any, X: Any, y: Any, *, after: Any) -> None:
+    """Check that a fit quotes nothing of what it refuses and forgets the earlier one.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X, y : object
+        What it must refuse.
+    after : table
+        Rows of which the earlier fit could answer.
+    """
+    assert learned(model)
+    assert_says_nothing(said(lambda: model.fit(X, y)))
+    assert_unfitted(model, after)
+
+
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -377,44 +394,27 @@ every_bad_y = pytest.mark.parametrize(
 
 @every
 @pytest.mark.parametrize("fault", BAD_ROWS)
-def test_bad_rows_are_refused_and_not_quoted(case, fault):
+def test_bad_rows_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = numbers(case)
-    assert_says_nothing(said(lambda: case().fit(BAD_ROWS[fault](X), y)))
-    assert_says_nothing(said(lambda: fitted(case).predict(BAD_ROWS[fault](X))))
+    model = fitted(case)
+    assert_says_nothing(said(lambda: model.predict(BAD_ROWS[fault](X))))
+    assert_refuses(model, BAD_ROWS[fault](X), y, after=X)
 
 
 @every_bad_y
-def test_bad_targets_are_refused_and_not_quoted(case, fault):
+def test_bad_targets_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = numbers(case)
-    assert_says_nothing(said(lambda: case().fit(X, BAD_Y[fault](y))))
-
-
-@every
-@pytest.mark.parametrize("fault", BAD_ROWS)
-def test_bad_rows_leave_it_unfitted(case, fault):
-    X, y = numbers(case)
-    model = fitted(case)
-    said(lambda: model.fit(BAD_ROWS[fault](X), y))
-    assert_unfitted(model, X)
-
-
-@every_bad_y
-def test_bad_targets_leave_it_unfitted(case, fault):
-    X, y = numbers(case)
-    model = fitted(case)
-    said(lambda: model.fit(X, BAD_Y[fault](y)))
-    assert_unfitted(model, X)
+    assert_refuses(fitted(case), X, BAD_Y[fault](y), after=X)
 
 
 @pytest.mark.parametrize(
     ("case", "changes"),
     pairs(BAD_ARGUMENTS, lambda case, changes: set(changes) <= set(case().get_params())),
 )
-def test_bad_arguments_leave_it_unfitted_and_uncharged(case, changes, tmp_path):
+def test_bad_arguments_quote_nothing_and_leave_it_unfitted_and_uncharged(case, changes, tmp_path):
     X, y = numbers(case)
     model = fitted(case).set_params(ledger=tmp_path / "budget", **changes)
-    assert_says_nothing(said(lambda: model.fit(X, y)))
-    assert_unfitted(model, X)
+    assert_refuses(model, X, y, after=X)
     assert not (tmp_path / "budget").exists()
 
 
@@ -467,28 +467,18 @@ BAD_DIAGNOSES: dict[str, Callable[[pd.Series], Any]] = {
 
 @every_with_schema
 @pytest.mark.parametrize("fault", BAD_PATIENTS)
-def test_bad_tables_are_refused_and_not_quoted(case, fault):
+def test_bad_tables_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = patients()
-    assert_says_nothing(said(lambda: case.declared(schema()).fit(BAD_PATIENTS[fault](X), y)))
-    assert_says_nothing(said(lambda: fitted_to_patients(case).predict(BAD_PATIENTS[fault](X))))
+    model = fitted_to_patients(case)
+    assert_says_nothing(said(lambda: model.predict(BAD_PATIENTS[fault](X))))
+    assert_refuses(model, BAD_PATIENTS[fault](X), y, after=X)
 
 
 @every_with_schema
 @pytest.mark.parametrize("fault", BAD_DIAGNOSES)
-def test_bad_declared_labels_are_refused_and_not_quoted(case, fault):
+def test_bad_declared_labels_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = patients()
-    assert_says_nothing(said(lambda: case.declared(schema()).fit(X, BAD_DIAGNOSES[fault](y))))
-
-
-@every_with_schema
-def test_bad_tables_leave_it_unfitted(case):
-    X, y = patients()
-    faults = [(bad(X), y) for bad in BAD_PATIENTS.values()]
-    faults += [(X, bad(y)) for bad in BAD_DIAGNOSES.values()]
-    for rows, labels in faults:
-        model = fitted_to_patients(case)
-        said(lambda model=model, rows=rows, labels=labels: model.fit(rows, labels))
-        assert_unfitted(model, X)
+    assert_refuses(fitted_to_patients(case), X, BAD_DIAGNOSES[fault](y), after=X)
 
 
 @pytest.mark.parametrize("labels", [("87654", "87654.0"), ("", CANARY_TEXT)], ids=str)
