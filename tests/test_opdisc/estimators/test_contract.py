@@ -218,6 +218,17 @@ def fitted_to_patients(case: Case) -> Any:
     return pickle.loads(_pickled(case.name, declared=True))
 
 
+@functools.cache
+def _fitted_to_frame(case_name: str) -> Any:
+    case = next(case for case in CASES if case.name == case_name)
+    return case().fit(*frame(case))
+
+
+def fitted_to_frame(case: Case) -> Any:
+    """Return an estimator that was fitted to a table of numbers, the same one for all: to read."""
+    return _fitted_to_frame(case.name)
+
+
 def learned(model: Any) -> set[str]:
     return {name for name in vars(model) if name.endswith("_")}
 
@@ -641,7 +652,7 @@ def test_a_ledger_without_room_refuses_before_the_draw(case, tmp_path, monkeypat
 @every
 def test_nothing_is_kept_but_what_was_released(case):
     X, y = frame(case)
-    model = case().fit(X, y)
+    model = fitted_to_frame(case)
     given = set(vars(case()))
     assert set(vars(model)) - given <= case.attributes
     for name in COMMON & case.attributes:
@@ -654,8 +665,8 @@ def test_nothing_is_kept_but_what_was_released(case):
 
 @every
 def test_a_pickle_predicts_the_same(case):
-    X, y = frame(case)
-    model = case().fit(X, y)
+    X, _ = frame(case)
+    model = fitted_to_frame(case)
     loaded = pickle.loads(pickle.dumps(model))
     assert set(vars(loaded)) == set(vars(model))
     assert np.array_equal(loaded.predict(X), model.predict(X))
@@ -705,8 +716,8 @@ def test_arrays_have_no_names_and_a_refit_forgets_those_of_a_table(case):
 
 @every
 def test_a_table_predicts_as_its_array_and_other_columns_are_refused(case):
-    X, y = frame(case)
-    model = case().fit(X, y)
+    X, _ = frame(case)
+    model = fitted_to_frame(case)
     predicted = model.predict(X)
     assert isinstance(predicted, np.ndarray) and predicted.shape == (N_ROWS,)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
