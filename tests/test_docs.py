@@ -308,9 +308,14 @@ def _complaints(module):
     return found
 
 
-@pytest.mark.parametrize("name", _module_names())
-def test_documented_parameters_are_those_of_the_signature(name):
-    assert _complaints(_module(name)) == []
+def test_documented_parameters_are_those_of_the_signature():
+    found = []
+    for name in _module_names():
+        try:
+            found += _complaints(_module(name))
+        except pytest.skip.Exception:
+            pass  # which the doctests of that module show
+    assert found == []
 
 
 def test_a_wrong_parameter_name_is_found(monkeypatch):

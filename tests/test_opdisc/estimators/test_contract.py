@@ -218,6 +218,17 @@ def fitted_to_patients(case: Case) -> Any:
     return pickle.loads(_pickled(case.name, declared=True))
 
 
+@functools.cache
+def _fitted_to_frame(case_name: str) -> Any:
+    case = next(case for case in CASES if case.name == case_name)
+    return case().fit(*frame(case))
+
+
+def fitted_to_frame(case: Case) -> Any:
+    """Return an estimator that was fitted to a table of numbers, the same one for all: to read."""
+    return _fitted_to_frame(case.name)
+
+
 def learned(model: Any) -> set[str]:
     return {name for name in vars(model) if name.endswith("_")}
 
@@ -251,6 +262,23 @@ def assert_says_nothing(text: str) -> None:
     for canary in CANARIES:
         assert canary not in text
     assert str(N_ROWS) not in text
+
+
+def assert_refuses(model: Any, X: Any, y: Any, *, after: Any) -> None:
+    """Check that a fit quotes nothing of what it refuses and forgets the earlier one.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X, y : object
+        What it must refuse.
+    after : table
+        Rows of which the earlier fit could answer.
+    """
+    assert learned(model)
+    assert_says_nothing(said(lambda: model.fit(X, y)))
+    assert_unfitted(model, after)
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -377,44 +405,27 @@ every_bad_y = pytest.mark.parametrize(
 
 @every
 @pytest.mark.parametrize("fault", BAD_ROWS)
-def test_bad_rows_are_refused_and_not_quoted(case, fault):
+def test_bad_rows_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = numbers(case)
-    assert_says_nothing(said(lambda: case().fit(BAD_ROWS[fault](X), y)))
-    assert_says_nothing(said(lambda: fitted(case).predict(BAD_ROWS[fault](X))))
+    model = fitted(case)
+    assert_says_nothing(said(lambda: model.predict(BAD_ROWS[fault](X))))
+    assert_refuses(model, BAD_ROWS[fault](X), y, after=X)
 
 
 @every_bad_y
-def test_bad_targets_are_refused_and_not_quoted(case, fault):
+def test_bad_targets_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = numbers(case)
-    assert_says_nothing(said(lambda: case().fit(X, BAD_Y[fault](y))))
-
-
-@every
-@pytest.mark.parametrize("fault", BAD_ROWS)
-def test_bad_rows_leave_it_unfitted(case, fault):
-    X, y = numbers(case)
-    model = fitted(case)
-    said(lambda: model.fit(BAD_ROWS[fault](X), y))
-    assert_unfitted(model, X)
-
-
-@every_bad_y
-def test_bad_targets_leave_it_unfitted(case, fault):
-    X, y = numbers(case)
-    model = fitted(case)
-    said(lambda: model.fit(X, BAD_Y[fault](y)))
-    assert_unfitted(model, X)
+    assert_refuses(fitted(case), X, BAD_Y[fault](y), after=X)
 
 
 @pytest.mark.parametrize(
     ("case", "changes"),
     pairs(BAD_ARGUMENTS, lambda case, changes: set(changes) <= set(case().get_params())),
 )
-def test_bad_arguments_leave_it_unfitted_and_uncharged(case, changes, tmp_path):
+def test_bad_arguments_quote_nothing_and_leave_it_unfitted_and_uncharged(case, changes, tmp_path):
     X, y = numbers(case)
     model = fitted(case).set_params(ledger=tmp_path / "budget", **changes)
-    assert_says_nothing(said(lambda: model.fit(X, y)))
-    assert_unfitted(model, X)
+    assert_refuses(model, X, y, after=X)
     assert not (tmp_path / "budget").exists()
 
 
@@ -467,28 +478,18 @@ BAD_DIAGNOSES: dict[str, Callable[[pd.Series], Any]] = {
 
 @every_with_schema
 @pytest.mark.parametrize("fault", BAD_PATIENTS)
-def test_bad_tables_are_refused_and_not_quoted(case, fault):
+def test_bad_tables_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = patients()
-    assert_says_nothing(said(lambda: case.declared(schema()).fit(BAD_PATIENTS[fault](X), y)))
-    assert_says_nothing(said(lambda: fitted_to_patients(case).predict(BAD_PATIENTS[fault](X))))
+    model = fitted_to_patients(case)
+    assert_says_nothing(said(lambda: model.predict(BAD_PATIENTS[fault](X))))
+    assert_refuses(model, BAD_PATIENTS[fault](X), y, after=X)
 
 
 @every_with_schema
 @pytest.mark.parametrize("fault", BAD_DIAGNOSES)
-def test_bad_declared_labels_are_refused_and_not_quoted(case, fault):
+def test_bad_declared_labels_are_refused_and_not_quoted_and_leave_it_unfitted(case, fault):
     X, y = patients()
-    assert_says_nothing(said(lambda: case.declared(schema()).fit(X, BAD_DIAGNOSES[fault](y))))
-
-
-@every_with_schema
-def test_bad_tables_leave_it_unfitted(case):
-    X, y = patients()
-    faults = [(bad(X), y) for bad in BAD_PATIENTS.values()]
-    faults += [(X, bad(y)) for bad in BAD_DIAGNOSES.values()]
-    for rows, labels in faults:
-        model = fitted_to_patients(case)
-        said(lambda model=model, rows=rows, labels=labels: model.fit(rows, labels))
-        assert_unfitted(model, X)
+    assert_refuses(fitted_to_patients(case), X, BAD_DIAGNOSES[fault](y), after=X)
 
 
 UNSTORABLE = {
@@ -664,7 +665,7 @@ def test_a_ledger_without_room_refuses_before_the_draw(case, tmp_path, monkeypat
 @every
 def test_nothing_is_kept_but_what_was_released(case):
     X, y = frame(case)
-    model = case().fit(X, y)
+    model = fitted_to_frame(case)
     given = set(vars(case()))
     assert set(vars(model)) - given <= case.attributes
     for name in COMMON & case.attributes:
@@ -677,8 +678,8 @@ def test_nothing_is_kept_but_what_was_released(case):
 
 @every
 def test_a_pickle_predicts_the_same(case):
-    X, y = frame(case)
-    model = case().fit(X, y)
+    X, _ = frame(case)
+    model = fitted_to_frame(case)
     loaded = pickle.loads(pickle.dumps(model))
     assert set(vars(loaded)) == set(vars(model))
     assert np.array_equal(loaded.predict(X), model.predict(X))
@@ -728,8 +729,8 @@ def test_arrays_have_no_names_and_a_refit_forgets_those_of_a_table(case):
 
 @every
 def test_a_table_predicts_as_its_array_and_other_columns_are_refused(case):
-    X, y = frame(case)
-    model = case().fit(X, y)
+    X, _ = frame(case)
+    model = fitted_to_frame(case)
     predicted = model.predict(X)
     assert isinstance(predicted, np.ndarray) and predicted.shape == (N_ROWS,)
     with pytest.warns(UserWarning, match="does not have valid feature names"):

@@ -62,6 +62,12 @@ def fitted(**settings):
     return PrivateMulticlassClassifier(**settings).fit(*patients())
 
 
+@pytest.fixture(scope="module")
+def usual():
+    """Return a fitted model to read."""
+    return fitted()
+
+
 # --- what each row pays --------------------------------------------------------------------------
 
 
@@ -142,8 +148,8 @@ def test_one_receipt_for_all(strategy, relation, rows_per_unit, epsilon, tmp_pat
     assert f"cards:              {len(shares)}, {strategy.replace('_', ' ')}" in str(receipt)
 
 
-def test_a_receipt_whose_cards_cost_more_is_refused():
-    receipt = fitted().receipt_
+def test_a_receipt_whose_cards_cost_more_is_refused(usual):
+    receipt = usual.receipt_
     with pytest.raises(ValueError, match="must not cost a unit more"):
         msgspec.structs.replace(receipt, epsilon=receipt.epsilon * 0.999)
     with pytest.raises(ValueError, match="one for each question"):
@@ -252,11 +258,10 @@ def test_the_expected_cost_is_the_share_of_wrong_predictions():
     assert np.isnan(model.expected_cost(X[:8], pd.Series(["?"] * 8)))
 
 
-def test_there_are_no_probabilities():
-    model = fitted()
-    assert not hasattr(model, "predict_proba")
+def test_there_are_no_probabilities(usual):
+    assert not hasattr(usual, "predict_proba")
     with pytest.raises(AttributeError, match="risk_budget"):
-        _ = model.predict_proba
+        _ = usual.predict_proba
 
 
 def test_estimators_of_two_classes_say_who_takes_more():
@@ -361,15 +366,14 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES.keys())
-def test_a_file_that_contradicts_itself_is_refused(forge, tmp_path):
-    record = fitted().to_model().to_dict()
+def test_a_file_that_contradicts_itself_is_refused(forge, usual, tmp_path):
+    record = usual.to_model().to_dict()
     body = {k: v for k, v in record.items() if k != "sha256"} | forge(record)
     (tmp_path / "cards.json").write_text(json.dumps({**body, "sha256": model_digest(body)}))
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "cards.json")
 
 
-def test_the_parts_of_a_model_belong_together():
-    model = fitted().to_model()
+def test_the_parts_of_a_model_belong_together(usual):
     with pytest.raises(ModelFileError):
-        replace(model, schema=schema(("low", "middle", "top")))
+        replace(usual.to_model(), schema=schema(("low", "middle", "top")))

@@ -47,6 +47,10 @@ CLASSIFIERS = SCORECARDS | {
     "opsamp": partial(OPSampClassifier, feature_range=(0, 1), most_draws=50),
 }
 every_classifier = pytest.mark.parametrize("build", CLASSIFIERS.values(), ids=CLASSIFIERS)
+# Without a process for each fit, where one test fits many times.
+HERE = {"robust-vote": partial(RobustVoteClassifier, n_parts=4, isolation="none")}
+IN_PROCESS = CLASSIFIERS | HERE
+every_classifier_in_process = pytest.mark.parametrize("build", IN_PROCESS.values(), ids=IN_PROCESS)
 
 X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 50)
 ONES = [1] * 199
@@ -81,7 +85,7 @@ def published(model):
     )
 
 
-@every_classifier
+@every_classifier_in_process
 @pytest.mark.parametrize("classes", [(0, 1), (1, 0), ("0", "1"), (False, True)])
 def test_declared_labels_show_nothing_of_how_one_row_spells_its_own(build, classes):
     """One 1.0, True or "1" among the ones changes the type of all labels of a list or column."""
@@ -99,7 +103,7 @@ def test_declared_labels_show_nothing_of_how_one_row_spells_its_own(build, class
     assert shown[0][2] == sorted(classes)
 
 
-@every_classifier
+@every_classifier_in_process
 def test_undeclared_labels_are_stored_in_one_type(build):
     columns = ([*ONES, 0], [1.0, *ONES[1:], 0], [*map(str, ONES), "0"], [True] * 199 + [False])
     models = [build().fit(X, np.array(y)) for y in columns]
@@ -320,7 +324,7 @@ def test_regressors_name_the_same_condition(model):
     assert UNSEEN in model.fit(X, X[:, 0].astype(float)).receipt_.conditions
 
 
-@pytest.mark.parametrize("build", SCORECARDS.values(), ids=SCORECARDS)
+@pytest.mark.parametrize("build", (SCORECARDS | HERE).values(), ids=SCORECARDS)
 def test_a_cut_in_the_middle_of_other_numbers_is_said_before_anything_is_spent(build, tmp_path):
     values = np.random.default_rng(0).random((200, 2))
     ledger = tmp_path / "ledger.jsonl"

@@ -60,6 +60,18 @@ def fitted(**settings):
     return PrivateScorecardClassifier(**settings).fit(*patients())
 
 
+@pytest.fixture(scope="module")
+def usual():
+    """Return a fitted model to read."""
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def saved_record():
+    """Return a saved model as a mapping to read."""
+    return fitted(epsilon=50.0).to_model().to_dict()
+
+
 def observed(model, X, y, positive="yes"):
     """Return (rate, share of positives) of the rows of each distinct released rate."""
     rates = model.predict_proba(X)[:, list(model.classes_).index(positive)]
@@ -161,26 +173,27 @@ def test_the_whole_budget_is_on_disk_before_the_first_random_bit(tmp_path, monke
     assert not charged
 
 
-def test_sections_that_cost_more_than_the_promise_are_refused():
-    record = fitted().receipt_.to_dict()
+def test_sections_that_cost_more_than_the_promise_are_refused(usual):
+    receipt = usual.receipt_
+    record = receipt.to_dict()
+    assert type(receipt).from_dict(record) == receipt
     record["risks"]["epsilon"] = 1.5
     with pytest.raises(ValueError, match="must not cost more"):
-        type(fitted().receipt_).from_dict(record)
+        type(receipt).from_dict(record)
 
 
 # --- the file ------------------------------------------------------------------------------------
 
 
-def test_a_saved_model_keeps_its_risks(tmp_path):
+def test_a_saved_model_keeps_its_risks(usual, tmp_path):
     X, _ = patients()
-    model = fitted()
-    save_model(model.to_model(), tmp_path / "card.json")
+    save_model(usual.to_model(), tmp_path / "card.json")
     loaded = load_model(tmp_path / "card.json")
-    assert loaded.risk_table == model.risk_table_ and loaded.receipt == model.receipt_
-    assert loaded.summary == model.to_model().summary
-    totals = model.decision_function(X)
-    yes = list(model.classes_).index("yes")
-    assert np.array_equal(loaded.risk_table.rates(totals), model.predict_proba(X)[:, yes])
+    assert loaded.risk_table == usual.risk_table_ and loaded.receipt == usual.receipt_
+    assert loaded.summary == usual.to_model().summary
+    totals = usual.decision_function(X)
+    yes = list(usual.classes_).index("yes")
+    assert np.array_equal(loaded.risk_table.rates(totals), usual.predict_proba(X)[:, yes])
 
 
 def forged(record, **changes):
@@ -200,10 +213,9 @@ def forged(record, **changes):
         lambda record: {"receipt": {k: v for k, v in record["receipt"].items() if k != "risks"}},
     ],
 )
-def test_a_table_that_was_not_paid_for_is_refused(forge, tmp_path):
-    record = fitted(epsilon=50.0).to_model().to_dict()
+def test_a_table_that_was_not_paid_for_is_refused(forge, saved_record, tmp_path):
     path = tmp_path / "card.json"
-    path.write_text(json.dumps(forged(record, **forge(record))))
+    path.write_text(json.dumps(forged(saved_record, **forge(saved_record))))
     with pytest.raises(ModelFileError):
         load_model(path)
 
@@ -213,10 +225,9 @@ def test_a_table_that_was_not_paid_for_is_refused(forge, tmp_path):
 own_warning = pytest.mark.filterwarnings(f"ignore::{RepeatedFits.__module__}.RepeatedFits")
 
 
-def test_decisions_are_float64():
+def test_decisions_are_float64(usual):
     X, _ = patients()
-    for settings in ({}, {"schema": schema("no", "yes")}):
-        model = fitted(**settings)
+    for model in (usual, fitted(schema=schema("no", "yes"))):
         decisions = model.decision_function(X)
         assert decisions.dtype == np.float64
         assert np.array_equal(model.classes_[(decisions > 0).astype(int)], model.predict(X))

@@ -42,28 +42,46 @@ def fitted(table, **arguments):
     return PrivateScorecardClassifier(schema=SCHEMA, **arguments).fit(*table)
 
 
-def test_a_guess_plans_what_the_public_number_plans_at_half_of_epsilon(table):
-    known = fitted(table, epsilon=4.0).receipt_
-    guessed = fitted(table, epsilon=2.0, relation=ADD, public_row_guess=4000).receipt_
+@pytest.fixture(scope="module")
+def guessed(table):
+    """Return one fitted model for each guess, to read."""
+    return {
+        guess: fitted(table, epsilon=2.0, relation=ADD, public_row_guess=guess)
+        for guess in GUESSES
+    }
+
+
+@pytest.fixture(scope="module")
+def blind(table):
+    """Return the receipt of a fit without a guess."""
+    return fitted(table, epsilon=2.0, relation=ADD).receipt_
+
+
+@pytest.fixture(scope="module")
+def guessing_record(table):
+    """Return a receipt with a guess as a mapping to read."""
+    return fitted(table, epsilon=1.0, relation=ADD, public_row_guess=9).receipt_.to_dict()
+
+
+def test_a_guess_plans_what_the_public_number_plans_at_half_of_epsilon(table, guessed, blind):
+    known, found = fitted(table, epsilon=4.0).receipt_, guessed[4000].receipt_
     assert "joint steps" in known.noise_law and "released: the sum of the last" in known.noise_law
-    assert (guessed.noise_law, guessed.weights) == (known.noise_law, known.weights)
-    assert guessed.noise_scales == known.noise_scales and guessed.epsilon == 2.0
-    assert (guessed.n_rows, guessed.public_row_guess) == (None, 4000)
-    assert "guessed number of rows" in guessed.choice_detail
-    blind = fitted(table, epsilon=2.0, relation=ADD).receipt_
+    assert (found.noise_law, found.weights) == (known.noise_law, known.weights)
+    assert found.noise_scales == known.noise_scales and found.epsilon == 2.0
+    assert (found.n_rows, found.public_row_guess) == (None, 4000)
+    assert "guessed number of rows" in found.choice_detail
     assert "joint steps" not in blind.noise_law and blind.noise_scales == (2.0,)
     assert blind.weights[0] == (-1, 0, 1)
     assert blind.public_row_guess is None
 
 
 @pytest.mark.parametrize("guess", GUESSES)
-def test_however_wrong_a_guess_the_promise_is_the_same(table, guess):
-    model = fitted(table, epsilon=2.0, relation=ADD, public_row_guess=guess)
+def test_however_wrong_a_guess_the_promise_is_the_same(guessed, blind, guess):
+    model = guessed[guess]
     receipt = model.receipt_
     assert (receipt.epsilon, receipt.delta, receipt.sensitivity) == (2.0, 0.0, 1)
     assert sum(receipt.noise_scales) == pytest.approx(2.0, rel=1e-12)
-    without = fitted(table, epsilon=2.0, relation=ADD).receipt_
-    assert (receipt.guarantee, receipt.conditions) == (without.guarantee, without.conditions)
+    assert (receipt.guarantee, receipt.conditions) == (blind.guarantee, blind.conditions)
     # No bound is capped by the guess, and no verdict compares with it.
     noise = model.verdict_.noise
     assert noise.rows is None and noise.extra > 1 and noise.word == "rows not public"
@@ -114,11 +132,10 @@ def test_a_receipt_with_a_guess_is_printed_saved_read_and_charged(table, tmp_pat
         ({"public_row_guess": 10**12 + 1}, "<= 1000000000000"),
     ],
 )
-def test_a_receipt_whose_guess_contradicts_it_is_refused(table, wrong, said):
-    record = fitted(table, epsilon=1.0, relation=ADD, public_row_guess=9).receipt_.to_dict()
-    assert GridReceipt.from_dict(record).public_row_guess == 9
+def test_a_receipt_whose_guess_contradicts_it_is_refused(guessing_record, wrong, said):
+    assert GridReceipt.from_dict(guessing_record).public_row_guess == 9
     with pytest.raises(ValueError, match=said):
-        GridReceipt.from_dict(record | wrong)
+        GridReceipt.from_dict(guessing_record | wrong)
 
 
 def test_a_guess_beyond_any_table_is_refused(table):

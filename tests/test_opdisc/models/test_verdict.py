@@ -34,6 +34,12 @@ def fitted(table, **settings):
     return model.fit(table, table["y"])
 
 
+@pytest.fixture(scope="module")
+def receipt(table):
+    """Return the receipt of a fit to read."""
+    return fitted(table, epsilon=5.0).receipt_
+
+
 def card(start, *points):
     return Scorecard(
         target="y",
@@ -55,8 +61,8 @@ def card(start, *points):
         (card(0, -1, -1, -1), "no"),
     ],
 )
-def test_a_card_that_answers_the_same_to_everyone_is_recognised(table, released, answer):
-    verdict = judge_card(released, SCHEMA, fitted(table, epsilon=5.0).receipt_)
+def test_a_card_that_answers_the_same_to_everyone_is_recognised(receipt, released, answer):
+    verdict = judge_card(released, SCHEMA, receipt)
     assert verdict.answer == answer and verdict.is_constant == (answer is not None)
     if answer is not None:
         assert verdict.sentences()[0] == f"This card answers '{answer}' to everyone."
