@@ -31,7 +31,7 @@ COMPILATIONS = len(_DRAWS) + 1
 def compile_kernels(step: Callable[[], object] | None = None) -> None:
     """Run every default draw and the exact search once, each on a toy of three rows.
 
-    Where machine code is kept on disk this takes a minute or two in the first process that does
+    Where machine code is kept on disk this takes half a minute in the first process that does
     it, and seconds in any other. What fails is compiled when it is needed.
 
     Parameters
