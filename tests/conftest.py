@@ -2,9 +2,9 @@
 
 import importlib.util
 import signal
-from collections import defaultdict
 
 import pytest
+from helpers.campaigns import left_out
 from helpers.extras import oracle_params
 from hypothesis import settings
 
@@ -44,16 +44,10 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("part") is None:
         return
     part, parts = map(int, config.getoption("part").split("/"))
-    campaigns = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("long"):
-            campaigns[item.nodeid.partition("[")[0]].append(item)
-    left_out = set()
-    for cases in campaigns.values():
-        step = min(parts, len(cases))
-        left_out |= {case for i, case in enumerate(cases) if i % step != part % step}
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=list(left_out))
+    long = [item for item in items if item.get_closest_marker("long")]
+    others = left_out(((item.nodeid.partition("[")[0], item) for item in long), part, parts)
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=list(others))
 
 
 @pytest.fixture(params=oracle_params(oracles.available_oracles()))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grimp
 import pytest
+from helpers.campaigns import left_out
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = sorted(
@@ -144,3 +145,23 @@ def test_packages_are_read_without_running_them():
             isinstance(node, ast.Expr | ast.Import | ast.ImportFrom | ast.Assign)
             for node in tree.body
         ), folder
+
+
+def test_the_parts_of_a_campaign_are_all_of_it_and_each_has_one_of_each_kind():
+    cases = [("many", i) for i in range(20)] + [("few", "a"), ("few", "b"), ("one", "x")]
+    keys = {key for _, key in cases}
+    kept = [keys - left_out(cases, part, 6) for part in range(6)]
+    assert set().union(*kept) == keys
+    assert all(
+        {name for name, key in cases if key in one} == {"many", "few", "one"} for one in kept
+    )
+    assert max(map(len, kept)) <= 4 + 1 + 1
+    assert left_out(cases, 0, 1) == set()
+
+
+def test_a_test_names_the_optional_packages_that_it_needs():
+    """What skips by itself is run nowhere: only the marker extras is seen by ``.ci/run``."""
+    allowed = {"selenium.webdriver", "axe_core_python.selenium"}  # needed with a browser alone
+    for path in (ROOT / "tests").rglob("*.py"):
+        asked = re.findall(r"""importorskip\(\s*["']([\w.]+)""", path.read_text(encoding="utf-8"))
+        assert set(asked) <= allowed, path

@@ -11,11 +11,13 @@ import tarfile
 import tomllib
 import zipfile
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from helpers.oracles import instances
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import opdisc
 import oracles
@@ -36,7 +38,6 @@ EPOCH = "1700000000"
 
 def build(source, target):
     """Build both from a source directory, under another mask for the modes of files."""
-    pytest.importorskip("hatchling", reason="needs hatchling (pip extra test)")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-d", str(target)],
@@ -127,6 +128,20 @@ def test_the_oldest_versions_that_are_tested_are_the_bounds():
         return [int(part) for part in version.split(".")] + [0] * (3 - version.count(".") - 1)
 
     assert {k: numbers(v) for k, v in tested.items()} == {k: numbers(v) for k, v in bounds.items()}
+
+
+def test_the_known_versions_are_of_all_that_the_check_installs():
+    pins = re.findall(r"^(\S+)==(\S+)$", (ROOT / ".ci" / "known.txt").read_text(), re.MULTILINE)
+    known = {canonicalize_name(name): version for name, version in pins}
+    named = re.search(
+        r"^everything='\.\[(.+)\]'$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE
+    )
+    extras = named[1].split(",")
+    wanted = [*map(Requirement, PROJECT["dependencies"]), *chain(*map(requirements, extras))]
+    assert len(wanted) > 40
+    for requirement in wanted:
+        version = known.get(canonicalize_name(requirement.name))
+        assert version and requirement.specifier.contains(version), requirement
 
 
 def imported(folder):

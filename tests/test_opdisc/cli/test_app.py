@@ -358,7 +358,6 @@ def test_a_search_without_proof_releases_nothing_and_stays_spent(
     assert after == before and Ledger("budget").total()[0] == 1
 
 
-@pytest.mark.skipif("highs" not in available_oracles(), reason="needs highspy")
 def test_a_time_limit_that_hits_in_a_real_solver_fails_closed(folder, run):
     status, out, err = run(*WIDE, "--oracle=highs", "--mechanism=one_hot", "--time-limit=0.001")
     note, _, err = err.partition("\n")

@@ -17,7 +17,6 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import progress_steps, run_command_line
 from opdisc.cli.fitting import limit_note
 from opdisc.privacy.ledger.ledger import Ledger
-from oracles import available_oracles
 from oracles.arithmetic import compiling, is_watched
 
 SCHEMA = """
@@ -65,7 +64,6 @@ def test_what_a_limit_may_cost_is_known_beforehand(oracle, limit, rounds, words)
         assert re.search(words, note) and note.startswith("note: ") and "\n" not in note
 
 
-@pytest.mark.skipif("highs" not in available_oracles(), reason="needs highspy")
 def test_the_price_is_said_before_the_ledger_records_anything(folder, capsys, monkeypatch):
     said = []
     real = Ledger.spend

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.extras import oracle_params
 from helpers.oracles import instances
 from helpers.processes import (
     descendants,
@@ -17,7 +18,6 @@ from helpers.processes import (
     wait_until_gone,
 )
 
-import oracles
 from oracles import SolveOptions
 from oracles.benchmarking import measurement as bench, worker as worker_process
 from oracles.benchmarking.measurement import Measurement, OracleProcess, compare_times
@@ -92,7 +92,6 @@ def test_a_process_that_dies_is_replaced():
 
 @pytest.mark.timing
 def test_a_process_that_overruns_is_killed(monkeypatch):
-    pytest.importorskip("highspy")
     monkeypatch.setattr(bench, "SECONDS_OF_GRACE", -59.5)
     with OracleProcess("highs") as worker:
         measured = worker.measure(instances.too_hard(), SolveOptions(time_limit=60.0))
@@ -128,10 +127,8 @@ def test_what_only_the_oracle_proved_is_counted():
 
 @pytest.mark.timing
 @needs_proc
-@pytest.mark.parametrize("name", ["highs", "pulp:CBC", "cp-sat"])
+@pytest.mark.parametrize("name", oracle_params(["highs", "pulp:CBC", "cp-sat"]))
 def test_no_process_outlives_a_killed_parent(name):
-    if name not in oracles.available_oracles():
-        pytest.skip(f"{name} is not installed")
     code = (
         f"import sys; sys.path[:0] = [{str(Path(instances.__file__).parent)!r}]\n"
         "import instances\n"

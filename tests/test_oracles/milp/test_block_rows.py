@@ -12,8 +12,6 @@ from oracles.milp.block_rows import find_block_rows, takes_block_rows
 from oracles.milp.formulation import formulate
 from oracles.problem import Perturbation
 
-pytest.importorskip("highspy")
-
 
 def conflicting(seed, *, d=6, n=60, noise=0, bound=1):
     """Plain columns whose labels no hypothesis gets right."""

@@ -16,8 +16,7 @@ from oracles import InvalidOption, Limit, SolveOptions, Termination, Unsupported
 from oracles.milp import cp_sat as cpsat
 from oracles.milp.cp_sat import STATUS, CpSatOracle
 
-if "cp-sat" not in oracles.available_oracles():
-    pytest.skip("needs ortools", allow_module_level=True)
+pytestmark = pytest.mark.extras("ortools")
 
 
 def alive(pid):

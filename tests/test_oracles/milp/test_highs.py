@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 
+import highspy
 import numpy as np
 import pytest
 from helpers.oracles import instances
@@ -14,8 +15,6 @@ from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid,
 from oracles.milp.highs import STATUS, HighsOracle, Watch, lowered_bound, stopping_gap
 from oracles.milp.warm_start import find_incumbent
 from oracles.testing.sample_problems import wide_problem
-
-highspy = pytest.importorskip("highspy")
 
 
 def hard():
@@ -170,7 +169,6 @@ def wide():
 
 
 def test_a_start_is_looked_for_on_large_grids_only():
-    pytest.importorskip("numba")
     problem, _ = instances.exclusive_or()
     assert find_incumbent(problem) is None
     found = find_incumbent(wide(), seed=3)
@@ -180,7 +178,6 @@ def test_a_start_is_looked_for_on_large_grids_only():
 
 
 def test_a_start_in_a_norm_budget_is_in_the_grid():
-    pytest.importorskip("numba")
     base = wide()
     d = base.n_features
     problem = ZeroOneProblem(
@@ -198,7 +195,6 @@ def test_tables_off_the_lattice_have_no_start():
 
 
 def test_the_start_is_the_answer_where_the_limit_comes_first():
-    pytest.importorskip("numba")
     claim = HighsOracle().solve(wide(), SolveOptions(time_limit=1e-3))
     assert claim.termination is Termination.FEASIBLE and claim.limit is Limit.TIME
     assert wide().grid.contains(claim.hypothesis)

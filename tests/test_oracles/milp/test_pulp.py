@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 
+import pulp
 import pytest
 from helpers.oracles import instances
 
@@ -15,11 +16,9 @@ from oracles import (
     Termination,
     UnsupportedProblem,
 )
+from oracles.milp.pulp_oracle import PulpOracle  # noqa: E402
 from oracles.milp.pulp_solvers import SOLUTION_STATUS, installed_solvers, solver_profile
 from oracles.testing.brute_force import brute_force
-
-pulp = pytest.importorskip("pulp")
-from oracles.milp.pulp_oracle import PulpOracle  # noqa: E402
 
 SOLVERS = installed_solvers()
 REFUSAL = solver_profile("GUROBI").refusal
@@ -198,8 +197,10 @@ def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
     assert REFUSAL(ValueError("anything else")) is None
 
 
+@pytest.mark.extras("gurobipy")
 def test_a_full_sized_model_needs_a_full_gurobi_licence():
-    gurobipy = pytest.importorskip("gurobipy")
+    import gurobipy
+
     problem = instances.too_hard(n_rows=4000)
     with pytest.raises(UnsupportedProblem, match="install a full Gurobi licence"):
         PulpOracle("GUROBI").solve(problem, SolveOptions(time_limit=20.0))

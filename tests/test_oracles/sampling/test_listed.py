@@ -47,7 +47,8 @@ def _exact_law(problem: ZeroOneProblem, beta: float) -> dict[tuple[int, ...], fl
 )
 @settings(max_examples=300, deadline=None)
 def test_enclosures_contain_the_exponential(numerator: int, denominator: int, bits: int) -> None:
-    mpmath = pytest.importorskip("mpmath")
+    import mpmath
+
     with mpmath.workprec(bits + 100):
         truth = mpmath.exp(-mpmath.mpf(numerator) / denominator) * 2**bits
         low, high = exponential_enclosure(Fraction(numerator, denominator), bits)

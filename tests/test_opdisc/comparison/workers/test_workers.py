@@ -1,6 +1,5 @@
 """Comparisons for real: time limits, crashes, kills, resumption, and every backend."""
 
-import importlib.util
 import json
 import os
 import random
@@ -301,13 +300,8 @@ def is_there(pid):
     return fields is not None and fields[0] not in "ZX"
 
 
-def needs(package):
-    missing = importlib.util.find_spec(package) is None
-    return pytest.mark.skipif(missing, reason=f"{package} is not installed")
-
-
 @pytest.mark.slow
-@needs("distributed")
+@pytest.mark.extras("distributed")
 @pytest.mark.timing
 def test_a_dask_cluster_runs_it(source, tmp_path, monkeypatch):
     from distributed import LocalCluster
@@ -319,7 +313,7 @@ def test_a_dask_cluster_runs_it(source, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@needs("distributed")
+@pytest.mark.extras("distributed")
 @pytest.mark.timing
 def test_a_dask_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))
@@ -328,7 +322,7 @@ def test_a_dask_cluster_is_started_where_there_is_none(source, tmp_path, monkeyp
 
 
 @pytest.mark.slow
-@needs("ray")
+@pytest.mark.extras("ray")
 @pytest.mark.timing
 def test_a_ray_cluster_runs_it(source, tmp_path, monkeypatch):
     import ray
@@ -343,7 +337,7 @@ def test_a_ray_cluster_runs_it(source, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@needs("ray")
+@pytest.mark.extras("ray")
 @pytest.mark.timing
 def test_a_ray_cluster_is_started_where_there_is_none(source, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([TESTS, *sys.path]))

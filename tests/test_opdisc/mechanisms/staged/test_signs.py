@@ -338,7 +338,8 @@ def test_without_a_structure_or_with_other_measures_nothing_is_counted():
 
 
 def test_the_classifier_counts_signs_of_one_hot_columns(tmp_path):
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     X, y = one_hot(2, 2500)
     columns, first = {}, 0
     for name, size in (("a", 8), ("b", 9), ("c", 7)):

@@ -53,7 +53,8 @@ def in_sqlite(sql, columns, kinds, rows):
 
 
 def in_duckdb(sql, columns, kinds, rows):
-    duckdb = pytest.importorskip("duckdb", reason="needs duckdb (pip extra test)")
+    import duckdb
+
     with duckdb.connect(config={"threads": 1}) as connection:
         for statement, values in tables(columns, kinds, rows):
             connection.execute(statement, values)

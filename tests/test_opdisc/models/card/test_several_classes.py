@@ -159,7 +159,6 @@ def test_no_name_becomes_markup(strategy, seed):
 
 
 def test_a_picture_is_drawn():
-    pytest.importorskip("matplotlib")
     for model in (MODEL, RIVALS):
         assert card_picture(model).startswith(b"\x89PNG")
 
