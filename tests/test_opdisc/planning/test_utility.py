@@ -79,6 +79,7 @@ def realised(mechanism, losses, draws, seed):
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", PERTURBING, ids=_id)
 @pytest.mark.parametrize("fraction", [0.0, 0.5, 1.0])
 def test_realised_excess_exceeds_the_bound_no_more_often_than_stated(mechanism, fraction):
@@ -105,6 +106,7 @@ def test_the_bound_of_the_whole_grid_is_nearly_attained_and_half_of_it_is_not_en
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", PERTURBING, ids=_id)
 def test_the_simulated_law_bounds_the_gain_of_the_librarys_own_noise(mechanism):
     # The gain over a fixed hypothesis, from the exact samplers, against the simulated quantiles;

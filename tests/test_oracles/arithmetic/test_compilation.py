@@ -123,6 +123,7 @@ def test_code_of_other_sources_is_removed_and_that_of_these_kept(tmp_path, monke
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("helper", [True, False])
 def test_a_first_solve_compiles_says_so_and_leaves_no_process(tmp_path, helper):
     script = (

@@ -43,6 +43,7 @@ def test_contract():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_contract_at_length(seed):
     report = check_oracle(BranchAndBoundOracle(), n_random=3000, seed=seed)

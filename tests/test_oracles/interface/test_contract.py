@@ -32,6 +32,7 @@ def test_contract(oracle):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_contract_at_length(oracle):
     report = check_oracle(oracle, n_random=1000, seed=2)
     assert report.n_proved == report.n_checked - UNPROVEN.get(oracle.name, 0)

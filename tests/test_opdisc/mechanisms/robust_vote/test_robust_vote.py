@@ -718,6 +718,7 @@ def test_any_classifier_can_be_a_learner():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("liar", LIARS, ids=lambda liar: liar.name)
 def test_lying_oracles_cannot_void_the_guarantee(liar, tmp_path):
     X, y = rule_table(240)

@@ -68,6 +68,7 @@ def test_contract():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_contract_at_length(monkeypatch, seed):
     if seed % 2:

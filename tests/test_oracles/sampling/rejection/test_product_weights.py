@@ -138,6 +138,7 @@ def test_log_weights_that_could_underflow_are_refused() -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_every_path_has_the_weighted_law_on_random_problems(first: int) -> None:
     """Chi-square against enumeration, three samplers; false alarm at most 1e-6 per case."""
@@ -162,6 +163,7 @@ def test_every_path_has_the_weighted_law_on_random_problems(first: int) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_norm_budgets_and_sparse_walks_have_the_weighted_law(seed: int) -> None:
     """Chi-square against enumeration, three samplers; false alarm at most 1e-6 per case."""
@@ -183,6 +185,7 @@ def test_norm_budgets_and_sparse_walks_have_the_weighted_law(seed: int) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("n_blocks", [2, 3])
 @pytest.mark.parametrize("name", ["one huge context", "single class", "parity", "scattered"])
 def test_the_weighted_law_is_exact_where_sums_are_logarithms(

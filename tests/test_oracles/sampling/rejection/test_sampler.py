@@ -156,6 +156,7 @@ NAMES = (
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("n_blocks", [None, 3])
 @pytest.mark.parametrize("first", range(0, 100, 20))
 def test_the_law_is_exact_on_random_problems(first: int, n_blocks: int | None) -> None:
@@ -167,6 +168,7 @@ def test_the_law_is_exact_on_random_problems(first: int, n_blocks: int | None) -
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("n_blocks", [2, 3, 5])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_law_is_exact_on_adversarial_problems(name: str, n_blocks: int) -> None:
@@ -184,6 +186,7 @@ def threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("n_threads", [2, 3])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("threads_at_once")
@@ -221,6 +224,7 @@ class Fresh:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["scattered", "parity"])
 def test_the_law_is_exact_where_sums_are_logarithms(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -279,6 +283,7 @@ def poor_sampler(kind: type[PartitionSampler], name: str) -> PartitionSampler:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["single class", "scattered"])
 def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
     """Chi-square with a poor tightener; false alarm at most 1e-6."""
@@ -287,6 +292,7 @@ def test_worse_fresh_bounds_do_no_harm(name: str) -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("error", [-50.0, 0.0, 50.0])
 def test_estimates_right_or_wrong_change_no_law(
     error: float, monkeypatch: pytest.MonkeyPatch
@@ -382,6 +388,7 @@ def test_refining_little_does_no_harm() -> None:
 
 
 @pytest.mark.statistical
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [RefinesOnPendingDraw, AbandonsSlowCells])
 def test_broken_rounds_are_caught(kind: type[PartitionSampler]) -> None:
     """The chi-square that a correct sampler passes rejects each of these mistakes."""
