@@ -93,7 +93,9 @@ class Ledger:
     **Guarantee.** :meth:`spend` returns only after the line has reached the disk, in the file that
     the path then names. It holds an exclusive lock while it compares with the cap, so concurrent
     processes cannot overspend. It takes the same time however many lines there are: it checks the
-    last line, and reading (:meth:`spendings`, ``opdisc budget``) checks every line.
+    caps against the first charge, and the last line. Reading (:meth:`spendings`, ``opdisc
+    budget``) checks every line. Caps are bound by the first charge only: before it an edit of
+    them cannot be noticed.
     A charge that was killed before it returned is kept if its line is whole, and dropped if not:
     nothing was released for it. Any other damage refuses all spending.
     **Assumes.** All spendings in one ledger concern the same private table; a second neighbouring
