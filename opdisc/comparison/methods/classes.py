@@ -100,8 +100,9 @@ def one_versus_rest(task: FitTask, fit: Callable[[FitTask], Fitted]) -> Fitted:
         )
         for label in labels
     ]
-    receipts = [one.receipt.to_dict() for one in fits if one.receipt is not None]
-    assert len(receipts) == len(labels)
+    stated = [one.receipt for one in fits if one.receipt is not None]
+    assert len(stated) == len(labels)
+    receipts = [receipt.to_dict() for receipt in stated]
 
     def scores(table: pd.DataFrame) -> FloatArray:
         assert all(one.scores is not None for one in fits)
@@ -120,6 +121,7 @@ def one_versus_rest(task: FitTask, fit: Callable[[FitTask], Fitted]) -> Fitted:
         label=min((r["calibration"] for r in receipts), key=_LABELS_WEAKEST_FIRST.index),
         theorem=f"{len(labels)} fits, whose epsilons and deltas add up: {receipts[0]['theorem']}",
         conditions=tuple(conditions),
+        unit=stated[0].protected_unit,
     )
 
 

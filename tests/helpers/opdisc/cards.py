@@ -96,10 +96,10 @@ def released_cards(schema, weights, strategy="tree"):
         for question, own in zip(questions, weights, strict=True)
     )
     receipt = MulticlassReceipt(
-        **common | {"mechanism": "cards for several classes"},
+        **common
+        | {"mechanism": "cards for several classes", "rows_per_unit": schema.rows_per_unit},
         strategy=strategy,
         n_classes=len(schema.labels),
-        rows_per_unit=schema.rows_per_unit,
         cards=receipts,
     )
     return SavedMulticlassModel(scorecards=cards, schema=schema, receipt=receipt)
