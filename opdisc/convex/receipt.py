@@ -35,7 +35,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
     may_be_infinite: ClassVar[tuple[str, ...]] = ("epsilon", "smoothness")
 
-    rows_per_unit: UnitRows  # never left out: every version stated it
+    rows_per_unit: UnitRows  # never left out, every version stated it
     loss: str
     row_norm: Amount
     row_maximum: Amount

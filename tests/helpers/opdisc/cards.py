@@ -54,6 +54,7 @@ def released(schema, points, start=0):
         _FITTED.receipt,
         schema_digest=schema.digest(),
         privacy_unit=schema.privacy_unit,
+        rows_per_unit=schema.rows_per_unit,
         weights=tuple((w,) for w in weights),
     )
     card = Scorecard(
@@ -78,7 +79,7 @@ def released_cards(schema, weights, strategy="tree"):
     receipts = tuple(
         msgspec.structs.replace(
             shown,
-            epsilon=0.9 * float(shown.epsilon * question.share / 2),
+            epsilon=0.9 * float(shown.epsilon * question.share / (2 * schema.rows_per_unit)),
             relation="add_or_remove_one",
             n_rows=None,
             weights=tuple((w,) for w in own),
