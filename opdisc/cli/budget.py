@@ -96,14 +96,13 @@ def _totals(book: Book) -> str:
 
 
 def _listing(book: Book) -> str:
+    from opdisc.privacy import unit_in_words
+
     spent = book.head.spent
     lines = [f"Table: {escaped(spent.table)}"] if spent.table else []
     if spent.unit:
-        rows = spent.rows_per_unit
-        lines.append(
-            f"Privacy unit: {escaped(spent.unit)}"
-            + ("" if rows in (None, 1) else f", at most {rows} rows")
-        )
+        unit = unit_in_words(spent.unit, spent.rows_per_unit)
+        lines.append(f"Privacy unit: {escaped(unit)}")
     lines.append(
         f"{'date':<12}{'mechanism':<20}{'epsilon':>9}{'delta':>10}  {'guarantee':<13}"
         f"{'rows':>9}  {'schema':<14}{'model':<14}purpose"

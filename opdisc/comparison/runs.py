@@ -284,6 +284,7 @@ def _privacy(fitted: Fitted, row: Row) -> Row:
             "conditions": list(fitted.conditions),
             "label": fitted.label,
             "theorem": fitted.theorem,
+            **({} if fitted.unit is None else {"unit": fitted.unit}),
         }
     receipt = fitted.receipt.to_dict()
     return {

@@ -158,7 +158,6 @@ def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> C
             void=(NO_PRIVACY,) if public.is_noiseless else (),
             packages=_versions(),
         ),
-        rows_per_unit=public.rows_per_unit,
         loss=public.loss.name,
         row_norm=public.bounds.l2,
         row_maximum=public.bounds.largest_coordinate,

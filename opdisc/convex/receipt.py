@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from opdisc.privacy import Amount, Lines, PrivacyReceipt, StatedCosts
+from opdisc.privacy import Amount, Lines, PrivacyReceipt, StatedCosts, UnitRows
 
 
 class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):
@@ -15,8 +15,6 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     Parameters
     ----------
-    rows_per_unit : int
-        Public maximum of rows that one privacy unit contributes.
     loss : str
         Loss of one row.
     row_norm, row_maximum, label_bound : float
@@ -37,7 +35,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
     may_be_infinite: ClassVar[tuple[str, ...]] = ("epsilon", "smoothness")
 
-    rows_per_unit: Annotated[int, msgspec.Meta(ge=1)]
+    rows_per_unit: UnitRows  # never left out, every version stated it
     loss: str
     row_norm: Amount
     row_maximum: Amount
@@ -55,13 +53,10 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def section(self) -> Lines:
         """Return loss, bounds, domain and settings."""
-        lines = [
+        return [
             *self.terms(),
             ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),
             ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
             ("domain", self.domain),
             ("settings", ", ".join(f"{name} {x:.6g}" for name, x in self.settings.items())),
         ]
-        if self.rows_per_unit == 1:
-            return lines
-        return [("rows of one unit", f"at most {self.rows_per_unit} rows"), *lines]

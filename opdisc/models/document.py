@@ -60,7 +60,8 @@ def check_receipt(receipt: PrivacyReceipt, schema: Schema) -> None:
     """
     if receipt.schema_digest != schema.digest():
         raise ModelFileError("a model's receipt must be that of its schema.")
-    rows = getattr(receipt, "rows_per_unit", schema.rows_per_unit)
+    # Receipts of older versions may not state it.
+    rows = schema.rows_per_unit if receipt.rows_per_unit is None else receipt.rows_per_unit
     if (receipt.privacy_unit, rows) != (schema.privacy_unit, schema.rows_per_unit):
         raise ModelFileError("a model's receipt must protect the privacy unit of its schema.")
     stated = getattr(receipt, "error_costs", None)

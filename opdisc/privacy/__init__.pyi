@@ -29,6 +29,7 @@ from .receipt import (
     CertifiedReceipt as CertifiedReceipt,
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,
+    UnitRows as UnitRows,
     common_fields as common_fields,
     power_of_two as power_of_two,
 )
@@ -39,3 +40,4 @@ from .statements import (
     all_statements as all_statements,
     find_statements as find_statements,
 )
+from .unit import stated_rows as stated_rows, unit_in_words as unit_in_words

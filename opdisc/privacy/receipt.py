@@ -7,7 +7,9 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
+
+import msgspec
 
 from opdisc.errors import escaped
 from opdisc.privacy.entropy import EntropySource
@@ -21,8 +23,12 @@ from opdisc.privacy.guarantee import (
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.records import Amount, Count, Record
+from opdisc.privacy.unit import stated_rows, unit_in_words
 
 _DIGEST = re.compile(r"([0-9a-f]{64})?")
+
+UnitRows = Annotated[int, msgspec.Meta(ge=1)]
+"""Most rows of one privacy unit."""
 
 Lines = list[tuple[str, str]]
 """(name, text) pairs, as printed."""
@@ -60,6 +66,9 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         ``HOLDS``, ``CONDITIONAL`` or ``VOID``.
     conditions : tuple of str
         What a CONDITIONAL guarantee rests on, or why it is VOID.
+    rows_per_unit : int or None
+        Public maximum of rows that one privacy unit contributes; the promise is for no more. None
+        on receipts of versions that did not state it.
 
     Raises
     ------
@@ -82,6 +91,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
     versions: Mapping[str, str]
     guarantee: str
     conditions: tuple[str, ...]
+    rows_per_unit: UnitRows | None = None
 
     numerical_covers: ClassVar[str] = "numerical"
     """What ``delta_numerical`` is for, as printed."""
@@ -105,6 +115,11 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         if not _DIGEST.fullmatch(self.schema_digest):
             raise ValueError("a schema's digest must be a SHA-256 in hexadecimal digits.")
 
+    @property
+    def protected_unit(self) -> str:
+        """Who is protected, in words: the privacy unit and its most rows."""
+        return unit_in_words(self.privacy_unit, stated_rows(self))
+
     def section(self) -> Lines:
         """Return the lines of the kind of release."""
         return self.terms()
@@ -127,7 +142,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("epsilon", f"{self.epsilon:g}"),
             *self.split(),
             ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} {self.numerical_covers})"),
-            ("neighbours", f"{relation}, privacy unit: {self.privacy_unit}"),
+            ("neighbours", f"{relation}, privacy unit: {self.protected_unit}"),
             ("mechanism", self.mechanism),
             ("theorem", f"{self.theorem} [{self.calibration}]"),
             ("noise", f"{self.noise_law}; scale {_distinct(self.noise_scales)}"),
@@ -151,7 +166,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             ("epsilon", f"{self.epsilon:g}"),
             *([("delta", f"{self.delta:g}")] if self.delta else []),
             *self.split(),
-            ("protects", f"{self.privacy_unit} ({self.relation.replace('_', '-')})"),
+            ("protects", f"{self.protected_unit} ({self.relation.replace('_', '-')})"),
             ("rows", rows),
             ("method", self.mechanism),
             *self.terms(),
@@ -272,6 +287,7 @@ def common_fields(
         "delta_numerical": numerical,
         "relation": public.relation.value,
         "privacy_unit": public.privacy_unit,
+        "rows_per_unit": int(public.rows_per_unit),
         "noise_law": noise.law,
         "noise_scales": noise.scales,
         "schema_digest": public.schema_digest,

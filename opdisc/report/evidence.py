@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 
 from opdisc.models import Scorecard
+from opdisc.privacy import stated_rows, unit_in_words
 from opdisc.report.analysis import Results, Series, relation_text
 from opdisc.report.formats import UNKNOWN, epsilons_text, flattened
 
 _PROMISE_FIRST = (
     "guarantee", "conditions", "epsilon", "delta", "delta_numerical", "relation", "privacy_unit",
-    "mechanism", "theorem", "calibration",
+    "rows_per_unit", "mechanism", "theorem", "calibration",
 )  # fmt: skip
 
 
@@ -80,6 +82,8 @@ class Promise:
         HOLDS, CONDITIONAL, VOID or unstated.
     kind : str
         Pure, or approximate with its delta.
+    unit : str
+        Who is protected, in words.
     relation : str
         Which tables are neighbours, in words.
     label : str
@@ -96,6 +100,7 @@ class Promise:
     epsilons: str
     guarantee: str
     kind: str
+    unit: str
     relation: str
     label: str
     theorem: str
@@ -182,11 +187,29 @@ def _receipt_fields(receipt: Mapping[str, Any]) -> list[tuple[str, str]]:
         value = receipt[name]
         if name == "conditions" and isinstance(value, list):
             pairs += [("condition", str(text)) for text in value]
+        elif name == "privacy_unit":
+            pairs.append((name, _unit_text(receipt)))
         elif name == "weights" and isinstance(value, list):
             pairs.append((name, _weights_text(value)))
         else:
             pairs += flattened(value, name)
     return pairs
+
+
+def _unit_text(receipt: Mapping[str, Any]) -> str:
+    """Return who is protected, in words; empty without a receipt.
+
+    Older versions' receipts may not state the rows of a unit; then their sensitivity tells.
+    """
+    costs = receipt.get("error_costs")
+    largest = max(costs.values(), default=1) if isinstance(costs, Mapping) else 1
+    if receipt.get("mechanism") == "robust_vote":  # ballots are counted
+        largest = 1
+    try:
+        rows = stated_rows(SimpleNamespace(**{**receipt, "largest_cost": largest}))
+    except (ArithmeticError, AttributeError, TypeError, ValueError):  # results are anybody's file
+        rows = None
+    return unit_in_words(str(receipt.get("privacy_unit") or ""), rows)
 
 
 def _weights_text(weights: list[Any]) -> str:
@@ -221,6 +244,7 @@ def _promise(series: Series, run: pd.Series) -> Promise:
         epsilons="",
         guarantee=run["guarantee"] or "unstated",
         kind=f"(ε, δ = {run['delta']:.2g})" if run["delta"] > 0 else "pure ε",
+        unit=_unit_text(receipt) or run["unit"] or UNKNOWN,
         relation=relation_text(run["relation"]),
         label=run["label"] or UNKNOWN,
         theorem=run["theorem"] or UNKNOWN,

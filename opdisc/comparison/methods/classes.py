@@ -15,6 +15,7 @@ import pandas as pd
 
 from opdisc.comparison.methods.method import FitTask, Fitted, Method
 from opdisc.data import Schema, Target, encode_classes
+from opdisc.privacy import unit_in_words
 from oracles.arithmetic import FloatArray, IntArray
 
 _WEAKEST_FIRST = ("VOID", "CONDITIONAL", "HOLDS")
@@ -120,6 +121,7 @@ def one_versus_rest(task: FitTask, fit: Callable[[FitTask], Fitted]) -> Fitted:
         label=min((r["calibration"] for r in receipts), key=_LABELS_WEAKEST_FIRST.index),
         theorem=f"{len(labels)} fits, whose epsilons and deltas add up: {receipts[0]['theorem']}",
         conditions=tuple(conditions),
+        unit=unit_in_words(task.schema.privacy_unit, task.schema.rows_per_unit),
     )
 
 

@@ -149,6 +149,8 @@ class Fitted:
         published or refuted, the third the statement it rests on.
     conditions : tuple of str
         What the guarantee rests on; added to those of the receipt.
+    unit : str or None
+        Who is protected, in words, where there is no receipt; None where nobody is.
     """
 
     predict: Callable[[pd.DataFrame], BoolArray | IntArray]
@@ -162,6 +164,7 @@ class Fitted:
     label: str | None = None
     theorem: str | None = None
     conditions: tuple[str, ...] = ()
+    unit: str | None = None
 
 
 def same_for_all(table: pd.DataFrame) -> FloatArray:

@@ -60,7 +60,12 @@ def fit_moments(task: FitTask) -> Fitted:
     from opdisc.convex import LinearFeatures
     from opdisc.data import encode_features, encode_labels
     from opdisc.noise import NormalStream
-    from opdisc.privacy import NeighboringRelation, PrivacyParams, parse_entropy
+    from opdisc.privacy import (
+        NeighboringRelation,
+        PrivacyParams,
+        parse_entropy,
+        unit_in_words,
+    )
 
     assert task.epsilon is not None
     if not task.delta > 0:
@@ -106,6 +111,7 @@ def fit_moments(task: FitTask) -> Fitted:
         label="published",
         theorem="Gaussian noise on sums of products (Balle, Wang 2018, Theorem 8)",
         conditions=_CONDITIONS,
+        unit=unit_in_words(task.schema.privacy_unit, task.schema.rows_per_unit),
     )
 
 

@@ -62,6 +62,7 @@ def fit_grid_search(task: FitTask) -> Fitted:
         label="proven",
         theorem=released.receipt.theorem,
         conditions=(SEARCH_WARNING,),
+        unit=released.receipt.protected_unit,
     )
 
 

@@ -316,6 +316,7 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
         label="published",
         theorem=peer.theorem,
         conditions=peer.conditions,
+        unit="one row",  # whatever the schema's unit: peers know of rows only
     )
 
 

@@ -185,6 +185,5 @@ def _receipt(
         **common,
         strategy=strategy,
         n_classes=n_classes,
-        rows_per_unit=public.rows_per_unit,
         cards=cards,
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from opdisc.mechanisms.composition.questions import ask
-from opdisc.privacy import Count, GridReceipt, Lines, NeighboringRelation, PrivacyReceipt
+from opdisc.privacy import (
+    Count,
+    GridReceipt,
+    Lines,
+    NeighboringRelation,
+    PrivacyReceipt,
+    UnitRows,
+)
 
 
 class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
@@ -17,8 +24,6 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
         Which questions; see :func:`opdisc.mechanisms.ask`.
     n_classes : int
         Number of declared classes.
-    rows_per_unit : int
-        Most rows of one privacy unit.
     cards : tuple of GridReceipt
         What each card promises to one row that it may have been drawn from: under
         add-or-remove-one, for its own epsilon.
@@ -31,7 +36,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
     strategy: str
     n_classes: Count
-    rows_per_unit: Count
+    rows_per_unit: UnitRows  # never left out: every version stated it
     cards: tuple[GridReceipt, ...]
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.privacy import Expense, NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import Expense, PrivacyParams, PublicInputs, stated_rows
 
 CANDIDATE_NUMERICAL = 2.0**-40
 """Largest delta_numerical of a candidate; the receipt pays for it whichever candidates ran."""
@@ -106,18 +106,3 @@ def check_promise(promised: CandidateReceipt, fit: PrivacyParams, public: Public
             f"but one allows {rows}; give all the same schema, and its rows_per_unit to the "
             "selection."
         )
-
-
-def stated_rows(receipt: CandidateReceipt) -> int | None:
-    """Return the most rows of one privacy unit, or None where the receipt does not tell."""
-    largest_cost = getattr(receipt, "largest_cost", 1)
-    if hasattr(receipt, "rows_per_unit"):
-        return int(receipt.rows_per_unit)
-    if hasattr(receipt, "score_sensitivity"):
-        return int(receipt.score_sensitivity) // largest_cost
-    if not hasattr(receipt, "sensitivity"):
-        return None
-    # A vote moves by two a row under either relation, a loss by the relation's own factor.
-    is_vote = receipt.mechanism == "robust_vote"
-    each = 2 if is_vote else NeighboringRelation(receipt.relation).loss_sensitivity
-    return int(receipt.sensitivity) // (each * largest_cost)

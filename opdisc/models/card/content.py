@@ -136,7 +136,7 @@ def _receipt_lines(model: CardSource | CardsSource) -> tuple[tuple[str, str], ..
     return (
         ("Guarantee", f"{receipt.guarantee}: {more}"),
         ("Privacy loss", f"epsilon {receipt.epsilon:g}, delta {receipt.delta:g}"),
-        ("Protects", f"{receipt.privacy_unit}, {relation} neighbours"),
+        ("Protects", f"{receipt.protected_unit}, {relation} neighbours"),
         ("Mechanism", f"{receipt.mechanism} ({receipt.calibration})"),
         (
             "Spent",

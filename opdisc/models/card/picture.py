@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ _LINE = 0.27
 _WIDTH = 6.4
 
 _LONGEST = {14: 42, 12: 50, 10: 58, 8: 90}
-"""Characters of a line by size of the font; a longer text loses its middle."""
+"""Characters of a line by size of the font; a longer text loses its middle, the receipt goes on below."""
 
 _MOST_LINES = 400
 
@@ -84,7 +85,9 @@ def _lines(card: Card) -> list[tuple[str, str, dict[str, Any]]]:
         lines += _part_lines(part)
     if not card.parts[0].outcomes:
         lines.append(("The highest total gives the answer.", "", _STRONG))
-    lines += [(f"{name}: {text}", "", _QUIET) for name, text in card.receipt]
+    for name, text in card.receipt:  # of a promise no part may be left out
+        said = textwrap.wrap(plain(f"{name}: {text}"), _LONGEST[_QUIET["fontsize"]])
+        lines += [(line, "", _QUIET) for line in said]
     return [
         (shortened(plain(left), _LONGEST[look["fontsize"]]), right, look)
         for left, right, look in lines

@@ -112,11 +112,13 @@ class LedgerFile:
     def read_ends(self, descriptor: int) -> tuple[Header, Head, int]:
         """Return the header, the head and where the next line goes.
 
-        This reads both ends of the file only, but all of an older one without a chained line.
+        This reads both ends of the file only. Of an older one it reads up to the first chained
+        line, and all without one.
         """
         largest, size = ledger_text.LARGEST_LINE, os.fstat(descriptor).st_size
         with self._understood():
-            first = self._not_empty(_read(descriptor, 0, largest)).partition(b"\n")[0]
+            beginning = self._not_empty(_read(descriptor, 0, largest))
+            first = beginning.partition(b"\n")[0]
             header = ledger_text.read_header(first)
             start = max(0, size - 2 * largest)
             tail = _read(descriptor, start, size - start)
@@ -130,6 +132,8 @@ class LedgerFile:
                 if not header.is_older:
                     raise ValueError("a line without a digest")
                 head = self.read_whole(descriptor).head
+            else:
+                _check_start(descriptor, header, beginning, size)
             if rest and not ledger_text.drops_end(header, last, rest):
                 raise ValueError("torn")
             if head.number < header.confirmed:
@@ -230,6 +234,12 @@ class LedgerFile:
                 f"'{self.path}' was changed, moved or follows a removed one: the file is damaged; "
                 "restore it before spending more."
             ) from None
+        except ledger_text.Unbound:
+            raise LedgerError(
+                f"a ledger's caps and table must stay as they were written, but '{self.path}' is "
+                "damaged: its first line, or an older charge below it, is not the one that the "
+                "charges follow; restore it before spending more."
+            ) from None
         except ledger_text.Cut:
             raise LedgerError(
                 f"a ledger must keep its last lines, but '{self.path}' is damaged: it was cut; "
@@ -255,6 +265,12 @@ def _read(descriptor: int, start: int, size: int) -> bytes:
         chunks.append(chunk)
         size -= len(chunk)
     return b"".join(chunks)
+
+
+def _check_start(descriptor: int, header: Header, beginning: bytes, size: int) -> None:
+    """Compare the first lines with the link that follows them, reading no more than that."""
+    while not ledger_text.check_start(header, beginning) and len(beginning) < size:
+        beginning = _read(descriptor, 0, 2 * len(beginning))
 
 
 def _write(descriptor: int, text: str) -> None:

@@ -22,6 +22,7 @@ from opdisc.privacy.ledger import lines as ledger_text
 from opdisc.privacy.ledger.file import LedgerFile, LineMaker
 from opdisc.privacy.ledger.lines import Book, Head, Header
 from opdisc.privacy.ledger.spending import Spending, Spent, is_amount
+from opdisc.privacy.unit import stated_rows, unit_in_words
 
 _LONGEST_NAME = 200
 
@@ -93,7 +94,9 @@ class Ledger:
     **Guarantee.** :meth:`spend` returns only after the line has reached the disk, in the file that
     the path then names. It holds an exclusive lock while it compares with the cap, so concurrent
     processes cannot overspend. It takes the same time however many lines there are: it checks the
-    last line, and reading (:meth:`spendings`, ``opdisc budget``) checks every line.
+    caps against the first charge, and the last line. Reading (:meth:`spendings`, ``opdisc
+    budget``) checks every line. Caps are bound by the first charge only: before it an edit of
+    them cannot be noticed.
     A charge that was killed before it returned is kept if its line is whole, and dropped if not:
     nothing was released for it. Any other damage refuses all spending.
     **Assumes.** All spendings in one ledger concern the same private table; a second neighbouring
@@ -166,7 +169,7 @@ class Ledger:
             table=self.table,
             n_rows=getattr(receipt, "n_rows", None),
             unit=receipt.privacy_unit,
-            rows_per_unit=_rows_per_unit(receipt),
+            rows_per_unit=stated_rows(receipt),
             purpose=self.purpose,
         )
         asked = self._asked()
@@ -296,8 +299,8 @@ class Ledger:
         rows = (spent.rows_per_unit, entry.rows_per_unit)
         if spent.unit not in ("", entry.unit) or (None not in rows and rows[0] != rows[1]):
             raise LedgerError(
-                f"this ledger is for {_unit(spent.unit, rows[0])}, but the release is for "
-                f"{_unit(entry.unit, rows[1])}; use another ledger, or the unit and rows_per_unit "
+                f"this ledger is for {unit_in_words(spent.unit, rows[0])}, but the release is for "
+                f"{unit_in_words(entry.unit, rows[1])}; use another ledger, or the unit and rows_per_unit "
                 "of its first release."
             )
         if entry.table and spent.table and entry.table not in _spellings(spent.table):
@@ -326,23 +329,6 @@ class Ledger:
             f"a ledger must keep its charges, but '{self.path}' was replaced and lacks one of "
             "this process; put the newer file back before spending more."
         )
-
-
-def _rows_per_unit(receipt: Expense) -> int | None:
-    """Return the most rows of one privacy unit, where the receipt tells."""
-    largest_cost = getattr(receipt, "largest_cost", 1)
-    if hasattr(receipt, "rows_per_unit"):
-        return int(receipt.rows_per_unit)
-    if hasattr(receipt, "score_sensitivity"):
-        return int(receipt.score_sensitivity) // largest_cost
-    # Under replace-one every sensitivity is two largest costs a row; else votes differ.
-    if receipt.relation == "replace_one" and hasattr(receipt, "sensitivity"):
-        return int(receipt.sensitivity) // (2 * largest_cost)
-    return None
-
-
-def _unit(text: str, rows: int | None) -> str:
-    return text if rows in (None, 1) else f"{text} of up to {rows} rows"
 
 
 def _spellings(table: str) -> tuple[str, str]:

@@ -1,11 +1,13 @@
 """The text of a ledger: a header, then lines chained by their digests.
 
 Every line states what it adds, the running totals, the digest of the line before and its own. So
-the last line alone is enough for the next charge, whatever the length of the file, and reading all
-of it finds every line that was changed, moved or removed.
+the header, the first line below it and the last one are enough for the next charge, whatever the
+length of the file, and reading all of it finds every line that was changed, moved or removed. The
+caps stand in the header alone, so its link is compared wherever they are read. A header without
+such a line is bound by nothing.
 
 A header of version 2 also counts the lines whose charges were confirmed. It is the only text that
-is ever written over. A file with fewer lines was cut; an unfinished line after them is a charge
+is ever written over, and the only one that no digest holds. A file with fewer lines was cut; an unfinished line after them is a charge
 that was interrupted before anything was released, and is dropped.
 
 Files of version 0.1.0.dev0 have a header without version and lines without digests. They stay as
@@ -40,6 +42,12 @@ _CHARGE = {field.name for field in fields(Spending)} - {"model"}
 
 _LIMITS = ("epsilon_limit", "delta_limit")
 
+_CHAINED = b'{"line": '
+"""How a line with a digest starts."""
+
+_NO_LINE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What a text raises that is no chained line."""
+
 
 class Altered(ValueError):
     """A line is not what was written, or is not where it was."""
@@ -47,6 +55,10 @@ class Altered(ValueError):
     def __init__(self, line: int) -> None:
         super().__init__(line)
         self.line = line
+
+
+class Unbound(ValueError):
+    """The first lines are not those that the charges follow."""
 
 
 class Cut(ValueError):
@@ -194,10 +206,50 @@ def drops_end(header: Header, last: bytes, rest: bytes) -> bool:
     """Return whether an unfinished end is an interrupted charge, not a damaged file."""
     if not header.is_older:
         return True  # the count in the header tells whether complete lines are missing
-    start = b'{"line": '
     # Lines of either version start with two equal characters.
-    is_chained = rest.startswith(start) or (len(rest) > 2 and start.startswith(rest))
-    return last.startswith(start) or is_chained
+    is_chained = rest.startswith(_CHAINED) or (len(rest) > 2 and _CHAINED.startswith(rest))
+    return last.startswith(_CHAINED) or is_chained
+
+
+def check_start(header: Header, data: bytes) -> bool:
+    """Compare the header, and older lines below it, with the link of the first chained line.
+
+    Parameters
+    ----------
+    header : Header
+        As read from the first line.
+    data : bytes
+        The file from its start on.
+
+    Returns
+    -------
+    bool
+        Whether the data hold a whole chained line, so that there was something to compare.
+
+    Raises
+    ------
+    Altered
+        If that line is not what was written, or not where it was.
+    Unbound
+        If it does not follow from what stands before it: the caps, the table or the version were
+        edited, or an older charge was.
+    """
+    start = data.find(b"\n" + _CHAINED) + 1
+    end = data.find(b"\n", start)
+    if not start or end < 0:
+        return False
+    number = data.count(b"\n", 0, start)
+    try:
+        line = data[start:end]
+        head, previous, _ = _read_line(_load(line.decode("utf-8")), line)
+    except _NO_LINE:
+        raise Altered(number) from None
+    # Below a header of this version no line is without a digest.
+    if head.number != number or not (header.is_older or number == 1):
+        raise Altered(1 if not header.is_older else number)
+    if previous != (_digest(data[:start]) if header.is_older else header.digest):
+        raise Unbound
+    return True
 
 
 def read_book(data: bytes) -> Book:
@@ -207,6 +259,8 @@ def read_book(data: bytes) -> Book:
     ------
     Altered
         If a line does not follow from the one before.
+    Unbound
+        If the first lines were edited.
     Cut
         If confirmed lines are missing.
     ValueError, TypeError, KeyError, AttributeError, RecursionError
@@ -217,6 +271,7 @@ def read_book(data: bytes) -> Book:
     header = read_header(lines[0])
     if end < len(data) and not drops_end(header, lines[-1], data[end:]):
         raise ValueError("torn")
+    check_start(header, data)
     reading = _Reading(first_head(header))
     read = len(lines[0]) + 1
     for line in lines[1:]:
@@ -278,7 +333,7 @@ class _Reading:
             follows = self.head.number == number and previous == before.digest
             if not follows or self.head.spent != expected:
                 raise Altered(number)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except _NO_LINE:
             raise Altered(number) from None
 
 

@@ -19,7 +19,7 @@ RUNS = "runs.jsonl"
 _TEXTS = (
     "run_id", "dataset", "schema", "schema_digest", "method", "title", "family", "tuning",
     "relation", "weight_bound", "oracle", "evaluation", "status", "error", "guarantee", "label",
-    "theorem", "receipt_digest", "scorecard",
+    "theorem", "receipt_digest", "scorecard", "unit",
 )  # fmt: skip
 
 _NUMBERS = (

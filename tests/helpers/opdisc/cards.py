@@ -54,6 +54,7 @@ def released(schema, points, start=0):
         _FITTED.receipt,
         schema_digest=schema.digest(),
         privacy_unit=schema.privacy_unit,
+        rows_per_unit=schema.rows_per_unit,
         weights=tuple((w,) for w in weights),
     )
     card = Scorecard(
@@ -78,7 +79,7 @@ def released_cards(schema, weights, strategy="tree"):
     receipts = tuple(
         msgspec.structs.replace(
             shown,
-            epsilon=0.9 * float(shown.epsilon * question.share / 2),
+            epsilon=0.9 * float(shown.epsilon * question.share / (2 * schema.rows_per_unit)),
             relation="add_or_remove_one",
             n_rows=None,
             weights=tuple((w,) for w in own),
@@ -96,10 +97,10 @@ def released_cards(schema, weights, strategy="tree"):
         for question, own in zip(questions, weights, strict=True)
     )
     receipt = MulticlassReceipt(
-        **common | {"mechanism": "cards for several classes"},
+        **common
+        | {"mechanism": "cards for several classes", "rows_per_unit": schema.rows_per_unit},
         strategy=strategy,
         n_classes=len(schema.labels),
-        rows_per_unit=schema.rows_per_unit,
         cards=receipts,
     )
     return SavedMulticlassModel(scorecards=cards, schema=schema, receipt=receipt)

@@ -159,8 +159,25 @@ def outcome(
         return refusal
     (charge,) = Ledger(ledger).spendings()
     assert charge.epsilon == model.receipt_.epsilon == 20.0
+    assert_it_says_who_is_protected(model, charge, declared)
     assert_it_serves(model, table, folder)
     return model.receipt_
+
+
+def assert_it_says_who_is_protected(model: Any, charge: Any, declared: Schema) -> None:
+    """Each receipt says the unit with its rows, in the ledger's words."""
+    unit, rows = ("one row", 1)
+    if takes_schema(model):
+        unit, rows = declared.privacy_unit, declared.rows_per_unit
+    assert (charge.unit, charge.rows_per_unit) == (unit, rows)
+    words = unit if rows == 1 else f"{unit} (at most {rows} rows)"
+    released = model.to_model()
+    for receipt in (model.receipt_, released.receipt):
+        assert receipt.rows_per_unit == receipt.to_dict()["rows_per_unit"] == rows
+        assert f"privacy unit: {words}\n" in str(receipt)
+        assert f"{words} (" in receipt.brief() and f"rows_per_unit={rows}" in repr(receipt)
+    if hasattr(released, "_repr_html_"):
+        assert f"{words}, " in released._repr_html_()
 
 
 def assert_one_sentence(text: str) -> None:

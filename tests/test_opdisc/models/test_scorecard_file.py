@@ -169,6 +169,8 @@ def test_no_file_crashes_the_reader(tmp_path_factory, data):
         (lambda r: r["scorecard"].update(classes=["yes", "no"]), "classes of its schema"),
         (lambda r: r["schema"].update(missing_values=["", "-"]), "that of its schema"),
         (lambda r: r["scorecard"].update(columns=["a", "b", "c", "d"]), "columns of its schema"),
+        (lambda r: r["receipt"].update(rows_per_unit=2), "the privacy unit of its schema"),
+        (lambda r: r["receipt"].update(privacy_unit="us"), "the privacy unit of its schema"),
         (lambda r: r.update(format="sklearn"), "written by opdisc fit"),
         (lambda r: r.update(version=2), "format version 1"),
         (lambda r: r.update(version=True), "format version 1"),
@@ -179,6 +181,22 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path, change, words):
     change(record)
     with pytest.raises(ModelFileError, match=words):
         load_model(stored(tmp_path / "m.json", record))
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_a_model_that_does_not_state_the_rows_of_a_unit_loads_and_says_them(relation, tmp_path):
+    facts = {"unit": "one patient", "rows_per_unit": 3}
+    several = Schema.from_dict(schema().to_dict() | facts)
+    model = (
+        PrivateScorecardClassifier(schema=several, relation=relation).fit(TABLE, LABELS).to_model()
+    )
+    record = json.loads(json.dumps(model.to_dict()))
+    del record["receipt"]["rows_per_unit"]  # as earlier versions wrote it
+    older = load_model(stored(tmp_path / "m.json", record))
+    assert older.receipt.rows_per_unit is None
+    assert str(older.receipt) == str(model.receipt)
+    assert older.receipt.brief() == model.receipt.brief()
+    assert "one patient (at most 3 rows)" in older.receipt.brief()
 
 
 def test_devices_and_missing_files_are_refused(tmp_path):

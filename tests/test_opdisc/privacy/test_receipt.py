@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from opdisc.privacy.grid_receipt import GridReceipt
 from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
+from opdisc.privacy.receipt import common_fields
 from oracles import WeightGrid
 from oracles.convex.constants import RowBounds
 from oracles.convex.domains.balls import L2Ball
@@ -69,6 +71,17 @@ SECTIONS = {
 KINDS = pytest.mark.parametrize("kind", list(SECTIONS))
 
 
+@dataclass(frozen=True)
+class Noise:
+    """What a mechanism drew, as a receipt states it."""
+
+    theorem: str = "t"
+    status: CalibrationStatus = CalibrationStatus.PROVEN
+    law: str = "law"
+    scales: tuple[float, ...] = (2.5,)
+    total_variation: float = 0.0
+
+
 def receipt_of(kind, **changes):
     return kind(**{**COMMON, **SECTIONS[kind], **changes})
 
@@ -84,6 +97,7 @@ def test_a_receipt_reads_back_from_json_as_written(kind):
         for name in kind.__struct_fields__
         if name
         not in ("risks", "stages", "error_costs", "choice_detail", "public_row_guess", "patience")
+        and (name != "rows_per_unit" or receipt.rows_per_unit is not None)
     ]
     assert list(receipt.to_dict()) == written  # a section that is not there is not written
 
@@ -94,7 +108,6 @@ def test_every_kind_prints_the_common_lines(kind):
     for line in (
         "guarantee:          CONDITIONAL",
         "  condition:        all is well",
-        "neighbours:         replace-one, privacy unit: one row",
         "noise:              law; scale 2.5",
         "rows:               1,000 (public under replace-one)",
         "schema:             none",
@@ -104,9 +117,26 @@ def test_every_kind_prints_the_common_lines(kind):
     assert "not public" in str(receipt_of(kind, n_rows=None, relation="add_or_remove_one"))
 
 
-def test_the_rows_of_one_unit_are_printed_where_there_are_several():
-    assert "rows of one unit:   at most 3 rows" in str(receipt_of(ConvexReceipt))
-    assert "rows of one unit" not in str(receipt_of(ConvexReceipt, rows_per_unit=1))
+@KINDS
+def test_every_kind_says_how_many_rows_of_a_unit_are_protected(kind):
+    receipt = receipt_of(kind, privacy_unit="one patient", rows_per_unit=3)
+    unit = "one patient (at most 3 rows)"
+    assert f"neighbours:         replace-one, privacy unit: {unit}" in str(receipt).split("\n")
+    assert f"protects:           {unit} (replace-one)" in receipt.brief().split("\n")
+    assert receipt.protected_unit == unit and "rows_per_unit=3" in repr(receipt)
+    assert receipt.to_dict()["rows_per_unit"] == 3
+    one = receipt_of(kind, rows_per_unit=1)
+    assert "neighbours:         replace-one, privacy unit: one row" in str(one).split("\n")
+    for wrong in (0, -1, 1.5, True, "3"):
+        with pytest.raises(ValueError):
+            kind.from_dict(receipt.to_dict() | {"rows_per_unit": wrong})
+
+
+def test_what_every_receipt_has_says_the_rows_of_a_unit():
+    public = public_of(PublicInputs, rows_per_unit=3, privacy_unit="one patient")
+    common = common_fields("m", Noise(), public, SystemEntropy())
+    assert (common["privacy_unit"], common["rows_per_unit"]) == ("one patient", 3)
+    assert "at most 3 rows" in str(PrivacyReceipt(**common))
 
 
 @KINDS
@@ -220,7 +250,7 @@ def test_a_brief_receipt_keeps_the_promise_and_every_condition(kind):
         "  condition:        another thing",
         "epsilon:            1",
         "delta:              1e-06",
-        "protects:           one row (replace-one)",
+        f"protects:           {receipt.protected_unit} (replace-one)",
         "rows:               1,000",
         "method:             m",
     ):

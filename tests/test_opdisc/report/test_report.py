@@ -22,7 +22,7 @@ from opdisc.report.analysis.intervals import mean_interval
 from opdisc.report.analysis.ranking import rank
 from opdisc.report.analysis.results import ReportError, read_results
 from opdisc.report.analysis.series import find_series
-from opdisc.report.evidence import card_tables, receipts
+from opdisc.report.evidence import card_tables, promises, receipts
 from opdisc.report.figures.curves import spread_out
 from opdisc.report.figures.style import DARK_BACKGROUND, LIGHT_BACKGROUND, styles
 from opdisc.report.narrative import answers
@@ -278,6 +278,44 @@ def test_equal_receipts_are_shown_once(tmp_path):
     assert [receipt.runs for receipt in found] == [3, 3, 3, 3]
     assert found[0].heading == "Permute-and-flip, ε = 0.1: HOLDS"
     assert found[0].fields[0] == ("guarantee", "HOLDS")
+
+
+PATIENTS = "one patient (at most 3 rows)"
+UNITS = {
+    "stated": ({"rows_per_unit": 3}, PATIENTS),
+    "one row": ({"rows_per_unit": 1}, "one patient"),
+    "an older loss": ({"sensitivity": 6}, PATIENTS),
+    "an older loss with costs": (
+        {"sensitivity": 30, "error_costs": {"false_negative": 5, "false_positive": 1}},
+        PATIENTS,
+    ),
+    "older votes": ({"sensitivity": 6, "mechanism": "robust_vote"}, PATIENTS),
+    "older scores": ({"score_sensitivity": 3}, PATIENTS),
+    "not told": ({}, "one patient"),
+    "no number": ({"rows_per_unit": "3?"}, "one patient"),
+    "costs of nothing": ({"sensitivity": 6, "error_costs": {"false_negative": 0}}, "one patient"),
+}
+
+
+@pytest.mark.parametrize("told", UNITS)
+def test_the_unit_of_a_receipt_is_shown_with_its_rows(told, tmp_path):
+    facts, words = UNITS[told]
+    records = report_rows.rows(FEW[:1], epsilons=(1.0,), repeats=1)
+    for record in records:
+        record["receipt"] |= {"privacy_unit": "one patient", **facts}
+    _, series, runs, _ = read(tmp_path, records)
+    assert [promise.unit for promise in promises(runs, series)] == [words]
+    assert all(("privacy_unit", words) in one.fields for one in receipts(runs, series))
+    page = text_of(write_report(tmp_path).read_text(encoding="utf-8"))
+    assert "protects neighbours calibration" in page and page.count(words) >= 2
+
+
+def test_a_method_without_a_receipt_says_its_unit_or_that_none_is_known(tmp_path):
+    records = report_rows.rows(FEW[:2], epsilons=(1.0,), repeats=1)
+    for record, unit in zip(records, (PATIENTS, None), strict=True):
+        record |= {"receipt": None, "receipt_digest": None, "unit": unit}
+    _, series, runs, _ = read(tmp_path, records)
+    assert [promise.unit for promise in promises(runs, series)] == [PATIENTS, "–"]
 
 
 def test_labels_keep_their_order_and_distance():

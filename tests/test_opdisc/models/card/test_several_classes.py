@@ -8,7 +8,7 @@ import sqlite3
 
 import pandas as pd
 import pytest
-from helpers.opdisc.cards import any_cards, any_row, released_cards
+from helpers.opdisc.cards import any_cards, any_row, released, released_cards
 from hypothesis import given, settings, strategies as st
 
 from opdisc import PrivateMulticlassClassifier
@@ -22,6 +22,7 @@ from opdisc.models import (
     card_sql,
 )
 from opdisc.models.card.content import card_content
+from opdisc.models.card.picture import _lines
 
 SEEDS = st.integers(0, 2**32)
 SCHEMA = {
@@ -130,6 +131,41 @@ def test_one_short_receipt_for_all_and_the_whole_on_request():
     assert card.receipt[1] == ("Privacy loss", "epsilon 1, delta 0")
     assert card_page(MODEL).count("<h2>Receipt</h2>") == 1
     assert "card 3:" in card.whole_receipt and card.whole_receipt == str(MODEL.receipt)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_form_with_a_receipt_says_the_unit_with_its_rows(n_classes):
+    declared = {
+        "name": "s",
+        "unit": "one patient",
+        "rows_per_unit": 3,
+        "target": {"column": "y", "positive": "a", "negative": "b"}
+        if n_classes == 2
+        else {"column": "y", "classes": ["a", "b", "c"]},
+        "feature": [{"column": "x", "binary": True}],
+    }
+    model = (
+        released(declared, (1,)) if n_classes == 2 else released_cards(declared, [(0, 1), (0, 1)])
+    )
+    unit = "one patient (at most 3 rows)"
+    assert dict(card_content(model).receipt)["Protects"] == f"{unit}, replace-one neighbours"
+    for text in (card_page(model), card_markdown(model), model._repr_html_()):
+        assert f"{unit}, replace-one neighbours" in text
+    for text in (card_page(model), card_markdown(model)):
+        assert f"privacy unit: {unit}" in text
+    assert unit in str(model.receipt) and unit in model.receipt.brief()
+
+
+@pytest.mark.parametrize("words", ["one patient", "one patient " * 10, "x" * 120])
+def test_a_picture_leaves_out_nothing_of_the_receipt(words):
+    declared = {**SCHEMA, "unit": words.strip(), "rows_per_unit": 3}
+    card = card_content(released_cards(declared, [(0, 0, 1, 1, 0, 1)] * 3))
+    drawn = [left for left, _, _ in _lines(card)]
+    assert max(map(len, drawn)) <= 90 and "…" not in "".join(drawn)
+    shown = re.sub(r"\s", "", "".join(drawn))
+    for name, text in card.receipt:
+        assert re.sub(r"\s", "", f"{name}: {text}") in shown
+    assert "(at most 3 rows)" in dict(card.receipt)["Protects"]
 
 
 @pytest.mark.parametrize("form", [card_page, card_markdown])

@@ -201,6 +201,105 @@ def test_a_changed_end_refuses_the_next_charge(edit, path, lines):
         Ledger(path).spend(receipt(0.1))
 
 
+HEADER_EDITS = {
+    "a larger cap": ('"epsilon_limit": 0.5', '"epsilon_limit": 9.0'),
+    "no cap": ('"epsilon_limit": 0.5', '"epsilon_limit": null'),
+    "another cap of delta": ('"delta_limit": 1e-05', '"delta_limit": 0.5'),
+    "another table": ('"table": "loans"', '"table": "cars"'),
+    "an older version's header": (
+        '"version": 2, "confirmed": "000000000002", "table": "loans", ',
+        "",
+    ),
+    "an older version's header with a larger cap": (
+        '"version": 2, "confirmed": "000000000002", "table": "loans", "epsilon_limit": 0.5',
+        '"epsilon_limit": 9.0',
+    ),
+}
+READERS = {
+    "spend": lambda path: Ledger(path).spend(receipt(0.25)),
+    "total": lambda path: Ledger(path).total(),
+    "limits": lambda path: Ledger(path).limits(),
+    "spendings": lambda path: Ledger(path).spendings(),
+}
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("edit", HEADER_EDITS)
+def test_an_edited_first_line_is_refused_wherever_a_ledger_is_read(edit, read, path, run):
+    Ledger.create(path, epsilon_limit=0.5, delta_limit=1e-5, table="loans")
+    ledger = Ledger(path)
+    for _ in range(2):
+        ledger.spend(receipt(0.125))
+    before, after = HEADER_EDITS[edit]
+    changed = path.read_text().replace(before, after, 1)
+    assert changed != path.read_text()
+    path.write_text(changed)
+    with pytest.raises(LedgerError) as caught:
+        READERS[read](path)
+    assert re.fullmatch(
+        r"a ledger's caps and table must stay .* damaged: its first line, .*; restore it before "
+        r"spending more\.",
+        str(caught.value),
+    )
+    with pytest.raises(LedgerError, match="its first line"):
+        ledger.name_model("0" * 64)
+    assert path.read_text() == changed
+    status, out, err = run("budget", path)
+    assert (status, out) == (1, "") and re.fullmatch(r"error: [^\n]+\.\n", err)
+
+
+def test_a_ledger_without_its_first_line_or_below_anothers_is_refused(path, tmp_path):
+    Ledger.create(path, epsilon_limit=0.5, table="loans")
+    Ledger.create(tmp_path / "other", epsilon_limit=9.0, table="loans")
+    for _ in range(2):
+        Ledger(path).spend(receipt(0.125))
+    own, *charges = path.read_text().splitlines(keepends=True)
+    others = (tmp_path / "other").read_text()
+    for start in ("", others, others + own):
+        path.write_text("".join([start, *charges]))
+        for read in READERS.values():
+            with pytest.raises(LedgerError, match="damaged"):
+                read(path)
+
+
+@pytest.mark.parametrize("name", ["capped", "uncapped", "several-mechanisms"])
+def test_an_older_ledgers_first_lines_are_bound_by_its_first_new_charge(name, path):
+    shutil.copy(OLDER / f"{name}.jsonl", path)
+    relation = Ledger(path).spendings()[0].relation
+    for _ in range(2):
+        Ledger(path).spend(replace(receipt(0.001), relation=relation, n_rows=None))
+    whole = path.read_text()
+    header = whole.splitlines()[0]
+    raised = json.dumps(json.loads(header) | {"epsilon_limit": 99.0})
+    cheaper = re.sub(r'^{"epsilon": [^,]+', '{"epsilon": 0.0', whole, count=1, flags=re.M)
+    for changed in (whole.replace(header, raised, 1), cheaper):
+        assert changed != whole
+        path.write_text(changed)
+        for read in READERS.values():
+            with pytest.raises(LedgerError, match="its first line, or an older charge below it"):
+                read(path)
+
+
+def test_an_older_ledger_is_read_up_to_its_first_new_charge_however_long(path):
+    older = (OLDER / "uncapped.jsonl").read_text().splitlines(keepends=True)
+    path.write_text(older[0] + older[1] * 500)
+    relation = json.loads(older[1])["relation"]
+    for _ in range(2):
+        Ledger(path).spend(replace(receipt(0.001), relation=relation, n_rows=None))
+    assert len(Ledger(path).spendings()) == 502 and path.stat().st_size > 2**16
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"epsilon_limit": null', b'"epsilon_limit": 99.0', 1))
+    with pytest.raises(LedgerError, match="its first line"):
+        Ledger(path).total()
+
+
+def test_what_no_charge_binds_cannot_be_noticed(path):
+    """docs/ledger.md says so: a ledger without charges, and an older one without new ones."""
+    Ledger.create(path, epsilon_limit=0.5, table="loans")
+    path.write_text(path.read_text().replace("0.5", "9.0", 1))
+    assert Ledger(path).limits() == (9.0, None)
+
+
 def test_terminal_escapes_in_a_ledger_are_shown_and_not_obeyed(path, run):
     escape = "\x1b[2J"
     Ledger(path).spend(replace(receipt(0.1), mechanism=escape, privacy_unit=escape))

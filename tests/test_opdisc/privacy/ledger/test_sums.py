@@ -1,35 +1,11 @@
 """What may be added in one ledger, and what a refusal says."""
 
-from dataclasses import dataclass
-
 import pytest
 from helpers.opdisc.ledger_receipts import receipt
 from msgspec.structs import replace
 
 from opdisc.errors import LedgerError
-from opdisc.privacy.ledger.ledger import Ledger, _rows_per_unit
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A receipt that tells how many rows a unit has."""
-
-    relation: str = "add_or_remove_one"
-    rows_per_unit: int = 3
-
-
-@dataclass(frozen=True)
-class Scored:
-    relation: str = "add_or_remove_one"
-    score_sensitivity: int = 4
-
-
-def test_the_rows_of_a_unit_are_read_from_whatever_tells_them():
-    assert _rows_per_unit(Counted()) == 3 and _rows_per_unit(Scored()) == 4
-    assert _rows_per_unit(receipt()) == 1
-    assert _rows_per_unit(replace(receipt(), sensitivity=10)) == 5
-    private = replace(receipt(), relation="add_or_remove_one", n_rows=None)
-    assert _rows_per_unit(private) is None
+from opdisc.privacy.ledger.ledger import Ledger
 
 
 def test_a_refusal_names_the_ledgers_unit_and_then_the_releases(tmp_path):
@@ -37,7 +13,7 @@ def test_a_refusal_names_the_ledgers_unit_and_then_the_releases(tmp_path):
     ledger.spend(replace(receipt(), sensitivity=10))
     with pytest.raises(LedgerError) as caught:
         ledger.spend(receipt())
-    assert "is for one row of up to 5 rows, but the release is for one row;" in str(caught.value)
+    assert "is for one row (at most 5 rows), but the release is for one row;" in str(caught.value)
     assert len(ledger.spendings()) == 1
 
 
