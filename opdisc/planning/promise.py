@@ -93,7 +93,7 @@ def cards_receipt(
 
 
 def promise_of(receipt: PrivacyReceipt, at: PromiseAt | None = None) -> Promise:
-    """Return what a receipt says, with the largest epsilon that is not VOID if it is and ``at``."""
+    """Return what a receipt says; if it is VOID, and with ``at``, up to where it is not."""
     limit = None
     if at is not None and receipt.guarantee == Guarantee.VOID.value:
         limit = _largest_epsilon(at, receipt.epsilon)

@@ -95,9 +95,11 @@ def delta_conditions(
         rows, said = ROWS_UNKNOWN, f"{ROWS_UNKNOWN:,} rows, for their number is not public"
     if delta * rows <= MOST_EXPOSED:
         return ()
+    exposed = delta * rows
+    count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"
     return (
-        f"delta {delta:.3g} {_SMALL_DELTA} it may expose {delta * rows:.2g} of {said}, outright "
-        f"and on average: choose at most {_rounded_down(MOST_EXPOSED / rows)}",
+        f"delta {delta:.3g} {_SMALL_DELTA} it may expose {count} of {said}, outright and on "
+        f"average: choose at most {_rounded_down(MOST_EXPOSED / rows)}",
     )
 
 

@@ -90,7 +90,7 @@ def promise_lines(promise: Promise) -> list[str]:
     if not promise.guarantee:
         return []
     return [
-        f"the receipt will say {promise.guarantee}{':' if promise.conditions else ''}",
+        f"receipt: {promise.guarantee}",
         *(f"  condition: {condition}" for condition in promise.conditions),
     ]
 
@@ -150,7 +150,7 @@ def _promises(planned: Sequence[PlannedFit]) -> list[str]:
     return [
         line
         for (first, *rest), epsilons in told.items()
-        for line in (f"At epsilon {', '.join(epsilons)} {first}", *rest)
+        for line in (f"At epsilon {', '.join(epsilons)}: {first}", *rest)
     ] + [f"Note: {note}." for note in dict.fromkeys(i.delta_note for i in planned if i.delta_note)]
 
 
