@@ -93,7 +93,7 @@ def delta_conditions(
         said = f"{rows:,} rows, a guess"
     elif rows is None:
         rows, said = ROWS_UNKNOWN, f"{ROWS_UNKNOWN:,} rows, for their number is not public"
-    if delta * rows <= MOST_EXPOSED:
+    if delta * rows <= MOST_EXPOSED * (1 + 1e-12):
         return ()
     exposed = delta * rows
     count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"
@@ -140,7 +140,7 @@ def judge(
     if status is not CalibrationStatus.PROVEN:
         reasons.append(f"the noise calibration is {status.value}, not proven")
     if reasons:
-        return Guarantee.VOID, tuple(reasons)
+        return Guarantee.VOID, tuple(dict.fromkeys(reasons))
     return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
 
 
