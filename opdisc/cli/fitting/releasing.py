@@ -147,7 +147,7 @@ def told_weak_promises(say: Callable[[str], object]) -> Iterator[None]:
                 said.add(str(message))
                 say(f"warning: {message}.")
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
