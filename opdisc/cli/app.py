@@ -29,6 +29,7 @@ from opdisc.cli.explain import explain
 from opdisc.cli.fitting import (
     check_release,
     error_cost_options,
+    ignored_weak_promises,
     ledger_for,
     name_in_ledger,
     predict_file,
@@ -37,6 +38,7 @@ from opdisc.cli.fitting import (
     refuse_overwriting,
     stated_costs,
     taken_reading,
+    told_weak_promises,
 )
 from opdisc.cli.oracles import oracles
 from opdisc.cli.schema import schema as schema_command
@@ -44,8 +46,8 @@ from opdisc.cli.show import model_text, show
 from opdisc.data import (
     FilePath,
     check_output,
-    count_lines,
     load_schema,
+    public_facts,
 )
 from opdisc.errors import TableError
 from opdisc.mechanisms import SPHERE_NOISES, THRESHOLD_BUDGET
@@ -231,7 +233,8 @@ def fit(
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
-        model = learn_model(table, schema, ledger=book, say=warn, **arguments)
+        with told_weak_promises(warn):
+            model = learn_model(table, schema, ledger=book, say=warn, **arguments)
         step("saving the model")
         try:
             if out is not None:
@@ -295,10 +298,11 @@ def plan(
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
-        n_rows = count_lines(data, **reading)
+        n_rows, assumptions = public_facts(data, **reading)
         step("predicting errors")
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
-            planned += plan_one(n_rows=n_rows, epsilon=one)
+            with ignored_weak_promises():  # the plan itself says them
+                planned += plan_one(n_rows=n_rows, epsilon=one, assumptions=assumptions)
     if as_json:
         print_json([plan_fields(item) for item in planned])
     else:

@@ -27,7 +27,7 @@ from opdisc.comparison.source import Source, split_rows, training_rows
 from opdisc.data import Schema, with_error_costs
 from opdisc.errors import OPDiscError
 from opdisc.planning import compile_kernels
-from opdisc.privacy import NeighboringRelation
+from opdisc.privacy import NeighboringRelation, delta_conditions
 from oracles.arithmetic import IntArray
 from oracles.errors import OracleError
 from oracles.problem import ErrorCosts
@@ -278,10 +278,15 @@ def _task(
 
 def _privacy(fitted: Fitted, row: Row) -> Row:
     if fitted.receipt is None:
+        delta = row["delta"] if fitted.delta is None else fitted.delta
+        large: tuple[str, ...] = ()
+        if delta is not None and fitted.guarantee in ("HOLDS", "CONDITIONAL"):
+            public = row["relation"] == NeighboringRelation.REPLACE_ONE.value
+            large = delta_conditions(delta, row["n_train"] if public else None)
         return {
-            "delta": row["delta"] if fitted.delta is None else fitted.delta,
-            "guarantee": fitted.guarantee,
-            "conditions": list(fitted.conditions),
+            "delta": delta,
+            "guarantee": "CONDITIONAL" if large else fitted.guarantee,
+            "conditions": [*large, *fitted.conditions],
             "label": fitted.label,
             "theorem": fitted.theorem,
             **({} if fitted.unit is None else {"unit": fitted.unit}),

@@ -26,6 +26,7 @@ from opdisc.privacy import (
     Ledger,
     common_fields,
     receipt_costs,
+    record_spending,
 )
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain
@@ -120,8 +121,7 @@ def release(
     if solver is not None:
         rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
     receipt = _receipt(plan, public, entropy)
-    if ledger is not None:
-        ledger.spend(receipt)
+    record_spending(receipt, ledger)
     parameters: FloatArray | None = None
     try:
         parameters = compute()

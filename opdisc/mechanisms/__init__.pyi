@@ -15,6 +15,7 @@ from .composition.cards import (
     CardRisks as CardRisks,
     CardsRelease as CardsRelease,
     card_epsilon as card_epsilon,
+    receipt_of_cards as receipt_of_cards,
     run_cards as run_cards,
 )
 from .composition.quantiles import draw_cuts as draw_cuts, plan_cuts as plan_cuts

@@ -22,7 +22,14 @@ from opdisc.mechanisms.base import (
 )
 from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
 from opdisc.mechanisms.rehearsal import check_amount, check_room, rehearse_oracle
-from opdisc.privacy import EntropySource, GridPublic, Ledger, Reason, SeededEntropy
+from opdisc.privacy import (
+    EntropySource,
+    GridPublic,
+    Ledger,
+    Reason,
+    SeededEntropy,
+    record_spending,
+)
 from oracles.errors import UnsupportedProblem
 from oracles.interface import HandoverOracle, Oracle, Solution, SolveOptions, resolve_oracle, solve
 from oracles.problem import Hypothesis, ZeroOneProblem
@@ -203,8 +210,7 @@ def _prepare_sampler(
 def run_prepared(prepared: PreparedRelease, ledger: Ledger | None = None) -> Release:
     """Record the budget of a prepared release, then draw; as :func:`run_mechanism`."""
     receipt = prepared.receipt()
-    if ledger is not None:
-        ledger.spend(receipt)
+    record_spending(receipt, ledger)
     return Release(hypothesis=prepared.draw(), receipt=receipt)
 
 

@@ -26,6 +26,7 @@ from .plan import (
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
 )
+from .promise import Promise as Promise
 from .utility import (
     epsilon_for as epsilon_for,
     plan_errors as plan_errors,

@@ -9,7 +9,16 @@ from typing import Literal
 
 from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, card_epsilon, split_epsilon
+from opdisc.mechanisms import (
+    TREE,
+    BaseMeasure,
+    Question,
+    RiskSpec,
+    ask,
+    calibrate_risks,
+    card_epsilon,
+    split_epsilon,
+)
 from opdisc.planning.choice import build_mechanism
 from opdisc.planning.effort import PATIENCE
 from opdisc.planning.grid import scorecard_grid
@@ -22,6 +31,7 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
+from opdisc.planning.promise import cards_receipt, fit_receipt, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import judge_noise
 from opdisc.planning.weight_rule import SettledFit, settle_fit
@@ -29,9 +39,11 @@ from opdisc.privacy import (
     GridPublic,
     NeighboringRelation,
     PrivacyParams,
+    PrivacyReceipt,
     PublicInputs,
     Reason,
     parse_relation,
+    warn_of_weak_promise,
 )
 from oracles.errors import UnsupportedProblem
 
@@ -64,6 +76,8 @@ class _CardsPlanner:
         Share of each card's budget that its risk table takes.
     public_row_guess : int or None
         Of all rows; not used where their number is public.
+    assumptions : tuple of str
+        What a fit will take for granted of the table.
     """
 
     schema: Schema
@@ -76,6 +90,7 @@ class _CardsPlanner:
     level: float
     risk_budget: float | None
     public_row_guess: int | None
+    assumptions: tuple[str, ...]
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -101,6 +116,7 @@ class _CardsPlanner:
                 relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
                 grid=grid,
                 public_row_guess=rows,
+                assumptions=self.assumptions,
             )
 
         return settle_fit(
@@ -113,12 +129,42 @@ class _CardsPlanner:
 
     def promised(self, question: Question, epsilon: float) -> float:
         """Return the epsilon of a question's card for one row that enters it."""
-        whole = PublicInputs(
+        return self._without_risks(card_epsilon(question, self.whole(epsilon, None)))
+
+    def whole(self, epsilon: float, rows: int | None) -> PublicInputs:
+        """Return the public facts of all cards together."""
+        return PublicInputs(
             params=PrivacyParams(epsilon=epsilon, delta=0.0),
             relation=self.relation,
             rows_per_unit=self.schema.rows_per_unit,
+            n_rows=rows,
+            public_row_guess=self.public_row_guess,
+            assumptions=self.assumptions,
         )
-        return self._without_risks(card_epsilon(question, whole))
+
+    def risks(self, question: Question, epsilon: float, settled: SettledFit) -> RiskSpec | None:
+        """Return what a card's risk table will be, as the estimator decides it."""
+        if self.risk_budget is None:
+            return None
+        share = card_epsilon(question, self.whole(epsilon, None))
+        facts = PublicInputs(
+            params=PrivacyParams(epsilon=share, delta=0.0),
+            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
+            public_row_guess=settled.public.public_row_guess,
+            assumptions=self.assumptions,
+        )
+        return calibrate_risks(facts, self.risk_budget)
+
+    def receipt(self, epsilon: float, rows: int | None) -> PrivacyReceipt:
+        """Return the receipt of all cards, which are not drawn."""
+        found = self.all_cards(epsilon, rows)
+        return cards_receipt(
+            self.strategy,
+            len(self.schema.labels),
+            [settled for _, settled, _ in found],
+            [self.risks(question, epsilon, settled) for question, settled, _ in found],
+            self.whole(epsilon, rows),
+        )
 
     def _without_risks(self, epsilon: float) -> float:
         """Return what the risk table leaves of a card's budget."""
@@ -177,6 +223,7 @@ def plan_cards(
     quantile: float = 0.95,
     each_card: bool = True,
     public_row_guess: int | None = None,
+    assumptions: tuple[str, ...] = (),
 ) -> tuple[PlannedFit, ...]:
     """Predict the extra errors of the cards that tell several classes apart, from public facts.
 
@@ -198,6 +245,8 @@ def plan_cards(
         Whether the cards are listed too.
     public_row_guess : int or None
         As for :func:`plan_fit`, of all rows.
+    assumptions : tuple of str
+        As for :func:`plan_fit`.
 
     Returns
     -------
@@ -238,6 +287,7 @@ def plan_cards(
         level=quantile,
         risk_budget=risk_budget,
         public_row_guess=public_row_guess,
+        assumptions=assumptions,
     )
     scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
     PublicInputs(  # an impossible argument is refused, not planned
@@ -251,6 +301,7 @@ def plan_cards(
     name = f"{len(planner.questions)} cards, {strategy.replace('_', ' ')}"
     try:
         found = planner.all_cards(epsilon, rows)
+        together = _together(planner, name, epsilon, rows, found)
     except (CalibrationError, UnsupportedProblem) as error:
         return (
             PlannedFit(
@@ -262,7 +313,7 @@ def plan_cards(
                 epsilon=epsilon,
             ),
         )
-    together = _together(planner, name, epsilon, rows, found)
+    warn_of_weak_promise(together.promise.guarantee, together.promise.conditions)
     if not each_card:
         return (together,)
     cards = enumerate(found, 1)
@@ -300,6 +351,9 @@ def _together(
             f"a unit that changes counts {changed} times",
         ),
         epsilon=epsilon,
+        promise=promise_of(
+            planner.receipt(epsilon, rows), lambda other: planner.receipt(other, rows)
+        ),
         verdict=judge_noise(
             planner.excess,
             epsilon,
@@ -330,6 +384,7 @@ def _card(
         prediction=prediction,
         reason=settled.reason,
         epsilon=own,
+        promise=promise_of(fit_receipt(settled, planner.risks(question, epsilon, settled))),
         card=f"card {number}, tells {yes} from {no if tree else 'all others'}",
         verdict=judge_noise(
             lambda *_: prediction.quantile,

@@ -19,6 +19,7 @@ from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
     BaseMeasure,
     ThresholdPlan,
+    calibrate_risks,
     plan_thresholds,
     split_epsilon,
 )
@@ -31,6 +32,7 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.named import MechanismSettings
+from opdisc.planning.promise import Promise, fit_receipt, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseVerdict, judge_noise
 from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
@@ -38,9 +40,12 @@ from opdisc.privacy import (
     GridPublic,
     NeighboringRelation,
     PrivacyParams,
+    PrivacyReceipt,
     PublicInputs,
     Reason,
+    delta_conditions,
     parse_relation,
+    warn_of_weak_promise,
 )
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
@@ -80,6 +85,11 @@ class PlannedFit:
         it cannot run or nobody knows.
     memory : float or None
         What it is expected to need at its peak, bytes, an order of magnitude; None likewise.
+    promise : Promise
+        What the receipt will say: the guarantee and its conditions.
+    delta_note : str
+        Of the automatic choice: what a delta that is not far below 1 / rows would be for a method
+        that spends it, where this one spends none; else empty.
     """
 
     mechanism: str
@@ -93,6 +103,8 @@ class PlannedFit:
     card: str = ""
     seconds: float | None = None
     memory: float | None = None
+    promise: Promise = Promise()
+    delta_note: str = ""
 
 
 def plan_fit(
@@ -113,6 +125,7 @@ def plan_fit(
     compare_others: bool = True,
     error_costs: CostsLike | None = None,
     public_row_guess: int | None = None,
+    assumptions: tuple[str, ...] = (),
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -141,6 +154,14 @@ def plan_fit(
     public_row_guess : int or None
         Decides what would run where the number of rows is not public. No bound and no verdict
         takes it for the number of rows.
+    assumptions : tuple of str
+        What a fit will take for granted of the table, as its source says; each is a condition.
+
+    Warns
+    -----
+    WeakPromise
+        If the receipt of the automatic choice will be VOID for the size of epsilon, or delta is
+        not far below 1 / rows.
 
     Returns
     -------
@@ -173,13 +194,18 @@ def plan_fit(
         check_threshold_budget(declared)
     share = THRESHOLD_BUDGET if threshold_budget is None else threshold_budget
 
-    def thresholds_for(epsilon: float) -> ThresholdPlan | None:
-        facts = PublicInputs(
+    def facts_for(epsilon: float, rows: int | None) -> PublicInputs:
+        return PublicInputs(
             params=PrivacyParams(epsilon=epsilon, delta=delta),
             relation=chosen_relation,
             rows_per_unit=declared.rows_per_unit,
+            n_rows=rows,
+            public_row_guess=public_row_guess,
+            assumptions=assumptions,
         )
-        return plan_thresholds(declared, facts, share)
+
+    def thresholds_for(epsilon: float) -> ThresholdPlan | None:
+        return plan_thresholds(declared, facts_for(epsilon, None), share)
 
     @functools.cache
     def grid_for(weight_bound: int) -> WeightGrid:
@@ -200,7 +226,15 @@ def plan_fit(
             error_costs=declared.error_costs,
             n_rows=rows,
             public_row_guess=public_row_guess,
+            assumptions=assumptions,
         )
+
+    def receipt_at(found: SettledFit, epsilon: float) -> PrivacyReceipt:
+        cuts, risks = thresholds_for(epsilon), None
+        if risk_budget is not None:
+            left = epsilon if cuts is None else cuts.card_epsilon
+            risks = calibrate_risks(facts_for(left, public_n), risk_budget)
+        return fit_receipt(found.without_spare_delta(), risks, cuts)
 
     def settled(name: str, bound: int | None, epsilon: float, rows: int | None) -> SettledFit:
         return settle_fit(
@@ -221,6 +255,10 @@ def plan_fit(
         try:
             found = settled(name, bound, epsilon, public_n)
             prediction = predict_error(found.mechanism, found.public, quantile)
+            promise = promise_of(
+                receipt_at(found, epsilon),
+                lambda other: receipt_at(settled(name, bound, other, public_n), other),
+            )
         except (CalibrationError, UnsupportedProblem) as error:
             return PlannedFit(
                 mechanism=name,
@@ -242,6 +280,8 @@ def plan_fit(
                 over_constants=prediction.over_constants,
                 typical=float(declared.error_costs.typical),
             )
+        if not found.reason and not is_short(found):
+            found = found.explained(Reason(_LONG))
         work = predict_work(found.mechanism, found.public, settings.structure)
         return PlannedFit(
             mechanism=found.mechanism.name,
@@ -249,17 +289,22 @@ def plan_fit(
             weight_bound=found.bound,
             prediction=prediction,
             thresholds=told,
-            reason=found.reason or Reason("" if is_short(found) else _LONG),
+            reason=found.without_spare_delta().reason,
             epsilon=epsilon,
             verdict=verdict,
             seconds=None if work is None else work.seconds,
             memory=None if work is None else work.memory,
+            promise=promise,
+            delta_note=large_delta if automatic and not promise.weakness else "",
         )
 
     thresholds = thresholds_for(epsilon)
     told = "" if thresholds is None else thresholds.describe(public_n)
     public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
+    large = delta_conditions(delta, public_n, public_row_guess)
+    large_delta = "" if not large else f"a method that spends it would rest on this: {large[0]}"
     automatic = planned("auto", bound)
+    warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others:
         return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]

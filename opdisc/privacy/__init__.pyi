@@ -10,7 +10,11 @@ from .grid_receipt import (
     StatedCosts as StatedCosts,
     receipt_costs as receipt_costs,
 )
-from .guarantee import CalibrationStatus as CalibrationStatus, Guarantee as Guarantee
+from .guarantee import (
+    CalibrationStatus as CalibrationStatus,
+    Guarantee as Guarantee,
+    delta_conditions as delta_conditions,
+)
 from .ledger.ledger import Expense as Expense, Ledger as Ledger
 from .ledger.lines import Book as Book, Header as Header
 from .ledger.spending import Spending as Spending, Spent as Spent
@@ -34,6 +38,12 @@ from .receipt import (
     power_of_two as power_of_two,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
+from .spending import (
+    WeakPromise as WeakPromise,
+    record_spending as record_spending,
+    warn_of_weak_promise as warn_of_weak_promise,
+    weak_promise_text as weak_promise_text,
+)
 from .stages import Stage as Stage
 from .statements import (
     Statement as Statement,

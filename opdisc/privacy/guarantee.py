@@ -35,6 +35,9 @@ LARGEST_NUMERICAL = 2.0**-30
 """Largest numerical delta of a promise, unless a larger delta was asked for."""
 
 
+_TOO_LARGE = "is too large for a promise"
+
+
 def numerical_reasons(delta: float, delta_numerical: float) -> tuple[str, ...]:
     """Return why a numerical delta leaves no promise worth the name; nothing if it does not.
 
@@ -43,10 +46,72 @@ def numerical_reasons(delta: float, delta_numerical: float) -> tuple[str, ...]:
     """
     if delta + delta_numerical >= 1 or delta_numerical > max(delta, LARGEST_NUMERICAL):
         return (
-            f"the numerical delta, {delta_numerical:.1e}, is too large for a promise: it grows "
+            f"the numerical delta, {delta_numerical:.1e}, {_TOO_LARGE}: it grows "
             "with e^epsilon, choose a smaller epsilon",
         )
     return ()
+
+
+MOST_EXPOSED = 0.1
+"""Rows that a delta may expose on average before a receipt names it: delta times rows."""
+
+ROWS_UNKNOWN = 10_000
+"""Rows that a delta is compared with where their number is neither public nor guessed."""
+
+FEWEST_GUESSED = 100
+"""A guess of fewer rows counts as so many: it may be wrong, and a delta above 0.001 is named."""
+
+_SMALL_DELTA = "is small enough, though"
+
+
+def delta_conditions(
+    delta: float, n_rows: int | None, public_row_guess: int | None = None
+) -> tuple[str, ...]:
+    """Return what a promise rests on if its delta is not far below 1 / rows; nothing if it is.
+
+    Publishing each row as it is with probability delta keeps an (epsilon, delta) promise: delta
+    times rows is how many rows it may expose outright on average. Above :data:`MOST_EXPOSED`,
+    that this is acceptable becomes a condition.
+
+    Parameters
+    ----------
+    delta : float
+        All of it, the numerical part included.
+    n_rows : int or None
+        Number of rows where it is public, else None.
+    public_row_guess : int or None
+        What takes its place, if there is one; at least :data:`FEWEST_GUESSED`. Without either,
+        :data:`ROWS_UNKNOWN`.
+
+    Notes
+    -----
+    **Guarantee.** A function of public inputs only.
+    """
+    rows, said = n_rows, f"the {n_rows or 0:,} rows"
+    if rows is None and public_row_guess is not None:
+        rows = max(public_row_guess, FEWEST_GUESSED)
+        said = f"{rows:,} rows, a guess"
+    elif rows is None:
+        rows, said = ROWS_UNKNOWN, f"{ROWS_UNKNOWN:,} rows, for their number is not public"
+    if delta * rows <= MOST_EXPOSED * (1 + 1e-12):
+        return ()
+    exposed = delta * rows
+    count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"
+    return (
+        f"delta {delta:.3g} {_SMALL_DELTA} it may expose {count} of {said}, outright and on "
+        f"average: choose at most {_rounded_down(MOST_EXPOSED / rows)}",
+    )
+
+
+def _rounded_down(value: float) -> str:
+    """Return a number of one digit that is at most a value."""
+    power = math.floor(math.log10(value) + 1e-12)
+    return f"{math.floor(value / 10.0**power * (1 + 1e-12)):d}e{power:d}"
+
+
+def weak_promises(conditions: Sequence[str]) -> tuple[str, ...]:
+    """Return those conditions, or reasons for VOID, that the size of delta or epsilon brings."""
+    return tuple(text for text in conditions if _SMALL_DELTA in text or _TOO_LARGE in text)
 
 
 def judge(
@@ -75,7 +140,7 @@ def judge(
     if status is not CalibrationStatus.PROVEN:
         reasons.append(f"the noise calibration is {status.value}, not proven")
     if reasons:
-        return Guarantee.VOID, tuple(reasons)
+        return Guarantee.VOID, tuple(dict.fromkeys(reasons))
     return (Guarantee.CONDITIONAL if conditions else Guarantee.HOLDS), tuple(conditions)
 
 

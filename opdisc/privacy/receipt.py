@@ -16,6 +16,7 @@ from opdisc.privacy.entropy import EntropySource
 from opdisc.privacy.guarantee import (
     CalibrationStatus,
     Guarantee,
+    delta_conditions,
     judge,
     numerical_delta,
     numerical_reasons,
@@ -268,14 +269,17 @@ def common_fields(
     noise : Calibration
         What will be drawn.
     public : PublicInputs
-        The promise and the table's public facts; its assumptions become conditions.
+        The promise and the table's public facts; its assumptions become conditions, and so does a
+        delta that is not far below 1 / rows.
     entropy, conditions, void
         As in :func:`~opdisc.privacy.guarantee.judge`.
     packages : mapping of str to str, or None
         Versions of what takes part besides Python and this package.
     """
-    rests_on = (*public.assumptions, *conditions)
     numerical = numerical_delta(noise.total_variation, public.params.epsilon)
+    whole = public.params.delta + numerical
+    large = delta_conditions(whole, public.n_rows, public.public_row_guess)
+    rests_on = (*large, *public.assumptions, *conditions)
     void = (*void, *numerical_reasons(public.params.delta, numerical))
     guarantee, reasons = judge(noise.status, entropy, rests_on, void=void)
     return {

@@ -15,8 +15,10 @@ from .predict import predict_file as predict_file, predicted_lines as predicted_
 from .reading import reading_options as reading_options, taken_reading as taken_reading
 from .releasing import (
     check_release as check_release,
+    ignored_weak_promises as ignored_weak_promises,
     ledger_for as ledger_for,
     limit_note as limit_note,
     name_in_ledger as name_in_ledger,
     refuse_overwriting as refuse_overwriting,
+    told_weak_promises as told_weak_promises,
 )

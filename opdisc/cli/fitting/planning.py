@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
-    from opdisc.planning import NoiseVerdict, PlannedFit
+    from opdisc.planning import NoiseVerdict, PlannedFit, Promise
 
 _LEVEL = "95%"
 
@@ -60,7 +60,10 @@ def plan_fields(item: PlannedFit) -> dict[str, Any]:
 def detail_text(planned: Sequence[PlannedFit]) -> str:
     """Return the verdict on the automatic choice, and every mechanism's prediction."""
     judged = [item for item in planned if item.verdict is not None and not item.card]
-    lines = [str(item.verdict) for item in judged]
+    lines = [_loud(item) for item in planned[:1] if item.promise.weakness]
+    lines += [f"Note: {item.delta_note}." for item in planned if item.delta_note]
+    lines += [str(item.verdict) for item in judged]
+    lines += [line for item in planned[:1] for line in promise_lines(item.promise)]
     lines += list(dict.fromkeys(item.thresholds for item in planned if item.thresholds))
     for item in planned:
         text = item.reason.brief if item.prediction is None else str(item.prediction)
@@ -70,9 +73,26 @@ def detail_text(planned: Sequence[PlannedFit]) -> str:
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
+        if item is not planned[0]:
+            lines += [f"  {line}" for line in promise_lines(item.promise)]
         if item.seconds is not None:
             lines.append(f"  {work_text(item.seconds, item.memory)}")
     return "\n".join(lines) + "\n"
+
+
+def _loud(item: PlannedFit) -> str:
+    weakness = item.promise.weakness
+    return f"{weakness[0].upper()}{weakness[1:]}."
+
+
+def promise_lines(promise: Promise) -> list[str]:
+    """Return what a receipt will say of its guarantee; nothing where nothing can run."""
+    if not promise.guarantee:
+        return []
+    return [
+        f"receipt: {promise.guarantee}",
+        *(f"  condition: {condition}" for condition in promise.conditions),
+    ]
 
 
 def _name(item: PlannedFit) -> str:
@@ -114,9 +134,24 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     lines += [
         "",
         f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",
+        *_promises(planned),
         f"One epsilon in detail, with every {each}: --epsilon. Nothing was spent.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _promises(planned: Sequence[PlannedFit]) -> list[str]:
+    """Return what the receipts will say, each promise once with the epsilons that it is for."""
+    told: dict[tuple[str, ...], list[str]] = {}
+    for item in planned:
+        lines = promise_lines(item.promise)
+        if lines:
+            told.setdefault(tuple(lines), []).append(f"{item.epsilon:g}")
+    return [
+        line
+        for (first, *rest), epsilons in told.items()
+        for line in (f"At epsilon {', '.join(epsilons)}: {first}", *rest)
+    ] + [f"Note: {note}." for note in dict.fromkeys(i.delta_note for i in planned if i.delta_note)]
 
 
 def _summary(planned: Sequence[PlannedFit]) -> str:

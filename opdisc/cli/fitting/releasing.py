@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -126,6 +128,32 @@ def limit_note(oracle: str, time_limit: float | None, max_rounds: int | None = N
         f"note: if '{oracle}' has no proof {limit}, nothing is released and the budget stays "
         f"spent; {handover} would pass the problem on and release."
     )
+
+
+@contextmanager
+def told_weak_promises(say: Callable[[str], object]) -> Iterator[None]:
+    """Say each warning of a weak promise once, as a note, before anything is drawn."""
+    from opdisc.privacy import WeakPromise
+
+    said = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WeakPromise)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if not issubclass(category, WeakPromise):
+                usual(message, category, *where)
+            elif str(message) not in said:
+                said.add(str(message))
+                say(f"warning: {message}.")
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def ignored_weak_promises() -> AbstractContextManager[None]:
+    """Leave out these warnings where what is printed says the same."""
+    return told_weak_promises(lambda _: None)
 
 
 def _public_name(text: str) -> str:

@@ -21,6 +21,7 @@ from .table_format import TableFormat as TableFormat
 from .tables import (
     count_lines as count_lines,
     csv_text as csv_text,
+    public_facts as public_facts,
     read_table as read_table,
     require_rows as require_rows,
     table_text as table_text,

@@ -11,7 +11,7 @@ import pandas as pd
 from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
 from opdisc.data.reading.opening import open_table
-from opdisc.data.reading.provenance import with_declared_dtypes
+from opdisc.data.reading.provenance import all_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
@@ -92,10 +92,23 @@ def count_lines(
     sheet: str | None = None,
 ) -> int:
     """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
+    return public_facts(path, delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)[0]
+
+
+def public_facts(
+    path: FilePath,
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    query: str | None = None,
+    sheet: str | None = None,
+) -> tuple[int, tuple[str, ...]]:
+    """Return the number of rows of a file, and what a receipt takes for granted of its kind."""
     declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
     with open_table(path, declared) as table:
         found = sum(chunk.n_rows for chunk in table.chunks(()))
-    return require_rows(found)
+        assumptions = all_assumptions(table.assumptions)
+    return require_rows(found), assumptions
 
 
 def require_rows(n_rows: int) -> int:

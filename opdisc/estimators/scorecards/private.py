@@ -67,6 +67,7 @@ from opdisc.privacy import (
     PrivacyParams,
     PublicInputs,
     Reason,
+    record_spending,
 )
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import WeightGrid, ZeroOneProblem
@@ -351,8 +352,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
             receipt = receipt_with_thresholds(own, cuts)
-            if ledger is not None:
-                ledger.spend(receipt)
+            record_spending(receipt, ledger)
             ledger = None  # the one charge covers what follows
 
             def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:

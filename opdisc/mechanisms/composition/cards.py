@@ -22,6 +22,7 @@ from opdisc.privacy import (
     NeighboringRelation,
     PublicInputs,
     common_fields,
+    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
@@ -128,9 +129,8 @@ def run_cards(
         whole = own if spec is None else spec.whole.epsilon
         if not (adds and kept) or whole > card_epsilon(question, public):
             raise CalibrationError("each card must keep to its share of the budget.")
-    receipt = _receipt(strategy, n_classes, prepared, specs, public, entropy)
-    if ledger is not None:
-        ledger.spend(receipt)
+    receipt = receipt_of_cards(strategy, n_classes, prepared, specs, public, entropy)
+    record_spending(receipt, ledger)
     cards = tuple(one.draw() for one in prepared)
     if risks is None:
         return CardsRelease(hypotheses=cards, receipt=receipt)
@@ -154,7 +154,7 @@ class _AllNoise:
     status: CalibrationStatus = CalibrationStatus.PROVEN
 
 
-def _receipt(
+def receipt_of_cards(
     strategy: str,
     n_classes: int,
     prepared: Sequence[PreparedRelease],
@@ -162,6 +162,7 @@ def _receipt(
     public: PublicInputs,
     entropy: EntropySource,
 ) -> MulticlassReceipt:
+    """Return the privacy statement of several cards; the parameters are those of run_cards."""
     cards = tuple(
         one.receipt() if spec is None else receipt_with_risks(one, spec)
         for one, spec in zip(prepared, specs, strict=True)

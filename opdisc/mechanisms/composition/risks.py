@@ -36,6 +36,7 @@ from opdisc.privacy import (
     PrivacyParams,
     PublicInputs,
     RiskReceipt,
+    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
@@ -215,8 +216,7 @@ def run_with_risks(
     if prepared.public.params.epsilon != spec.card_epsilon:
         raise CalibrationError("a card that is released with risks must leave them their share.")
     receipt = receipt_with_risks(prepared, spec)
-    if ledger is not None:
-        ledger.spend(receipt)
+    record_spending(receipt, ledger)
     card = prepared.draw()
     bins, counts = count_totals(card, problem, spec, structure, prepared.entropy)
     return RiskRelease(hypothesis=card, receipt=receipt, bins=bins, counts=counts)

@@ -24,6 +24,7 @@ from opdisc.privacy import (
     SeededEntropy,
     common_fields,
     receipt_costs,
+    record_spending,
 )
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
@@ -163,8 +164,7 @@ def run_opsamp(
     chosen = resolve_real_oracle(oracle, problem)
     _rehearse(problem, spec, chosen, oracle, options)
     receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
-    if ledger is not None:
-        ledger.spend(receipt)
+    record_spending(receipt, ledger)
     tilts = draw_tilts(spec, entropy)
     noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
     points: FloatArray | None = None

@@ -11,7 +11,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,9 @@ from opdisc.privacy import (
     GridPublic,
     GridReceipt,
     Ledger,
+    PrivacyParams,
     common_fields,
+    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid
@@ -115,17 +117,17 @@ def run_robust_vote(
     named = learner_name or getattr(learner, "__name__", type(learner).__name__)
     who = f"untrusted {named} on {mechanism.n_parts} parts, isolation: {isolation}"
     conditions = vote_conditions(learner, isolation, time_limit)
-    common = common_fields(mechanism.name, spec, public, entropy, conditions=conditions)
+    spent = public
     if not mechanism.uses_delta:
-        common["delta"] = 0.0
+        spent = replace(public, params=PrivacyParams(epsilon=public.params.epsilon, delta=0.0))
+    common = common_fields(mechanism.name, spec, spent, entropy, conditions=conditions)
     section = grid_section(spec, public, who) | {"sensitivity": vote_sensitivity(public)}
     receipt = GridReceipt(**common, **section, choice="")
     ballots = Ballots(learner, public.grid)
     with ExitStack() as stack:
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
         _rehearse(answer, ballots, str(named))
-        if ledger is not None:
-            ledger.spend(receipt)
+        record_spending(receipt, ledger)
         parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
         votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
     winner = mechanism.choose(votes, public.grid, spec, entropy)

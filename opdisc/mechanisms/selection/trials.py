@@ -7,6 +7,7 @@ trial leaves (:mod:`opdisc.mechanisms.selection.random_stopping`, docs/tuning.md
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -36,8 +37,10 @@ from opdisc.privacy import (
     PrivacyParams,
     PublicInputs,
     SystemEntropy,
+    WeakPromise,
     common_fields,
     receipt_costs,
+    record_spending,
 )
 from oracles.problem import ErrorCosts
 
@@ -212,8 +215,7 @@ def run_selection(
         score_sensitivity=sensitivity,
         error_costs=receipt_costs(costs),
     )
-    if ledger is not None:
-        ledger.spend(receipt)
+    record_spending(receipt, ledger)
     best: tuple[int, Candidate[Model], Model, CandidateReceipt] | None = None
     void = False
     for _ in range(law.draw(entropy)):
@@ -260,7 +262,10 @@ class _SelectionNoise:
 
 def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, int]:
     try:
-        model, promised = candidate.fit(fit)
+        with warnings.catch_warnings():
+            # The promises were warned of before; one warning for each trial would count them.
+            warnings.simplefilter("ignore", WeakPromise)
+            model, promised = candidate.fit(fit)
         return model, promised, count_right(candidate.correct(model))
     except OPDiscError:
         raise  # its sentences hold nothing of the rows

@@ -138,8 +138,9 @@ def test_what_several_classes_do_not_take(run, options, words):
 def test_a_plan_of_three_classes_tells_the_cards_and_their_sum(run):
     status, out, _ = run("plan table.csv --schema ./three.toml --epsilon 30")
     assert status == 0
-    first, second, *_ = out.splitlines()
+    first, receipt, second, *_ = out.splitlines()
     assert first.startswith("Noise is small: with probability 95% at most ")
+    assert receipt == "receipt: HOLDS"
     assert second.startswith("2 cards, tree: ")
     cards = [line for line in out.splitlines() if line.startswith("card ")]
     assert [line.partition(" (")[0] for line in cards] == [

@@ -78,8 +78,9 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     )
     call = ["plan", str(table), "--schema", str(schema), "--epsilon", "2"]
     assert run_command_line(cli, call) == 0
-    verdict, *lines = capsys.readouterr().out.splitlines()
+    verdict, receipt, *lines = capsys.readouterr().out.splitlines()
     assert verdict.startswith("Noise dominates: ") and "epsilon at least" in verdict
+    assert receipt == "receipt: HOLDS"
     own = [line for line in lines if not line.startswith(" ")]
     assert len(own) == len(MECHANISMS) - 1 and "extra errors of 2" in own[0]
     assert lines[1].startswith("  chosen because: rows and budget are so few")
