@@ -38,7 +38,7 @@ _VALUE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_PAIRS = ("()", "[]", "{}")
+_PAIRS = (("(", ")"), ("[", "]"))
 
 _PAGE = "an HTML or XML page", "open it in a spreadsheet and save it as .xlsx or CSV"
 _JSON = "JSON or other text in brackets", "write its rows as CSV"
@@ -114,7 +114,7 @@ def header_doubt(names: Sequence[str]) -> str:
     if len(set(names)) < len(names):
         return "has a name twice"
     if any(map(_is_fragment, names)):
-        return "has a name with markup, unpaired brackets or quotes, or is too long for one"
+        return "has a name that is too long, or has markup, a quotation mark or unpaired brackets"
     if any(map(_is_value, filter(None, names))):
         return "has a name that is a number, a date or another value"
     return ""
@@ -176,7 +176,6 @@ def _is_date(text: str) -> bool:
 def _is_fragment(name: str) -> bool:
     return (
         name[:1] in ("<", '"')
-        or name.endswith('"')
         or "</" in name
         or '":' in name
         or "{" in name

@@ -31,6 +31,7 @@ HEADERS = [
     "first\tsecond",
     "eins|zwei",
     '"Income\n(USD)",age',
+    'a,"purpose ""use""","TV 32"""',
 ]
 
 
@@ -78,6 +79,8 @@ ROWS = [
     "jane@example.org,a",
     "https://example.org/1,a",
     "123e4567-e89b-12d3-a456-426614174000,a",
+    "'p','x','x'",
+    "f,mild,?,normal",
     "INSERT INTO t VALUES (x,'a','b')",
     "(x,y)",
     "a,b</td>",
