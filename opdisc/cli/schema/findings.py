@@ -65,9 +65,10 @@ class HeaderFindings:
             named = ", ".join(quoted(name) for name in self.extra)
             found.append(f"not declared, so not read: {shortened(named, 2_000)}")
         if self.doubt:
+            remedy = "" if self.fits else "; if it is one, give the names with --names"
             found.append(
                 f"columns that are not declared are not named: the line of names {self.doubt}, so "
-                "it may be a row; if it is one, give the names with --names"
+                f"it may be a row{remedy}"
             )
         if self.fits:
             found.insert(0, "every declared column is in the header")

@@ -92,6 +92,10 @@ ROWS = [
     "single",
     "a b c",
     ",age",
+    "sep=;",
+    "sep=,",
+    "Ward survey;;",
+    "ASCII SPSS PORT FILE",
     "A11 6 A34 A43",
 ]
 
