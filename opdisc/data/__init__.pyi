@@ -58,7 +58,8 @@ from .inputs import (
 )
 from .packing import CellArray as CellArray
 from .ranks import count_below as count_below
-from .reading.headers import read_header as read_header
+from .reading.given_names import read_names as read_names
+from .reading.headers import public_header as public_header, read_header as read_header
 from .reading.opening import open_table as open_table
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,

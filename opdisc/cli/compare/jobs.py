@@ -123,8 +123,10 @@ def _source(
         **({} if costs == (None, None) else {"error_costs": list(costs)}),
     }
     usual = {"delimiter": None, "encoding": "utf-8", "query": None, "sheet": None}
-    if reading != usual:
-        arguments["reading"] = reading
+    # Names are recorded where they are given: comparisons begun before there were any go on.
+    recorded = {key: value for key, value in reading.items() if (key, value) != ("names", None)}
+    if recorded != usual:
+        arguments["reading"] = recorded
     return _priced(load_source(data, schema, dataset, **reading), costs), arguments
 
 

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from opdisc.data import read_names
+from opdisc.errors import FileMistake
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-READING = ("delimiter", "encoding", "query", "sheet")
+READING = ("delimiter", "encoding", "query", "sheet", "names")
+
+
+def _given_names(_context: Any, _option: Any, text: str | None) -> list[str] | None:
+    """Return the names that are given: in a file, or separated by commas."""
+    if text is None:
+        return None
+    if os.path.exists(text):
+        return read_names(text)
+    if "," not in text:
+        raise FileMistake(
+            "--names must be names separated by commas or a file that holds them, but it is "
+            "neither; correct it"
+        )
+    try:
+        return next(csv.reader([text], strict=True, skipinitialspace=True))
+    except csv.Error:
+        raise FileMistake(
+            "--names must be separated by commas, with quotation marks in pairs; correct them"
+        ) from None
+
 
 _OPTIONS = (
     click.option("--delimiter", help="Between DATA's cells, or 'tab'.  [default: by its header]"),
     click.option("--encoding", default="utf-8", show_default=True, help="Of DATA, if it is text."),
     click.option("--query", help="SQL whose result is the table, if DATA is a database file."),
     click.option("--sheet", help="Of DATA, if it is an Excel file; else its first sheet."),
+    click.option(
+        "--names",
+        callback=_given_names,
+        help="Of all columns: a,b,c or a text file with them; DATA then starts with a row.",
+    ),
 )
 
 
 def reading_options(command: Command) -> Command:
-    """Add ``--delimiter``, ``--encoding``, ``--query`` and ``--sheet`` to a command."""
+    """Add ``--delimiter``, ``--encoding``, ``--query``, ``--sheet``, ``--names`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

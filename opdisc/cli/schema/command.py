@@ -11,12 +11,14 @@ import click
 from opdisc.cli.console import print_json, print_text
 from opdisc.cli.fitting import reading_options, refuse_overwriting
 from opdisc.data import (
+    TableFormat,
     atomic_write_text,
     check_column,
     check_output,
     draft_schema,
     load_schema,
-    read_header,
+    open_table,
+    public_header,
     read_table,
 )
 from opdisc.errors import TableError
@@ -55,12 +57,13 @@ Examples
 def new(data: Path, out: Path, label: str | None, force: bool, **reading: Any) -> None:
     """Write a schema file for the table DATA from its header.
 
-    Only the line of column names is read. In a terminal the command asks what each column is;
-    otherwise the file has blanks to fill in, with examples.
+    Only the line of column names is read, and refused if it may be a row; then give --names. In a
+    terminal the command asks what each column is; otherwise the file has blanks to fill in, with
+    examples.
     """
     check_output(out, inputs=[data])
     refuse_overwriting(out, force=force)
-    header = read_header(data, **reading)
+    header = public_header(data, **reading)
     if label is not None:
         check_column(label, header)
     target, features = ({} if label is None else {"column": label}), None
@@ -112,12 +115,14 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any
             "is none; run it by hand, without a pipe or a file."
         )
     declared = load_schema(name)
-    found = header_findings(read_header(data, **reading), declared)
+    with open_table(data, TableFormat(**reading)) as table:
+        found = header_findings(table.header, declared, table.doubt)
     if as_json:
         print_json({"missing": found.missing, "repeated": found.repeated, "extra": found.extra})
         return 0 if found.fits else 1
     lines = found.lines()
     if owner_only and found.fits:
-        lines += ["", NOT_PRIVATE, *row_findings(read_table(data, **reading), declared)]
+        rows, first = read_table(data, **reading), 1 if reading.get("names") else None
+        lines += ["", NOT_PRIVATE, *row_findings(rows, declared, first_line=first)]
     print_text("\n".join(lines) + "\n")
     return 0 if found.fits else 1

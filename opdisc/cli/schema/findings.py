@@ -41,11 +41,14 @@ class HeaderFindings:
         Declared columns that it has twice.
     extra : tuple of str
         Its columns that are not declared; they are not read.
+    doubt : str
+        Why its names may be the cells of a row, so that ``extra`` holds none.
     """
 
     missing: tuple[str, ...]
     repeated: tuple[str, ...]
     extra: tuple[str, ...]
+    doubt: str = ""
 
     @property
     def fits(self) -> bool:
@@ -61,16 +64,22 @@ class HeaderFindings:
         if self.extra:
             named = ", ".join(quoted(name) for name in self.extra)
             found.append(f"not declared, so not read: {shortened(named, 2_000)}")
+        if self.doubt:
+            remedy = "" if self.fits else "; if it is one, give the names with --names"
+            found.append(
+                f"columns that are not declared are not named: the line of names {self.doubt}, so "
+                f"it may be a row{remedy}"
+            )
         if self.fits:
             found.insert(0, "every declared column is in the header")
         return found
 
 
-def header_findings(header: Sequence[str], schema: Schema) -> HeaderFindings:
+def header_findings(header: Sequence[str], schema: Schema, doubt: str = "") -> HeaderFindings:
     """Compare a header with a schema.
 
-    Columns that are not declared are left unnamed where no declared one is found: the first line
-    may then be a row, and its cells private.
+    Columns that are not declared are left unnamed where no declared one is found, or the header
+    may be a row by itself (``doubt``): its cells are private.
     """
     declared = (schema.target.column, *schema.columns)
     missing = tuple(name for name in declared if name not in header)
@@ -78,11 +87,14 @@ def header_findings(header: Sequence[str], schema: Schema) -> HeaderFindings:
     return HeaderFindings(
         missing=missing,
         repeated=tuple(name for name in declared if list(header).count(name) > 1),
-        extra=() if len(missing) == len(declared) else extra,
+        extra=() if doubt or len(missing) == len(declared) else extra,
+        doubt=doubt,
     )
 
 
-def row_findings(table: pd.DataFrame, schema: Schema) -> list[str]:
+def row_findings(
+    table: pd.DataFrame, schema: Schema, *, first_line: int | None = None
+) -> list[str]:
     """Return values without a declared category or label, and lines with unreadable numbers.
 
     Parameters
@@ -91,13 +103,15 @@ def row_findings(table: pd.DataFrame, schema: Schema) -> list[str]:
         Text cells, as :func:`opdisc.read_table` reads them, with all declared columns.
     schema : Schema
         What is declared.
+    first_line : int or None
+        On which the rows start; None: below a header.
 
     Returns
     -------
     list of str
         Sentences that hold private values: for the owner of the table only.
     """
-    lines = _line_numbers(table)
+    lines = _line_numbers(table, first_line)
     found = _unmatched(table, schema.target.column, _labels(schema), schema, lines)
     for feature in schema.features:
         if isinstance(feature, CategoryFeature):
@@ -153,9 +167,11 @@ def _listed(lines: Sequence[int]) -> str:
     return f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}"
 
 
-def _line_numbers(table: pd.DataFrame) -> list[int]:
+def _line_numbers(table: pd.DataFrame, first: int | None) -> list[int]:
     """Return the line on which each row starts; a quoted cell may go over several."""
-    breaks: Any = 2 + sum(len(_LINE_END.findall(str(name))) for name in table.columns)
+    breaks: Any = first
+    if first is None:
+        breaks = 2 + sum(len(_LINE_END.findall(str(name))) for name in table.columns)
     numbers = []
     for cells in table.itertuples(index=False, name=None):
         numbers.append(breaks)

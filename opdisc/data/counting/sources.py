@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -48,6 +48,7 @@ def count_rows(
     encoding: str = "utf-8",
     query: str | None = None,
     sheet: str | None = None,
+    names: Sequence[str] | None = None,
     chunk_cells: int = CHUNK_CELLS,
 ) -> RowCounts:
     """Count the rows of a table of any size, for an estimator's ``fit_counts``.
@@ -61,7 +62,7 @@ def count_rows(
         iterable's tables are added up.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
-    delimiter, encoding, query, sheet
+    delimiter, encoding, query, sheet, names
         As for :func:`opdisc.read_table`, of paths.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
@@ -89,7 +90,9 @@ def count_rows(
     RowCounts(schema='equal-width')
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
+    declared = TableFormat(
+        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+    )
     parsed = parse_schema(schema)
     if parsed.is_multiclass:
         raise SchemaError(

@@ -5,7 +5,8 @@ from .database import (
     query_refusals as query_refusals,
     relation_batches as relation_batches,
 )
-from .headers import read_header as read_header
+from .given_names import read_names as read_names
+from .headers import public_header as public_header, read_header as read_header
 from .opening import open_table as open_table
 from .provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,

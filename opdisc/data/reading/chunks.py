@@ -36,11 +36,14 @@ class TableReader(Protocol):
     ----------
     header : tuple of str
         Names of the columns.
+    doubt : str
+        Why the names may be cells of a row, which are private; "" if they surely are names.
     assumptions : tuple of str
         What must be true of the table and the reader cannot see; each becomes a condition.
     """
 
     header: tuple[str, ...]
+    doubt: str
     assumptions: tuple[str, ...]
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:

@@ -29,11 +29,12 @@ class QueryResult:
 
     Attributes
     ----------
-    header, assumptions
+    header, doubt, assumptions
         As in :class:`opdisc.data.reading.chunks.TableReader`.
     """
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
+    doubt = ""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor

@@ -47,6 +47,8 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
                     f"a database needs a query that returns the table, but for {path} there is "
                     "none; say which in SQL"
                 )
+            if declared.names is not None:
+                raise _has_names(path)
             with open_query(path, start, declared.query) as result:
                 yield cast(TableReader, result)
             return
@@ -54,7 +56,7 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             raise FileMistake(f"a query is for a DuckDB or SQLite file, but {path} is neither")
         if start.startswith(_EXCEL):
             _check_seekable(file, path)
-            with open_excel(file, path, declared.sheet) as table:
+            with open_excel(file, path, declared.sheet, declared.names) as table:
                 yield table
             return
         if declared.sheet is not None:
@@ -63,6 +65,8 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
         if opener is None and start.startswith(_PARQUET) and _ends_with(file, _PARQUET):
             opener = open_parquet
         if opener is not None:
+            if declared.names is not None:
+                raise _has_names(path)
             _check_seekable(file, path)
         with open_text(file, path, declared) if opener is None else opener(file, path) as table:
             yield table
@@ -75,6 +79,13 @@ def _check_seekable(file: BinaryIO, path: FilePath) -> None:
 
 def _no_sheets(path: FilePath) -> FileMistake:
     return FileMistake(f"a sheet is for an Excel file, but {path} is none; leave it out")
+
+
+def _has_names(path: FilePath) -> FileMistake:
+    return FileMistake(
+        f"names are for text and Excel files without a line of names, but {path} has names of its "
+        "own; leave them out"
+    )
 
 
 def _ends_with(file: BinaryIO, magic: bytes) -> bool:

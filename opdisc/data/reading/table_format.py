@@ -1,10 +1,12 @@
-"""How a table is stored, as far as somebody must say it: delimiter, encoding, query, sheet."""
+"""How a table is stored, as far as somebody must say it: delimiter, encoding, names."""
 
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opdisc.data.reading.given_names import checked_names
 from opdisc.errors import FileMistake, quoted
 
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -27,17 +29,21 @@ class TableFormat:
         SQL whose result is the table, for a database file.
     sheet : str or None
         Name of the sheet of an Excel file; None takes the first one.
+    names : sequence of str or None
+        One for each column, for a text or Excel file whose first line is a row. A text file then
+        has commas, if no delimiter is declared: no row is looked at to find it.
 
     Raises
     ------
     FileMistake
-        If the delimiter is not one character or the encoding not one of text.
+        If the delimiter is not one character, the encoding not one of text, or a name is none.
     """
 
     delimiter: str | None = None
     encoding: str = "utf-8"
     query: str | None = None
     sheet: str | None = None
+    names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
@@ -50,6 +56,8 @@ class TableFormat:
                 )
             object.__setattr__(self, "delimiter", delimiter)
         object.__setattr__(self, "encoding", _codec(self.encoding))
+        if self.names is not None:
+            object.__setattr__(self, "names", checked_names(self.names))
 
 
 def _codec(name: str) -> str:

@@ -26,6 +26,7 @@ def read_table(
     encoding: str = "utf-8",
     query: str | None = None,
     sheet: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Read a table in which nothing is guessed: every cell is text.
 
@@ -46,6 +47,9 @@ def read_table(
         SQL whose result is the table.
     sheet : str or None
         Name of the sheet of an Excel file; None takes the first one.
+    names : sequence of str or None
+        One for each column, for a text or Excel file whose first line is a row. A text file then
+        has commas between its cells, if no ``delimiter`` is given.
 
     Returns
     -------
@@ -61,9 +65,11 @@ def read_table(
         If the file cannot be read, has no rows, lacks a column, or has a line whose number of
         cells differs from the header's. No cell is named.
     """
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
+    declared = TableFormat(
+        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+    )
     with open_table(path, declared) as table:
-        names = list(table.header if columns is None else columns)
+        kept = list(table.header if columns is None else columns)
         chunks = list(table.chunks(_positions(table.header, columns)))
         assumptions = table.assumptions
     require_rows(len(chunks))
@@ -72,7 +78,7 @@ def read_table(
         for parts in zip(*(chunk.cells for chunk in chunks), strict=True)
     ]
     read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
-    read.columns = pd.Index(names, dtype="str")
+    read.columns = pd.Index(kept, dtype="str")
     return read if assumptions else with_declared_dtypes(read)
 
 
@@ -90,9 +96,12 @@ def count_lines(
     encoding: str = "utf-8",
     query: str | None = None,
     sheet: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> int:
     """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
-    return public_facts(path, delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)[0]
+    return public_facts(
+        path, delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+    )[0]
 
 
 def public_facts(
@@ -102,9 +111,12 @@ def public_facts(
     encoding: str = "utf-8",
     query: str | None = None,
     sheet: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
     """Return the number of rows of a file, and what a receipt takes for granted of its kind."""
-    declared = TableFormat(delimiter=delimiter, encoding=encoding, query=query, sheet=sheet)
+    declared = TableFormat(
+        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+    )
     with open_table(path, declared) as table:
         found = sum(chunk.n_rows for chunk in table.chunks(()))
         assumptions = all_assumptions(table.assumptions)

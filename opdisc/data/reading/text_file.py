@@ -16,6 +16,7 @@ from typing import BinaryIO, TextIO, cast
 
 from opdisc.data.files import FilePath, unusable
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.header_rule import header_doubt, refuse_other_text
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
@@ -40,29 +41,59 @@ class TextFile:
         Its name, for messages.
     delimiter : str or None
         As in :class:`TableFormat`.
+    names : sequence of str or None
+        As in :class:`TableFormat`: where they are given, the first line is a row.
 
     Attributes
     ----------
     header : tuple of str
         Names of the columns, white space around them dropped.
+    doubt : str
+        As in :class:`opdisc.data.reading.chunks.TableReader`.
     assumptions : tuple of str
         None: nothing but the cell itself says how a cell is read.
     """
 
     assumptions: tuple[str, ...] = ()
 
-    def __init__(self, file: TextIO, path: FilePath, delimiter: str | None) -> None:
+    def __init__(
+        self,
+        file: TextIO,
+        path: FilePath,
+        delimiter: str | None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._file, self._path = file, path
+        start = file.readline()
+        refuse_other_text(start, path, is_row=names is not None)
+        lines = chain([start], file)
+        if names is None:
+            self._read_header(lines, delimiter)
+        else:
+            self._keep_first_row(lines, delimiter or ",", names)
+
+    def _read_header(self, lines: Iterator[str], delimiter: str | None) -> None:
         first: list[str] = []
         if delimiter is None:
-            first, delimiter = _header_lines(file)
-        reader = csv.reader(chain(first, file), strict=True, delimiter=delimiter)
+            first, delimiter = _header_lines(lines)
+        reader = csv.reader(chain(first, lines), strict=True, delimiter=delimiter)
         self.header = tuple(name.strip() for name in next(reader, []))
-        self._file, self._path, self._delimiter = file, path, delimiter
-        self._lines = reader.line_num
+        self._delimiter, self._lines, self._unread = delimiter, reader.line_num, ""
         if not self.header:
             raise TableError(
-                f"a table must start with a line of column names, but {path} does not"
+                f"a table must start with a line of column names, but {self._path} does not"
             )
+        self.doubt = header_doubt(self.header)
+
+    def _keep_first_row(self, lines: Iterator[str], delimiter: str, names: Sequence[str]) -> None:
+        """Compare the first row with the names that were given, and keep its text to be read."""
+        kept: list[str] = []
+        noted = (kept.append(line) or line for line in lines)  # type: ignore[func-returns-value]
+        row = next(csv.reader(noted, strict=True, delimiter=delimiter), [])
+        if len(row) != len(names):
+            raise names_unlike_columns(self._path)
+        self.header, self.doubt = tuple(names), ""
+        self._delimiter, self._lines, self._unread = delimiter, 0, "".join(kept)
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`.
@@ -70,7 +101,7 @@ class TextFile:
         Text without quotation marks is cut at its delimiters, many lines at a time. From the first
         piece on that has one, or a line that is not as the header, the csv module reads on.
         """
-        piece = ""
+        piece = self._unread
         while len(self.header) > 1:
             block = self._file.read(_CHARACTERS * chunk_cells)
             piece += block
@@ -137,7 +168,15 @@ def open_text(file: BinaryIO, path: FilePath, declared: TableFormat) -> Iterator
         if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]
             file = cast(BinaryIO, stack.enter_context(gzip.open(file)))
         text = TextIOWrapper(file, encoding=declared.encoding, newline="")
-        yield TextFile(stack.enter_context(text), path, declared.delimiter)
+        yield TextFile(stack.enter_context(text), path, declared.delimiter, declared.names)
+
+
+def names_unlike_columns(path: FilePath) -> TableError:
+    """Return the refusal of names that are not as many as the columns of a file."""
+    return TableError(
+        f"names must be as many as the columns, but the first line of {path} has another number "
+        "of cells; correct the names, or say the delimiter if it is no comma"
+    )
 
 
 @contextmanager

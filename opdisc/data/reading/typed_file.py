@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,7 +16,9 @@ import numpy as np
 from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import cell_texts, chunk_of_rows
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.header_rule import header_doubt
 from opdisc.data.reading.provenance import DTYPES_DECLARED
+from opdisc.data.reading.text_file import names_unlike_columns
 from opdisc.errors import FileMistake, OPDiscError, TableError, quoted
 
 
@@ -43,11 +45,12 @@ class ArrowBatches:
 
     Attributes
     ----------
-    header, assumptions
+    header, doubt, assumptions
         As in :class:`opdisc.data.reading.chunks.TableReader`.
     """
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED,)
+    doubt = ""
 
     def __init__(
         self, header: Sequence[str], batches: Callable[[list[str], int], Iterable[Any]]
@@ -126,21 +129,35 @@ class Sheet:
         Values of each row.
     path : path
         Its name, for messages.
+    names : sequence of str or None
+        Of the columns, where the first row is one of cells.
 
     Attributes
     ----------
-    header, assumptions
+    header, doubt, assumptions
         As in :class:`opdisc.data.reading.chunks.TableReader`.
     """
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED,)
 
-    def __init__(self, rows: Iterator[tuple[Any, ...]], path: FilePath) -> None:
+    def __init__(
+        self,
+        rows: Iterator[tuple[Any, ...]],
+        path: FilePath,
+        names: Sequence[str] | None = None,
+    ) -> None:
         self._rows, self._path = rows, path
-        names = list(next(rows, ()))
-        while names and names[-1] is None:
-            names.pop()
-        self.header = tuple("" if name is None else str(name).strip() for name in names)
+        first = list(next(rows, ()))
+        if names is not None:
+            if len(first) < len(names) or any(v is not None for v in first[len(names) :]):
+                raise names_unlike_columns(path)
+            self.header, self.doubt = tuple(names), ""
+            self._rows = chain([tuple(first)], rows)
+            return
+        while first and first[-1] is None:
+            first.pop()
+        self.header = tuple("" if name is None else str(name).strip() for name in first)
+        self.doubt = header_doubt(self.header)
         if not self.header:
             raise TableError(
                 f"a table must start with a line of column names, but {path} does not"
@@ -169,7 +186,9 @@ class Sheet:
 
 
 @contextmanager
-def open_excel(file: BinaryIO, path: FilePath, name: str | None) -> Iterator[Sheet]:
+def open_excel(
+    file: BinaryIO, path: FilePath, name: str | None, columns: Sequence[str] | None = None
+) -> Iterator[Sheet]:
     """Open a sheet of an Excel workbook, by default the first one.
 
     A name that is none is refused without the names that there are: they may say what is inside.
@@ -184,7 +203,7 @@ def open_excel(file: BinaryIO, path: FilePath, name: str | None) -> Iterator[She
                     f"sheet must name a sheet of the workbook, but {path} has none called "
                     f"{quoted(name)}; spell it as Excel shows it"
                 )
-            yield Sheet(found[0].iter_rows(values_only=True), path)
+            yield Sheet(found[0].iter_rows(values_only=True), path, columns)
         finally:
             book.close()
 
