@@ -20,6 +20,8 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
     Parameters
     ----------
+    rows_per_unit : int
+        As on every receipt; here it is always stated.
     strategy : str
         Which questions; see :func:`opdisc.mechanisms.ask`.
     n_classes : int
