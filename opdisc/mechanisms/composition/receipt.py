@@ -38,7 +38,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
     strategy: str
     n_classes: Count
-    rows_per_unit: UnitRows  # never left out: every version stated it
+    rows_per_unit: UnitRows  # never left out, every version stated it
     cards: tuple[GridReceipt, ...]
 
     def __post_init__(self) -> None:
