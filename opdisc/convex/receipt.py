@@ -15,6 +15,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     Parameters
     ----------
+    rows_per_unit : int
+        As on every receipt; here it is always stated.
     loss : str
         Loss of one row.
     row_norm, row_maximum, label_bound : float

@@ -20,6 +20,8 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
     Parameters
     ----------
+    rows_per_unit : int
+        As on every receipt; here it is always stated.
     strategy : str
         Which questions; see :func:`opdisc.mechanisms.ask`.
     n_classes : int
@@ -36,7 +38,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
 
     strategy: str
     n_classes: Count
-    rows_per_unit: UnitRows  # never left out: every version stated it
+    rows_per_unit: UnitRows  # never left out, every version stated it
     cards: tuple[GridReceipt, ...]
 
     def __post_init__(self) -> None:

@@ -19,7 +19,10 @@ _LINE = 0.27
 _WIDTH = 6.4
 
 _LONGEST = {14: 42, 12: 50, 10: 58, 8: 90}
-"""Characters of a line by size of the font; a longer text loses its middle, the receipt goes on below."""
+"""Characters of a line by size of the font.
+
+A longer text loses its middle; a longer line of the receipt goes on below.
+"""
 
 _MOST_LINES = 400
 

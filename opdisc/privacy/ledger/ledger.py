@@ -298,10 +298,10 @@ class Ledger:
             )
         rows = (spent.rows_per_unit, entry.rows_per_unit)
         if spent.unit not in ("", entry.unit) or (None not in rows and rows[0] != rows[1]):
+            kept, other = unit_in_words(spent.unit, rows[0]), unit_in_words(entry.unit, rows[1])
             raise LedgerError(
-                f"this ledger is for {unit_in_words(spent.unit, rows[0])}, but the release is for "
-                f"{unit_in_words(entry.unit, rows[1])}; use another ledger, or the unit and rows_per_unit "
-                "of its first release."
+                f"this ledger is for {kept}, but the release is for {other}; use another ledger, "
+                "or the unit and rows_per_unit of its first release."
             )
         if entry.table and spent.table and entry.table not in _spellings(spent.table):
             raise LedgerError(

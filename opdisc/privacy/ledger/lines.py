@@ -7,8 +7,9 @@ caps stand in the header alone, so its link is compared wherever they are read. 
 such a line is bound by nothing.
 
 A header of version 2 also counts the lines whose charges were confirmed. It is the only text that
-is ever written over, and the only one that no digest holds. A file with fewer lines was cut; an unfinished line after them is a charge
-that was interrupted before anything was released, and is dropped.
+is ever written over, and the only one that no digest holds. A file with fewer lines was cut; an
+unfinished line after them is a charge that was interrupted before anything was released, and is
+dropped.
 
 Files of version 0.1.0.dev0 have a header without version and lines without digests. They stay as
 they are; the first line added to them has the digest of all that came before.

@@ -91,6 +91,7 @@ def test_the_budget_of_a_row_covers_all_of_its_fits(rows):
     assert linear["theorem"].startswith("3 fits, whose epsilons and deltas add up: ")
     assert 0 < linear["delta"] <= linear["n_train"] ** -2
     assert linear["guarantee"] == "CONDITIONAL" and linear["conditions"]
+    assert linear["receipt"] is None and linear["unit"] == "one row"
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 1 / 3])
