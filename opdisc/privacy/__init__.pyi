@@ -37,15 +37,15 @@ from .receipt import (
     power_of_two as power_of_two,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
-from .spending import (
-    WeakPromise as WeakPromise,
-    record_spending as record_spending,
-    warn_of_weak_promise as warn_of_weak_promise,
-    weak_promise_text as weak_promise_text,
-)
 from .stages import Stage as Stage
 from .statements import (
     Statement as Statement,
     all_statements as all_statements,
     find_statements as find_statements,
+)
+from .weak_promises import (
+    WeakPromise as WeakPromise,
+    record_spending as record_spending,
+    warn_of_weak_promise as warn_of_weak_promise,
+    weak_promise_text as weak_promise_text,
 )
