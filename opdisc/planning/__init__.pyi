@@ -5,8 +5,8 @@ from .choice import (
     check_option as check_option,
 )
 from .classes import plan_cards as plan_cards
+from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
-from .first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,

@@ -38,12 +38,6 @@ from .receipt import (
     power_of_two as power_of_two,
 )
 from .records import Amount as Amount, Count as Count, Record as Record
-from .spending import (
-    WeakPromise as WeakPromise,
-    record_spending as record_spending,
-    warn_of_weak_promise as warn_of_weak_promise,
-    weak_promise_text as weak_promise_text,
-)
 from .stages import Stage as Stage
 from .statements import (
     Statement as Statement,
@@ -51,3 +45,9 @@ from .statements import (
     find_statements as find_statements,
 )
 from .unit import stated_rows as stated_rows, unit_in_words as unit_in_words
+from .weak_promises import (
+    WeakPromise as WeakPromise,
+    record_spending as record_spending,
+    warn_of_weak_promise as warn_of_weak_promise,
+    weak_promise_text as weak_promise_text,
+)

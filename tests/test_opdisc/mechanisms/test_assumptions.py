@@ -196,4 +196,5 @@ def test_extreme_numbers_give_a_receipt_or_a_refusal(mechanism, epsilon, delta, 
     assert np.isfinite(found.noise_scales).all() and min(found.noise_scales) > 0
     enough = found.delta_numerical <= max(delta, LARGEST_NUMERICAL)
     meaningful = enough and delta + found.delta_numerical < 1
-    assert found.guarantee == ("HOLDS" if meaningful else "VOID")
+    kept = "CONDITIONAL" if delta * 10 > 0.1 else "HOLDS"  # of ten rows, nearly all exposed
+    assert found.guarantee == (kept if meaningful else "VOID")

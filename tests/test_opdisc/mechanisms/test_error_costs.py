@@ -250,7 +250,7 @@ def test_counts_of_ones_own_are_a_condition_where_no_number_of_rows_is_public():
     release = run_mechanism(
         ExponentialMechanism(), TABLE, public(relation=ADD), entropy=SystemEntropy()
     )
-    assert release.receipt.conditions == ("every row counts once before error costs weigh it",)
+    assert release.receipt.conditions[-1] == "every row counts once before error costs weigh it"
 
 
 def test_a_loss_of_ones_own_takes_no_costs():

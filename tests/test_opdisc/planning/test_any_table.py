@@ -24,8 +24,8 @@ from opdisc.mechanisms.permute_and_flip import (
 )
 from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
+from opdisc.planning.effort.first_draws import compile_kernels
 from opdisc.planning.effort.work import PATIENCE as WHOLE, predict_draw, predict_work
-from opdisc.planning.first_draws import compile_kernels
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams

@@ -23,7 +23,7 @@ from opdisc.cli.console import run_command_line
 from opdisc.comparison.methods.method import Fitted
 from opdisc.comparison.runs import _privacy
 from opdisc.privacy import GridReceipt, WeakPromise, delta_conditions
-from opdisc.privacy.spending import record_spending
+from opdisc.privacy.weak_promises import record_spending
 
 ROWS = 200
 BINARY = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * (ROWS // 4))

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from opdisc.privacy.guarantee import Guarantee, weak_promises
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.receipt import PrivacyReceipt
 
 
