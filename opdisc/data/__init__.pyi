@@ -51,12 +51,14 @@ from .inputs import (
     parse_classes as parse_classes,
     parse_labels as parse_labels,
     parse_schema as parse_schema,
+    plain_numbers as plain_numbers,
     require_storable_labels as require_storable_labels,
     several_classes as several_classes,
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .packing import CellArray as CellArray
+from .precision import plain_cells as plain_cells
 from .ranks import count_below as count_below
 from .reading.headers import read_header as read_header
 from .reading.opening import open_table as open_table
