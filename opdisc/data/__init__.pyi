@@ -47,11 +47,9 @@ from .inputs import (
     Classes as Classes,
     SchemaLike as SchemaLike,
     as_numbers as as_numbers,
-    as_table as as_table,
     parse_classes as parse_classes,
     parse_labels as parse_labels,
     parse_schema as parse_schema,
-    plain_numbers as plain_numbers,
     require_storable_labels as require_storable_labels,
     several_classes as several_classes,
     two_classes as two_classes,
@@ -78,6 +76,7 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .rows import as_table as as_table, plain_numbers as plain_numbers
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
 from .schema.columns import exclusive_positions as exclusive_positions
 from .schema.draft import (

@@ -73,7 +73,7 @@ def plain_cells(cells: pd.Series[Any]) -> pd.Series[Any]:
     if isinstance(dtype, pd.CategoricalDtype):
         if dtype.categories.dtype.kind != "f":
             return cells
-        named = plain_cells(dtype.categories.to_series(index=range(len(dtype.categories))))
+        named = plain_cells(pd.Series(dtype.categories))
         numbers = np.append(named.to_numpy(), np.nan)[cells.cat.codes]
         return pd.Series(numbers, index=cells.index, name=cells.name)
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "O":
@@ -81,10 +81,8 @@ def plain_cells(cells: pd.Series[Any]) -> pd.Series[Any]:
         dtype = cells.dtype
     if dtype.kind != "f":
         return cells
-    if isinstance(dtype, pd.SparseDtype):
-        kind = dtype.subtype
-    else:
-        kind = getattr(dtype, "numpy_dtype", dtype)
+    is_sparse = isinstance(dtype, pd.SparseDtype)
+    kind: Any = getattr(dtype, "subtype" if is_sparse else "numpy_dtype", dtype)
     numbers = shortest_doubles(cells.to_numpy(dtype=kind, na_value=np.nan))
     return pd.Series(numbers, index=cells.index, name=cells.name)
 

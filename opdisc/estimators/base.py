@@ -392,7 +392,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         labels = self._column(y)
-        if labels.dtype.kind != self.classes_.dtype.kind:
+        # scikit-learn takes no numbers but whole ones for labels.
+        if labels.dtype.kind == "f" or labels.dtype.kind != self.classes_.dtype.kind:
             known = {canonical_text(label): label for label in self.classes_.tolist()}
             stored = [known.get(canonical_text(label)) for label in labels.tolist()]
             predicted = self.predict(X)

@@ -290,9 +290,9 @@ def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
     A missing cell is read as a number below every cut.
     """
     text, form = f"text_{cell.number}", f"form_{cell.number}"
-    # A number is cast from its text: 38.3 in 4 bytes is less as a double. It is cast as it is where
-    # the engine prints 15 of its 17 digits, as SQLite does, which has no numbers of 4 bytes. A yes
-    # or no is cast from its text too: PostgreSQL casts no boolean to a number.
+    # A number is cast from its text: 38.3 in 4 bytes is less as a double. It is cast as it is
+    # where the engine prints 15 of its 17 digits, as SQLite does, which has no numbers of 4 bytes.
+    # A yes or no is cast from its text too: PostgreSQL casts no boolean to a number.
     source = f"CAST({text} AS DOUBLE PRECISION)"
     if isinstance(cell.feature, ThresholdFeature):
         own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
