@@ -1,4 +1,4 @@
-"""Rows as they are given in memory: a frame goes by the names of its columns, an array by place."""
+"""Rows given in memory: a frame goes by the names of its columns, an array by their place."""
 
 from __future__ import annotations
 
