@@ -47,7 +47,6 @@ from .inputs import (
     Classes as Classes,
     SchemaLike as SchemaLike,
     as_numbers as as_numbers,
-    as_table as as_table,
     parse_classes as parse_classes,
     parse_labels as parse_labels,
     parse_schema as parse_schema,
@@ -57,6 +56,7 @@ from .inputs import (
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .packing import CellArray as CellArray
+from .precision import plain_cells as plain_cells
 from .ranks import count_below as count_below
 from .reading.given_names import read_names as read_names
 from .reading.headers import public_header as public_header, read_header as read_header
@@ -78,6 +78,7 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .rows import as_table as as_table, plain_numbers as plain_numbers
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
 from .schema.columns import exclusive_positions as exclusive_positions
 from .schema.draft import (

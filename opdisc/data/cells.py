@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from opdisc.data.precision import plain_cells
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def read_texts(
     Returns
     -------
     codes : int64 array, shape (n,)
-        Index of each cell's text, -1 where the cell is None or NaN.
+        Index of each cell's text, -1 where the cell is None or NaN, of whatever type.
     texts : tuple of str
         Canonical texts; the same text may have several codes.
 
@@ -189,13 +190,15 @@ def read_numbers(
     Returns
     -------
     float64 array, shape (n,)
-        NaN where the cell is missing: None, NaN (the float, not the text) or a declared text.
+        NaN where the cell is missing: None, NaN (the float, not the text) or a declared text. A
+        number of less than double precision is read by its shortest text.
 
     Raises
     ------
     TableError
         If a cell is neither missing nor a finite number; its content is not named.
     """
+    cells = plain_cells(cells)
     if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
         numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan).copy()
         unreadable = bool(np.isinf(numbers).any())
@@ -226,6 +229,7 @@ def _distinct_values(
 ) -> tuple[npt.NDArray[np.int64], list[object]]:
     """Code of each cell (-1 for None and NaN) and the value of each code."""
     try:
+        cells = plain_cells(cells)
         if cells.dtype == object:
             # As text first: equal objects of different types (1/2 and 0.5) are different cells.
             cells = cells.map(str, na_action="ignore")

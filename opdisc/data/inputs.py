@@ -9,13 +9,19 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.datasets import load_schema
-from opdisc.data.schema import Label, MulticlassTarget, Schema, Target, make_target
+from opdisc.data.rows import plain_numbers
+from opdisc.data.schema import (
+    Label,
+    MulticlassTarget,
+    Schema,
+    Target,
+    make_target,
+)
 from opdisc.errors import LONGEST_NAME, SchemaError, TableError, is_plain, quoted
 
 SchemaLike = Schema | Mapping[str, Any] | str | PathLike[str]
@@ -35,19 +41,6 @@ def parse_schema(schema: SchemaLike) -> Schema:
     return load_schema(schema)
 
 
-def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """Return rows as a DataFrame that has the schema's columns."""
-    if isinstance(X, pd.DataFrame):
-        return X
-    values = np.asarray(X, dtype=object)
-    if values.ndim != 2 or values.shape[1] != len(schema.columns):
-        raise TableError(
-            f"X must be a DataFrame with the schema's columns, or an array with exactly those "
-            f"{len(schema.columns)} columns in order."
-        )
-    return pd.DataFrame(values, columns=list(schema.columns))
-
-
 def as_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
     """Return an array of doubles; the refusal of anything else quotes no cell.
 
@@ -57,7 +50,7 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
         If a value is no number.
     """
     with suppress(TypeError, ValueError, OverflowError):
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(plain_numbers(values), dtype=np.float64)
     # Raised outside the handler: what numpy says would quote the cell.
     raise TableError(f"{what} must be an array of real numbers; encode it first.")
 

@@ -35,6 +35,7 @@ from opdisc.data import (
     parse_error_costs,
     parse_schema,
     plain_label,
+    plain_numbers,
     require_both_classes,
     require_storable_labels,
     table_assumptions,
@@ -74,7 +75,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Raw rows. With a schema: a DataFrame that has the schema's columns, or an array with
+            Raw rows. With a schema: a DataFrame of pandas, polars, Arrow or whatever narwhals
+            knows that has the schema's columns, in any order and among others, or an array with
             exactly those columns in order. Without: finite numbers.
         y : array-like of shape (n_samples,)
             Labels, as the schema spells them if there is one; for a regressor, numbers.
@@ -148,9 +150,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _numbers(self, X: ArrayLike | pd.DataFrame, *, reset: bool = False) -> FloatArray:
         """Return rows as finite numbers, shape (n, d), with scikit-learn's checks of columns."""
+        plain = plain_numbers(X)
         try:
             values: FloatArray = validate_data(
-                self, X, "no_validation", dtype=np.float64, reset=reset
+                self, plain, "no_validation", dtype=np.float64, reset=reset
             )
         except (TypeError, ValueError, OverflowError) as error:
             refusal = rows_refusal(error)
@@ -172,7 +175,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             name = type(self).__name__
             raise TableError(f"{name} requires y to be passed, but the target y is None.")
         try:
-            column: NDArray[Any] = column_or_1d(y, warn=True)
+            column: NDArray[Any] = plain_numbers(column_or_1d(plain_numbers(y), warn=True))
         except (TypeError, ValueError) as error:
             is_complex = "Complex" in str(error)
         else:
@@ -389,7 +392,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         labels = self._column(y)
-        if labels.dtype.kind != self.classes_.dtype.kind:
+        # scikit-learn takes no numbers but whole ones for labels.
+        if labels.dtype.kind == "f" or labels.dtype.kind != self.classes_.dtype.kind:
             known = {canonical_text(label): label for label in self.classes_.tolist()}
             stored = [known.get(canonical_text(label)) for label in labels.tolist()]
             predicted = self.predict(X)

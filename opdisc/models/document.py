@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data import Schema, canonical_text
+from opdisc.data import Schema, canonical_text, plain_cells
 from opdisc.errors import ModelFileError
 from opdisc.privacy import PrivacyReceipt
 from oracles.problem import ErrorCosts
@@ -39,7 +39,7 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     if target.column not in table.columns:
         return negative, positive
     found: dict[str, str] = {}
-    for text in table[target.column].dropna().drop_duplicates():
+    for text in plain_cells(table[target.column]).dropna().drop_duplicates():
         if canonical_text(text) not in schema.missing_values:
             found.setdefault(canonical_text(text), str(text))
     positive = found.pop(canonical_text(target.positive), positive)

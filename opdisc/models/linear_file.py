@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from opdisc.convex import ConvexReceipt
-from opdisc.data import Label, Schema, encode_features, parse_number
+from opdisc.data import Label, Schema, as_table, encode_features, parse_number, plain_numbers
 from opdisc.errors import LONGEST_NAME, ModelFileError, TableError, escaped, shortened
 from opdisc.mechanisms import OPSampReceipt
 from opdisc.models.document import check_receipt, model_digest, spelled_classes
@@ -94,16 +94,15 @@ class SavedLinearModel:
         ----------
         table : DataFrame, or array-like of shape (n, n_columns)
             With a schema: a table that has its feature columns. Without: numbers, by column name
-            in a table, by position in an array.
+            in a frame of any library, by position in an array.
         """
         if self.schema is not None:
-            if not isinstance(table, pd.DataFrame):
-                table = pd.DataFrame(np.asarray(table), columns=list(self.schema.columns))
-            values = encode_features(table, self.schema)[:, 1:].astype(np.float64)
-        elif isinstance(table, pd.DataFrame):
-            values = self._numbers(table)
+            encoded = encode_features(as_table(table, self.schema), self.schema)
+            values = encoded[:, 1:].astype(np.float64)
+        elif isinstance(plain := plain_numbers(table), pd.DataFrame):
+            values = self._numbers(plain)
         else:
-            values = np.asarray(table, dtype=np.float64)
+            values = np.asarray(plain, dtype=np.float64)
             if values.ndim != 2 or values.shape[1] != len(self.columns):
                 raise TableError(f"the rows must have {len(self.columns)} columns.")
         if self.feature_range is not None:

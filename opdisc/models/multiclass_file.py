@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.data import CellArray, Label, Schema, canonical_text, encode_features
+from opdisc.data import CellArray, Label, Schema, as_table, canonical_text, encode_features
 from opdisc.errors import ModelFileError, escaped
 from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
 from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
@@ -113,7 +113,8 @@ class SavedMulticlassModel:
         Parameters
         ----------
         table : DataFrame
-            Has the schema's feature columns; the target is not needed.
+            Has the schema's feature columns; the target is not needed. A frame of any library
+            that :func:`opdisc.count_rows` reads.
         """
         return np.asarray(np.array(self.schema.labels, dtype=object)[self.positions(table)])
 
@@ -138,7 +139,7 @@ class SavedMulticlassModel:
 
     def positions(self, table: pd.DataFrame) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
-        encoded = encode_features(table, self.schema)
+        encoded = encode_features(as_table(table, self.schema), self.schema)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.data import Schema, encode_features
+from opdisc.data import Schema, as_table, encode_features
 from opdisc.errors import ModelFileError
 from opdisc.models.card import Explanation, Row, card_fragment, explain_row
 from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
@@ -72,14 +72,16 @@ class SavedModel:
         Parameters
         ----------
         table : DataFrame
-            Has the schema's feature columns; the target is not needed.
+            Has the schema's feature columns; the target is not needed. A frame of any library
+            that :func:`opdisc.count_rows` reads.
         """
         labels = np.array(self.schema.classes, dtype=object)
         return np.asarray(labels[self.predicts_positive(table).astype(int)])
 
     def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Return whether each row has a total of at least 1, shape (n,) bool."""
-        scores = self.scorecard.scores(encode_features(table, self.schema))
+        encoded = encode_features(as_table(table, self.schema), self.schema)
+        scores = self.scorecard.scores(encoded)
         return np.asarray(scores >= 1)
 
     def written_predictions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,6 @@ from functools import partial
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from opdisc.data.counting.engines import engine_counts
@@ -21,12 +19,10 @@ from opdisc.data.encoding import aggregate, check_names, encode_features, encode
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.reading import (
     CHUNK_CELLS,
-    COLUMNS_UNSEEN,
-    DTYPES_DECLARED,
     QueryResult,
     TableFormat,
     TableReader,
-    chunk_of_values,
+    frame_reader,
     open_table,
     query_refusals,
     relation_batches,
@@ -154,8 +150,8 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
     elif hasattr(source, "fetch_record_batch"):
         with query_refusals():
             _add_texts(counter, relation_batches(source), chunk_cells)
-    elif (frame := _narwhals_frame(source)) is not None:
-        _add_texts(counter, _FrameReader(frame), chunk_cells)
+    elif (frame := frame_reader(source)) is not None:
+        _add_texts(counter, frame, chunk_cells)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         for part in source:
             _add(counter, part, declared, chunk_cells)
@@ -187,44 +183,3 @@ def _add_frame(counter: PointCounter, frame: pd.DataFrame, size: int) -> None:
         labels = encode_labels(rows, schema)
         counter.ranks.add_table(rows, labels)
         counter.add_counts(aggregate(encode_features(rows, counter.encoded_by), labels))
-
-
-class _FrameReader:
-    """A table in memory of any library that narwhals knows."""
-
-    assumptions = (DTYPES_DECLARED, COLUMNS_UNSEEN)
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        self.header = tuple(frame.columns)
-
-    def chunks(self, positions: Any, chunk_cells: int) -> Any:
-        size = max(1, chunk_cells // max(1, len(positions)))
-        for start in range(0, len(self._frame), size):
-            part = self._frame[start : start + size]
-            columns = [_values(part.get_column(self.header[at])) for at in positions]
-            yield chunk_of_values(columns, len(part))
-
-
-def _values(column: Any) -> list[Any]:
-    values: list[Any] = column.to_list()
-    if str(column.dtype) == "Float32":
-        return [None if value is None else np.float32(value) for value in values]
-    return values
-
-
-def _narwhals_frame(source: Any) -> Any:
-    """Return a table in memory by the interface of narwhals, or None."""
-    if not hasattr(source, "columns"):
-        return None
-    try:
-        narwhals: Any = importlib.import_module("narwhals")
-    except ImportError:
-        raise TableError(
-            "a table other than one of pandas needs narwhals, which is not installed; run: pip "
-            "install 'opdisc[tables]'"
-        ) from None
-    frame = narwhals.from_native(source, pass_through=True)
-    if isinstance(frame, narwhals.LazyFrame):
-        raise TableError("a table must be in memory, but this one is lazy; collect it first")
-    return frame if isinstance(frame, narwhals.DataFrame) else None

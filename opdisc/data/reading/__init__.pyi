@@ -1,10 +1,10 @@
-from .cell_texts import chunk_of_values as chunk_of_values
 from .chunks import CHUNK_CELLS as CHUNK_CELLS, Chunk as Chunk, TableReader as TableReader
 from .database import (
     QueryResult as QueryResult,
     query_refusals as query_refusals,
     relation_batches as relation_batches,
 )
+from .frames import frame_reader as frame_reader, narwhals_frame as narwhals_frame
 from .given_names import read_names as read_names
 from .headers import public_header as public_header, read_header as read_header
 from .opening import open_table as open_table

@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import chunk_of_rows
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
@@ -42,16 +44,36 @@ class QueryResult:
         if not described:
             raise TableError("a query must return a table, but this one returns none; SELECT one")
         self.header = tuple(str(column[0]).strip() for column in described)
+        self._narrow = {at for at, column in enumerate(described) if _is_narrow(column[1])}
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
         size = max(1, chunk_cells // len(self.header))
+        narrow = self._narrow.intersection(positions)
         while rows := self._fetch(size):
+            if narrow:
+                rows = [_at_own_precision(row, narrow) for row in rows]
             yield chunk_of_rows(rows, positions)
 
     def _fetch(self, size: int) -> list[Any]:
         with query_refusals():
             return list(self._cursor.fetchmany(size))
+
+
+def _is_narrow(kind: Any) -> bool:
+    """Return whether a column holds 4 bytes a number, which DuckDB and Arrow hand out as doubles.
+
+    Other databases hand out the nearest double to the number's text.
+    """
+    package = type(kind).__module__.partition(".")[0]
+    return package in ("duckdb", "_duckdb", "pyarrow") and str(kind).lower() == "float"
+
+
+def _at_own_precision(row: Sequence[Any], narrow: set[int]) -> list[Any]:
+    return [
+        np.float32(value) if at in narrow and value is not None else value
+        for at, value in enumerate(row)
+    ]
 
 
 def relation_batches(relation: Any) -> ArrowBatches:

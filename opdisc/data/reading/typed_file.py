@@ -21,6 +21,9 @@ from opdisc.data.reading.provenance import DTYPES_DECLARED
 from opdisc.data.reading.text_file import names_unlike_columns
 from opdisc.errors import FileMistake, OPDiscError, TableError, quoted
 
+_NARROW = {"halffloat": np.float16, "float": np.float32}
+"""Types of numpy for Arrow's numbers of less than double precision."""
+
 
 def optional_module(name: str, extra: str, what: str) -> Any:
     """Return a module of an extra, or say what to install."""
@@ -79,19 +82,40 @@ class ArrowBatches:
 def _arrow_texts(column: Any) -> tuple[list[str], bool]:
     """Return texts of an Arrow array, each distinct value read once."""
     arrow: Any = importlib.import_module("pyarrow")
-    if arrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if arrow.types.is_nested(column.type) or arrow.types.is_null(column.type):
+    kind = column.type
+    if arrow.types.is_dictionary(kind):
+        # Arrow decodes no dictionary of string views, as polars writes: values are taken one by
+        # one, those that these rows use.
+        encoded, kind = column.indices.dictionary_encode(), kind.value_type
+        values = [column.dictionary[at].as_py() for at in encoded.dictionary.to_pylist()]
+    elif _is_plain(kind):
+        encoded = column.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+    else:
         return cell_texts(column.to_pylist())
-    encoded = column.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    if arrow.types.is_floating(column.type) and column.type.bit_width < 64:
-        kind = np.float32 if column.type.bit_width == 32 else np.float16
-        values = [kind(value) for value in values]
+    narrow = _NARROW.get(str(kind))
+    if narrow is not None:
+        values = [None if value is None else narrow(value) for value in values]
     texts, holds = cell_texts(values)
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     out: list[str] = np.array([*texts, ""], dtype=object)[codes].tolist()
     return out, holds
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether Arrow finds the distinct values of a type."""
+    types: Any = importlib.import_module("pyarrow").types
+    return bool(
+        types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_date(kind)
+        or types.is_time(kind)
+        or types.is_timestamp(kind)
+    )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from opdisc.data import CellArray, Label, Schema, encode_features
+from opdisc.data import CellArray, Label, Schema, as_table, encode_features, plain_cells
 from opdisc.errors import TableError, escaped
 from opdisc.mechanisms import TREE, Question, preferences, way_to
 from opdisc.models.scorecard import Scorecard
@@ -203,16 +203,25 @@ def _explained(scorecard: Scorecard, encoded: CellArray) -> Explanation:
 
 
 def _one_row(row: Row, schema: Schema) -> pd.DataFrame:
-    if isinstance(row, pd.DataFrame):
-        if len(row) != 1:
-            raise TableError("a row to explain must be one row: take one, such as table.iloc[0].")
-        return row
+    if isinstance(row, pd.Series):
+        row = plain_cells(row)
     if isinstance(row, Mapping | pd.Series):
-        return pd.DataFrame({name: [row[name]] for name in schema.columns if name in row})
+        # As objects: a number keeps its own precision.
+        return pd.DataFrame(
+            {name: [row[name]] for name in schema.columns if name in row}, dtype=object
+        )
+    if hasattr(row, "columns"):
+        if len(row) != 1:
+            raise TableError(
+                "a row to explain must be one row: take one, such as table.iloc[[0]]."
+            )
+        return as_table(row, schema)
     cells = list(row)
     if len(cells) != len(schema.columns):
         raise TableError(
             "a row without column names must have one cell for each column of the schema, in "
             f"order: {len(schema.columns)}."
         )
-    return pd.DataFrame({name: [cell] for name, cell in zip(schema.columns, cells, strict=True)})
+    return pd.DataFrame(
+        {name: [cell] for name, cell in zip(schema.columns, cells, strict=True)}, dtype=object
+    )

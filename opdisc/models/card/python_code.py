@@ -46,7 +46,8 @@ def _cell(row, column):
     if column not in row:
         raise ValueError("a row must have the column " + repr(column))
     cell = row[column]
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
+    # NaN differs from itself, whatever type of number it is.
+    return None if type(cell).__name__ == "NAType" or cell != cell else cell
 
 
 def _text(row, column, codes=False):

@@ -35,6 +35,10 @@ _CAST_BLANKS = " \t\n\v\f\r"
 _EXACT = 15
 """Decimal digits that every engine reads as the nearest double, also by way of a decimal type."""
 
+_TENTHS = "CAST(0.1 AS DOUBLE PRECISION) + CAST(0.2 AS DOUBLE PRECISION)"
+_TENTHS_PRINTED = "0.30000000000000004"
+"""A number and its text where an engine prints as many digits as a number has."""
+
 _TERMS = 50
 """Summands in one pair of brackets; SQLite limits how deep an expression may be."""
 
@@ -192,6 +196,9 @@ def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
     read = [_number(cell, schema.missing_values) for cell in cells if cell.is_number]
     read += [f"text_{cell.number}" for cell in cells if not cell.is_number]
     constants = f"{_literal(_CAST_BLANKS)} AS spaces, {_literal(_BLANKS)} AS blanks"
+    if any(isinstance(cell.feature, ThresholdFeature) for cell in cells):
+        constants += f", CAST({_TENTHS} AS TEXT) AS tenths"
+        texts, forms = ["tenths", *texts], ["tenths", *forms]
     return f"""(
       SELECT
         {summed}
@@ -283,9 +290,13 @@ def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
     A missing cell is read as a number below every cut.
     """
     text, form = f"text_{cell.number}", f"form_{cell.number}"
-    # A number is cast as it is: SQLite prints 15 of its 17 digits. A yes or no is cast from its
-    # text: PostgreSQL casts no boolean to a number.
-    source = f"cell_{cell.number}" if isinstance(cell.feature, ThresholdFeature) else text
+    # A number is cast from its text: 38.3 in 4 bytes is less as a double. It is cast as it is
+    # where the engine prints 15 of its 17 digits, as SQLite does, which has no numbers of 4 bytes.
+    # A yes or no is cast from its text too: PostgreSQL casts no boolean to a number.
+    source = f"CAST({text} AS DOUBLE PRECISION)"
+    if isinstance(cell.feature, ThresholdFeature):
+        own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
+        source = f"CASE WHEN tenths = '{_TENTHS_PRINTED}' THEN {source} ELSE {own} END"
     true, false = (
         _in(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
         for which in "10"
@@ -302,7 +313,7 @@ def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
     pad = "\n            "
     return (
         f"CASE{pad}WHEN {absent} THEN {below}{pad}WHEN {true} THEN 1{pad}WHEN {false} THEN 0{pad}"
-        f"WHEN {f'{pad}  AND '.join(rules)}{pad}  THEN CAST({source} AS DOUBLE PRECISION)\n"
+        f"WHEN {f'{pad}  AND '.join(rules)}{pad}  THEN {source}\n"
         f"          END AS number_{cell.number}"
     )
 

@@ -354,6 +354,51 @@ def test_frames_of_polars_and_arrow():
         count_rows(frames[1].lazy(), SCHEMA)
 
 
+@pytest.mark.extras("pyarrow")
+@pytest.mark.parametrize("column", ["ward", "note"])
+def test_dictionaries_of_views_and_keys_of_visits_are_read(tmp_path, column):
+    """As polars 2 writes categories and DuckDB 2 keys: Arrow has no function of its own."""
+    import uuid
+
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    if not hasattr(pa, "uuid"):
+        pytest.skip("this Arrow has no keys")
+    keys = [uuid.UUID(int=number % 3) for number in range(60)]
+    texts = pa.array(["a", "1", "x"], pa.string_view())
+    views = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2] * 15, pa.uint32()), texts)
+    plain = [{"a": "a", "1": "1", "x": "x", None: ""}[text] for text in views.to_pylist()]
+    table = table_of(TYPED, "")
+    at = table.column_names.index(column)
+    viewed = table.set_column(at, column, views)
+    with ipc.new_file(str(tmp_path / "t.arrow"), viewed.schema) as writer:
+        writer.write_table(viewed)
+    keyed = table.set_column(at, column, pa.array([key.bytes for key in keys], pa.uuid()))
+    parquet.write_table(keyed, tmp_path / "t.parquet")
+    for path, cells in (("t.arrow", plain), ("t.parquet", list(map(str, keys)))):
+        expected = count_rows(TEXTS.assign(**{column: cells}), SCHEMA)
+        for source in (tmp_path / path, viewed if path == "t.arrow" else keyed):
+            counts = count_rows(source, SCHEMA, chunk_cells=70)
+            assert np.array_equal(counts.points, expected.points)
+            assert np.array_equal(counts.positives, expected.positives)
+        assert read_table(tmp_path / path)[column].tolist() == cells
+
+
+@pytest.mark.extras("polars", "pyarrow")
+@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
+def test_categories_that_polars_wrote_are_read(tmp_path, kind):
+    import polars
+
+    cast = polars.Categorical if kind == "Categorical" else polars.Enum(["x", "1", "a"])
+    frame = polars.DataFrame({"ward": ["a", None, "1"], "note": ["a", "x", "x"]})
+    frame.cast(cast).write_ipc(tmp_path / "t.arrow")
+    assert read_table(tmp_path / "t.arrow").to_dict("list") == {
+        "ward": ["a", "", "1"],
+        "note": ["a", "x", "x"],
+    }
+
+
 PARTS = pd.DataFrame(
     {
         "age": [30.0, 50.0, np.nan, 70.0] * 15,
