@@ -28,11 +28,12 @@ class FrameReader:
 
     Attributes
     ----------
-    header, assumptions
+    header, doubt, assumptions
         As in :class:`opdisc.data.reading.chunks.TableReader`.
     """
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN)
+    doubt = ""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

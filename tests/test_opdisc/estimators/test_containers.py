@@ -250,10 +250,11 @@ def test_code_and_explanations_read_cells_of_every_type(name, expected):
         assert (card.predict([list(cells.values())]) == answer).all()
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "Float32", "float[pyarrow]"])
+ARROW = pytest.param("float[pyarrow]", marks=pytest.mark.extras("pyarrow"))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "Float32", ARROW])
 def test_a_row_taken_from_a_frame_is_explained_as_it_is_predicted(kind, expected):
-    if "pyarrow" in kind:
-        pytest.importorskip("pyarrow")
     card = expected[2]
     frame = ROWS.astype(kind)
     for number, answer in enumerate(truth_of(card)[:6]):
@@ -283,7 +284,8 @@ def test_typed_files_give_the_same_answer(kind, nan, tmp_path, expected):
 
 @pytest.fixture
 def database():
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect(config={"threads": 1}) as connection:
         columns = ", ".join(f"{name} FLOAT" for name in CELLS)
         connection.execute(f"CREATE TABLE people ({columns})")
