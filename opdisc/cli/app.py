@@ -298,7 +298,8 @@ def plan(
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
-        n_rows, assumptions = public_facts(data, **reading)
+        needed = (*declared.columns, declared.target.column)
+        n_rows, assumptions = public_facts(data, columns=needed, **reading)
         step("predicting errors")
         for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             with ignored_weak_promises():  # the plan itself says them

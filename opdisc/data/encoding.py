@@ -351,7 +351,8 @@ def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
         if column not in present:
             raise TableError(
                 f"a table must have every column that its schema declares, but {column!r} is "
-                "missing; add it to the header line or correct the schema"
+                "missing; add it to the header line, give the names of a file that has no such "
+                "line, or correct the schema"
             )
     if len(present) < len(names):
         repeated = {name for name in columns if names.count(name) > 1}

@@ -6,6 +6,7 @@ names. Both rules look at the first line alone, and what they say holds nothing 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -15,7 +16,8 @@ from opdisc.errors import LONGEST_NAME, TableError
 _LETTERLESS = re.compile(r"[#%№]|\.\.\.\d+")
 """Names that tables have, though there is no letter in them; R heads a blank column "...1"."""
 
-_VALUES = frozenset({"true", "false", "yes", "null", "none", "n/a", "<na>"})
+_VALUES = frozenset({"true", "false", "yes", "no", "null", "none", "n/a", "#n/a", "<na>", r"\n"})
+"""Texts that are cells. "NO" and "Na" are elements, "No" in front heads the rows' numbers."""
 
 _MONTHS = frozenset(
     "jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july "
@@ -34,9 +36,16 @@ _VALUE = re.compile(
     r"|\d{1,2}[\s./-]+[^\W\d_]{3,}\.?[\s./-]+\d{2,4}"  # 12. Oktober 2019
     r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|[^\s@]+@[^\s@]+\.[^\s@]+"
-    r"|https?://.*",
+    r"|https?://.*"
+    r"|([^\W\d]+,\s*)?\d{1,2}(er|st|nd|rd|th|\.)?\s*[^\W\d]{3,10}\.?\s*(19|20)\d\d"  # 1er mai 1960
+    r"|\d{4}-?w\d{1,2}|\d{4}\s*[年년].*"
+    r"|(\d+[.,:/-])*\d+\s*"
+    r"(kg|g|mg|µg|lbs?|cm|mm|m|km|ml|l|mmhg|bpm|years?|yrs?|yo|jahre|ans)"
+    r"|[0-9a-f]{16,}|([0-9a-f]{2}:){5}[0-9a-f]{2}",
     re.IGNORECASE | re.DOTALL,
 )
+
+_LABELLED_CELL = re.compile(r"[^=:]{1,60}[=:]\s*\S.*", re.DOTALL)
 
 _PAIRS = (("(", ")"), ("[", "]"))
 
@@ -86,12 +95,24 @@ def refuse_other_text(line: str, path: FilePath, *, is_row: bool) -> None:
     start = line.strip().lstrip("\ufeff")
     kinds = _OTHER if is_row else (*_OTHER, *_OTHER_THAN_A_HEADER)
     found = [about for pattern, about in kinds if pattern.match(start)]
+    if is_row and _is_json_list(start):
+        found.append(_JSON)
     if not is_row and _is_svm(start):
         found.append(_SVM)
     for kind, remedy in found:
         raise TableError(
             f"a text file must be a table with one row a line, but {path} is {kind}; {remedy}"
         )
+
+
+def _is_json_list(line: str) -> bool:
+    """Return whether a whole line is a list of JSON."""
+    if not (line.startswith("[") and line.endswith("]")):
+        return False
+    try:
+        return isinstance(json.loads(line), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_svm(line: str) -> bool:
@@ -115,7 +136,12 @@ def header_doubt(names: Sequence[str]) -> str:
         return "has a name twice"
     if any(map(_is_fragment, names)):
         return "has a name that is too long, or has markup, a quotation mark or unpaired brackets"
-    if any(map(_is_value, filter(None, names))):
+    if all(map(_LABELLED_CELL.fullmatch, names)):
+        return "has a value with each name"
+    if names[0].startswith("# "):
+        return "starts as a comment does"
+    first_is_number = names[0].casefold() == "no"
+    if any(map(_is_value, filter(None, names[first_is_number:]))):
         return "has a name that is a number, a date or another value"
     return ""
 
@@ -146,6 +172,8 @@ def _is_value(name: str) -> bool:
     core = name.strip("'\"` ")
     folded = core.casefold()
     if _LETTERLESS.fullmatch(core):
+        return False
+    if core == "NO":
         return False
     if not any(map(str.isalpha, core)) or folded in _VALUES or core == "NA":
         return True

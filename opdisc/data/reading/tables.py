@@ -107,17 +107,23 @@ def count_lines(
 def public_facts(
     path: FilePath,
     *,
+    columns: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the number of rows of a file, and what a receipt takes for granted of its kind."""
+    """Return the number of rows of a file, and what a receipt takes for granted of its kind.
+
+    A file without one of the columns is refused, as by :func:`opdisc.data.check_names`.
+    """
     declared = TableFormat(
         delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
     )
     with open_table(path, declared) as table:
+        if columns:
+            check_names(table.header, columns)
         found = sum(chunk.n_rows for chunk in table.chunks(()))
         assumptions = all_assumptions(table.assumptions)
     return require_rows(found), assumptions

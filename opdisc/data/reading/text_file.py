@@ -92,6 +92,7 @@ class TextFile:
         row = next(csv.reader(noted, strict=True, delimiter=delimiter), [])
         if len(row) != len(names):
             raise names_unlike_columns(self._path)
+        refuse_named_header(row, names, self._path)
         self.header, self.doubt = tuple(names), ""
         self._delimiter, self._lines, self._unread = delimiter, 0, "".join(kept)
 
@@ -177,6 +178,15 @@ def names_unlike_columns(path: FilePath) -> TableError:
         f"names must be as many as the columns, but the first line of {path} has another number "
         "of cells; correct the names, or say the delimiter if it is no comma"
     )
+
+
+def refuse_named_header(row: Sequence[object], names: Sequence[str], path: FilePath) -> None:
+    """Refuse names that a file's first line holds itself: it would count as a person."""
+    if [str(cell).strip() for cell in row] == list(names):
+        raise TableError(
+            f"names are for a file without a header line, but the first line of {path} holds just "
+            "these names; leave them out"
+        )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from opdisc.data.reading.cell_texts import cell_texts, chunk_of_rows
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
 from opdisc.data.reading.header_rule import header_doubt
 from opdisc.data.reading.provenance import DTYPES_DECLARED
-from opdisc.data.reading.text_file import names_unlike_columns
+from opdisc.data.reading.text_file import names_unlike_columns, refuse_named_header
 from opdisc.errors import FileMistake, OPDiscError, TableError, quoted
 
 _NARROW = {"halffloat": np.float16, "float": np.float32}
@@ -175,6 +175,7 @@ class Sheet:
         if names is not None:
             if len(first) < len(names) or any(v is not None for v in first[len(names) :]):
                 raise names_unlike_columns(path)
+            refuse_named_header(first[: len(names)], names, path)
             self.header, self.doubt = tuple(names), ""
             self._rows = chain([tuple(first)], rows)
             return

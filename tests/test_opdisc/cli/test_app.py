@@ -736,3 +736,18 @@ def test_control_c_in_mid_search(folder):
         "wide.toml",
     ]
     assert len(Ledger("budget").spendings()) == 1
+
+
+@pytest.mark.parametrize("header", ["Age,ill", "68,yes", "export,2024"])
+def test_a_plan_asks_for_the_columns_that_a_fit_needs(tmp_path, capsys, header):
+    (tmp_path / "t.csv").write_text(f"{header}\n70,yes\n30,no\n")
+    (tmp_path / "s.toml").write_text(
+        'name = "s"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n'
+        '[[feature]]\ncolumn = "age"\nthresholds = [40]\n'
+    )
+    for command in ("plan", "fit"):
+        arguments = [command, str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml")]
+        status = run_command_line(cli, [*arguments, "--epsilon", "1"])
+        told = capsys.readouterr()
+        assert status != 0 and told.out == ""
+        assert "'age' is missing" in told.err and header.split(",")[0] not in told.err

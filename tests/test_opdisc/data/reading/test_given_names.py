@@ -219,3 +219,23 @@ def test_the_first_row_of_a_sheet_is_judged_as_a_line_of_text(tmp_path, first):
     workbook(path, [first, [1, 2, 3]])
     with pytest.raises(TableError, match="--names"):
         public_header(path)
+
+
+@pytest.mark.parametrize("line", ["age,ward,ill", "age, ward ,ill"])
+def test_a_header_is_not_counted_as_a_row(tmp_path, line):
+    (tmp_path / "t.csv").write_text(f"{line}\n{text()}")
+    with pytest.raises(TableError, match="holds just these names; leave them out"):
+        count_lines(tmp_path / "t.csv", names=NAMES)
+    assert count_lines(tmp_path / "t.csv") == 3
+
+
+@pytest.mark.extras("openpyxl")
+def test_a_header_of_a_sheet_is_not_counted_as_a_row(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (NAMES, *ROWS):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(TableError, match="holds just these names; leave them out"):
+        count_lines(tmp_path / "t.xlsx", names=NAMES)

@@ -11,7 +11,7 @@ from opdisc.errors import TableError
 HEADERS = [
     "V1,V2,class",
     "X.1,X.2,y",
-    "age,Sex (m/f),% change,Größe,収入,الدخل,No,NA_Sales",
+    "age,Sex (m/f),% change,Größe,収入,الدخل,NA_Sales",
     "RI,Na,Mg,Al,Type",
     "#,Name,Type 1,HP",
     ",age,sex",
@@ -26,6 +26,8 @@ HEADERS = [
     "May,Jun,Jul",
     "loan.amount,loan/term,loan term,e-mail,Q1: how old?",
     "PM2.5,SO2,O3",
+    "No,NO,X1 transaction date",
+    "12 month follow-up,2nd visit,Top 10 Banks 2019,kg/m2",
     "a,b",
     "male,female,None given,yes or no",
     "first\tsecond",
@@ -89,6 +91,18 @@ ROWS = [
     "a\x00,b",
     "word " * 200 + ",a",
     "١٢,a",
+    "Female,No,Surgery",
+    "Meier,82kg,120/80 mmHg",
+    "Durand,1er mai 1960,chirurgie",
+    "12MAI1960,a",
+    "1960-W12,a",
+    "1960年5月12日,a",
+    "#N/A,a",
+    "\\N,a",
+    "age=68,ill=yes",
+    "age: 68,ill: yes",
+    "00:1a:2b:3c:4d:5e,a",
+    "# export of ward 7, by a person",
     "single",
     "a b c",
     ",age",
@@ -178,6 +192,9 @@ def test_what_is_no_table_stays_refused_where_names_are_given(tmp_path):
         path.write_text(text)
         with pytest.raises(TableError, match="must be a table with one row a line"):
             read_header(path, names=["a", "b"])
+    path.write_text('["x", 45]\n["y", 46]\n')
+    with pytest.raises(TableError, match="is JSON"):
+        read_header(path, names=["a", "b"])
     for text in ("<5,1\n", "10:30,2\n", "<NA>,3\n", "@home,4\n", "[a],5\n"):  # cells
         path.write_text(text)
         assert read_header(path, names=["a", "b"]) == ("a", "b")
