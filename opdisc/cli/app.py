@@ -78,7 +78,7 @@ _BASE_MEASURE = click.option(
     default="auto",
     show_default=True,
     help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0). "
-    "auto: levels where uniform is predicted to cost over 5% of the rows of a sampled draw.",
+    "auto: uniform, and levels for the first of staged draws.",
 )
 
 _PATIENCE = click.option(
@@ -181,7 +181,7 @@ Examples
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
-@click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
+@click.option("--max-rounds", type=int, help=f"Most nodes of a long search. {_IF_HIT}")
 @error_cost_options
 @click.option(
     "--progress",

@@ -50,7 +50,7 @@ from opdisc.privacy import (
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 
-_LONG = "an exact draw may take very long"
+_LONG = "the search may take very long"
 
 PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 """What ``opdisc plan`` compares where no epsilon is named."""

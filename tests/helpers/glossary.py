@@ -68,11 +68,6 @@ WORDS: dict[str, str | None] = {
     "Duality gap": r"duality gaps?",
     "Declared types": None,
     "Exact draw": r"exact draws?|drawn exactly|draws exactly",
-    "Variable elimination": r"variable elimination",
-    "Context": None,
-    "Cell": None,
-    "Lower bound (of the sampler)": None,
-    "Rejection": None,
     r"A\* sampling": r"A\\?\* sampling",
 }
 """Pattern of each entry's word. None: it is common English as well, so a page need not link it."""

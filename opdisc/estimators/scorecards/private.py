@@ -111,17 +111,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         Largest number of weights other than 0, the starting points included, public; needs
         ``weight_bound=1``.
     max_rounds : int or None
-        Public cap on the rounds of the exact sampler of large grids, or on the nodes of
-        permute-and-flip's search there. A cap makes the guarantee
-        conditional; if it is met, nothing is released.
+        Public cap on the nodes of permute-and-flip's search of grids that cannot be listed. A cap
+        makes the guarantee conditional; if it is met, nothing is released.
     base_measure : str or BaseMeasure, default "auto"
         Public measure that the exponential mechanism weighs scorecards by. "uniform" weighs all
         alike. "levels" has half of all mass on all scorecards, a quarter on those of 4 points,
         and half as much for each point fewer. With "sparse" or "sparse:PENALTY" every weight
         other than 0 counts exp(-PENALTY), by default exp(-1). Or give a
-        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels where the cards cannot be
-        listed and a uniform one is predicted to cost more than 5% of the rows, and for the first
-        of staged draws; else uniform.
+        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels for the first of staged draws;
+        else uniform.
     patience : float or None
         Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
         what is expected to draw longer, and staged draws look at as many cards as half of it

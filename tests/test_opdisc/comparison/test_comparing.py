@@ -130,6 +130,10 @@ def key(run):
 def test_default_methods_are_known_and_lists_have_no_repeats():
     assert method_names((), swept=False, peers=False) == DEFAULT_METHODS
     assert set(method_names(("default", "auto"), swept=False, peers=False)) == set(DEFAULT_METHODS)
+    wide = method_names((), swept=False, peers=False, listed=False)
+    assert set(DEFAULT_METHODS) - set(wide) == {"exponential"}
+    named = method_names(("exponential",), swept=False, peers=False, listed=False)
+    assert named[0] == "exponential"
     everything = method_names(("all",), swept=False, peers=False)
     assert {"auto", "opsamp", "svm-svrg", "optimum"} <= set(everything)
     assert all(parse_method(name)[0].requires != "peers" for name in everything)

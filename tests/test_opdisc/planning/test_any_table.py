@@ -17,7 +17,6 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
@@ -30,7 +29,6 @@ from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles.problem import ColumnGroup
 from oracles.problem.grid import WeightGrid
 from oracles.sampling.staged.work import joint_work, sparse_memory, sparse_work
 
@@ -165,17 +163,6 @@ def test_schemas_of_every_kind_have_a_plan_and_a_prediction_within_the_patience(
     constant = settled_fit.mechanism.name == "staged" and patience == 1e-3
     assert draw.fits(patience) or constant
     assert draw.seconds < whole.seconds < draw.seconds + 2 and whole.memory < 2e9
-
-
-def test_nobody_knows_how_long_an_exact_sample_takes():
-    structure = (ColumnGroup(columns=tuple(range(1, 30)), kind="exclusive"),)
-    public = GridPublic(
-        params=PrivacyParams(epsilon=0.5, delta=0.0),
-        relation=NeighboringRelation.REPLACE_ONE,
-        grid=WeightGrid.box(30, 1),
-        n_rows=10_000,
-    )
-    assert predict_draw(ExponentialMechanism(structure=structure), public, structure) is None
 
 
 @pytest.mark.parametrize("seed", [22, 150, 413])
