@@ -109,6 +109,9 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    # Both start a process of their own with the first worker, and then let signals through.
+    for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
+        importlib.import_module(f"{tracker}.resource_tracker").ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
