@@ -149,11 +149,12 @@ class ChildProcess:
     def _exchange(self, time_limit: float | None) -> Iterator[None]:
         if self.is_closed:
             raise ChildEnded(self.close(), overran=False)
-        overran = threading.Event()
+        # Whoever takes it says how the exchange ended: by its answer, or by the limit.
+        end = threading.Lock()
 
         def kill() -> None:
-            overran.set()
-            _kill(self._process, self._own_group)
+            if end.acquire(blocking=False):
+                _kill(self._process, self._own_group)
 
         timer = threading.Timer(max(time_limit or 0.0, 0.0), kill)
         timer.daemon = True
@@ -161,8 +162,11 @@ class ChildProcess:
             timer.start()
         try:
             yield
+            if not end.acquire(blocking=False):  # an answer came, but of a child that is killed
+                raise EOFError
         except (EOFError, OSError):
-            raise ChildEnded(self.close(), overran=overran.is_set()) from None
+            overran = not end.acquire(blocking=False)
+            raise ChildEnded(self.close(), overran=overran) from None
         except BaseException:
             self.close()
             raise

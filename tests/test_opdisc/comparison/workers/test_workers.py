@@ -275,6 +275,26 @@ def test_ctrl_c_leaves_a_directory_to_resume_and_one_sentence(tmp_path, command)
 
 @pytest.mark.slow
 @pytest.mark.timing
+def test_ctrl_c_while_workers_load_is_one_sentence_too(tmp_path, command):
+    plan = Plan(methods=("helpers.opdisc.comparison_methods:waiting",), repeats=40)
+    process = command(plan, tmp_path / "out", hold_after=0)
+
+    def loading():
+        return any(is_running_code(p, "popen_loky") for p in children(process.pid))
+
+    wait_until(lambda: loading() or process.poll() is not None, "a worker that loads")
+    assert process.poll() is None, process.stderr.read().decode()
+    started = descendants(process.pid)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 130, told.decode()
+    errors = [line for line in told.decode().splitlines() if not line.startswith("warning")]
+    assert len(errors) == 1 and errors[0].startswith("error: interrupted after "), told.decode()
+    wait_until_gone(*started)
+
+
+@pytest.mark.slow
+@pytest.mark.timing
 def test_a_lost_worker_is_one_sentence_and_its_runs_are_resumed(tmp_path, command):
     plan = Plan(
         methods=("helpers.opdisc.comparison_methods:waiting",), epsilons=(0.1, 1.0), repeats=15
