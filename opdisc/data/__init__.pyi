@@ -2,6 +2,7 @@ from .cells import (
     ANY_NUMBER as ANY_NUMBER,
     BOOLEAN_TEXTS as BOOLEAN_TEXTS,
     PLAIN_NUMBER as PLAIN_NUMBER,
+    PRINTED_NUMBER as PRINTED_NUMBER,
     canonical_text as canonical_text,
     format_number as format_number,
     is_kept_by_a_number as is_kept_by_a_number,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,15 @@ from opdisc.errors import TableError
 if TYPE_CHECKING:
     from typing import Any
 
+_MARK = "opdisc: numbers"
+
 BOOLEAN_TEXTS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
 
-# A leading zero ("007") marks a code; a longer exponent would print as a page of zeros.
-PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")
+PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?")
+"""A text that is a number. A leading zero ("007") or an exponent ("5E1") marks a code."""
+
+PRINTED_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]{1,2}")
+"""How a number prints by an exponent; a longer one would be a page of zeros without it."""
 
 _LARGEST_EXACT = 2**53
 """Integers below it are doubles, and no other integer is read as one of them."""
@@ -32,11 +37,21 @@ _LARGEST_EXACT = 2**53
 ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
+def cell_text(value: object) -> str:
+    """Text of a value as it stands, without white space around; a number without exponent."""
+    text = str(value)
+    if not isinstance(value, str) and PRINTED_NUMBER.fullmatch(text):
+        return format(Decimal(text), "f")
+    return text.strip()
+
+
 def canonical_text(value: object) -> str:
     """Text under which two cells are compared.
 
-    White space around the value is dropped, equal numbers agree however they are typed or spelled
-    (``1``, ``1.0``, ``"1"``, ``"1.0"``), and true and false are 1 and 0, as in Python.
+    White space around the value is dropped, equal numbers agree however they are typed or plainly
+    spelled (``1``, ``1.0``, ``"1"``, ``"+1.0"``), and true and false are 1 and 0, as in Python.
+    Text is a number if it has a sign or none, digits without a leading zero, and decimals or none:
+    ``"5E1"``, ``"05"`` and ``"1_000"`` are codes.
 
     Parameters
     ----------
@@ -48,7 +63,7 @@ def canonical_text(value: object) -> str:
     str
         The canonical text. The function is idempotent.
     """
-    text = str(value).strip()
+    text = cell_text(value)
     text = BOOLEAN_TEXTS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -112,7 +127,7 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
         Names the declared value; no cell.
     """
     codes = tuple(codes)
-    if not all(map(is_kept_by_a_number, codes)) and _holds_numbers(cells):
+    if not all(map(is_kept_by_a_number, codes)) and holds_numbers(cells):
         refuse_codes_among_numbers(codes, column)
 
 
@@ -122,8 +137,19 @@ def refuse_codes_among_numbers(codes: Iterable[str], column: str) -> None:
     if lost is not None:
         raise TableError(
             f"column {column!r} must hold text, since a number does not keep the declared value "
-            f"{lost!r}, but it holds numbers; read the file with opdisc.read_table"
+            f"{lost!r}, but it holds numbers; {_STORE_TEXT}"
         )
+
+
+def refuse_numbers_as_text(column: str) -> None:
+    """Refuse a column of numbers that is declared text."""
+    raise TableError(
+        f"column {column!r} must hold text, as its schema declares, but it holds numbers; "
+        f"{_STORE_TEXT}"
+    )
+
+
+_STORE_TEXT = "read a text file with opdisc.read_table, or store the column as text"
 
 
 def is_kept_by_a_number(code: str) -> bool:
@@ -136,7 +162,16 @@ def is_kept_by_a_number(code: str) -> bool:
     )
 
 
-def _holds_numbers(cells: pd.Series[Any]) -> bool:
+def note_numbers(table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Note on a table of texts which columns held numbers where they were stored."""
+    if found := sorted(columns):
+        table.attrs[_MARK] = found
+
+
+def holds_numbers(cells: pd.Series[Any]) -> bool:
+    """Return whether a column holds numbers, or did so before it was read as text."""
+    if cells.name in cells.attrs.get(_MARK, ()):
+        return True
     dtype = cells.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
@@ -146,7 +181,7 @@ def _holds_numbers(cells: pd.Series[Any]) -> bool:
 
 
 def read_texts(
-    cells: pd.Series[Any], column: str
+    cells: pd.Series[Any], column: str, spell: Callable[[object], str] = canonical_text
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
     """Read a column as text.
 
@@ -156,13 +191,15 @@ def read_texts(
         Raw cells.
     column : str
         Declared name of the column, for messages.
+    spell : callable
+        From a value to the text under which it is compared.
 
     Returns
     -------
     codes : int64 array, shape (n,)
         Index of each cell's text, -1 where the cell is None or NaN, of whatever type.
     texts : tuple of str
-        Canonical texts; the same text may have several codes.
+        Those texts; the same text may have several codes.
 
     Raises
     ------
@@ -170,7 +207,7 @@ def read_texts(
         If a cell has no text form.
     """
     codes, distinct = _distinct_values(cells, column)
-    return codes, tuple(canonical_text(value) for value in distinct)
+    return codes, tuple(spell(value) for value in distinct)
 
 
 def read_numbers(
@@ -232,7 +269,7 @@ def _distinct_values(
         cells = plain_cells(cells)
         if cells.dtype == object:
             # As text first: equal objects of different types (1/2 and 0.5) are different cells.
-            cells = cells.map(str, na_action="ignore")
+            cells = cells.map(cell_text, na_action="ignore")
         codes, distinct = pd.factorize(cells)
     except (TypeError, ValueError):
         raise TableError(

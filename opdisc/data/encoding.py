@@ -17,7 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from opdisc.data.cells import canonical_text, read_numbers, read_texts, refuse_lost_codes
+from opdisc.data.cells import (
+    canonical_text,
+    holds_numbers,
+    read_numbers,
+    read_texts,
+    refuse_codes_among_numbers,
+    refuse_lost_codes,
+    refuse_numbers_as_text,
+)
 from opdisc.data.packing import CellArray, group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
     CategoryFeature,
@@ -364,12 +372,13 @@ def encode_categories(
     cells: pd.Series[Any], feature: CategoryFeature, missing_values: tuple[str, ...]
 ) -> CellArray:
     """Encode a column of categories, shape (n, number of categories)."""
-    refuse_lost_codes(cells, category_texts(feature, missing_values), feature.column)
+    if holds_numbers(cells):
+        refuse_numbers(feature, missing_values)
     position = {v: i for i, category in enumerate(feature.categories) for v in category.values}
     size = len(feature.categories)
     names = [category.name for category in feature.categories]
     absent = size if feature.missing is None else names.index(feature.missing)
-    codes, texts = read_texts(cells, feature.column)
+    codes, texts = read_texts(cells, feature.column, feature.spell)
     found = [absent if t in missing_values else position.get(t, size) for t in texts]
     # Code -1 (None, NaN) reads the last entry; row `size` of the table of one-hots is all zeros.
     lookup = np.array([*found, absent], dtype=np.int64)
@@ -378,10 +387,12 @@ def encode_categories(
     return out
 
 
-def category_texts(feature: CategoryFeature, missing_values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the texts that cells of a category are compared with."""
+def refuse_numbers(feature: CategoryFeature, missing_values: tuple[str, ...]) -> None:
+    """Refuse a column of numbers if numbers do not keep what is declared of it."""
+    if feature.text:
+        refuse_numbers_as_text(feature.column)
     declared = (value for category in feature.categories for value in category.values)
-    return (*declared, *missing_values)
+    refuse_codes_among_numbers((*declared, *missing_values), feature.column)
 
 
 def _encode_numbers(

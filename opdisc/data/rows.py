@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from opdisc.data.cells import refuse_codes_among_numbers
-from opdisc.data.encoding import category_texts, check_names
+from opdisc.data.cells import note_numbers
+from opdisc.data.encoding import check_names
 from opdisc.data.precision import plain_cells, shortest_doubles
 from opdisc.data.reading import TableReader, frame_reader, narwhals_frame
-from opdisc.data.schema import CategoryFeature, Schema
+from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
 
@@ -53,13 +53,10 @@ def _named_cells(reader: TableReader, schema: Schema) -> pd.DataFrame:
     columns = list(schema.columns)
     check_names(reader.header, columns)
     chunks = list(reader.chunks([reader.header.index(name) for name in columns]))
-    numbers = {columns[at] for chunk in chunks for at in chunk.numbers}
-    for feature in schema.features:
-        if isinstance(feature, CategoryFeature) and feature.column in numbers:
-            texts = category_texts(feature, schema.missing_values)
-            refuse_codes_among_numbers(texts, feature.column)
     cells = [[text for chunk in chunks for text in chunk.cells[at]] for at in range(len(columns))]
-    return pd.DataFrame(dict(zip(columns, cells, strict=True)), dtype="str")
+    table = pd.DataFrame(dict(zip(columns, cells, strict=True)), dtype="str")
+    note_numbers(table, {columns[at] for chunk in chunks for at in chunk.numbers})
+    return table
 
 
 def _refuse_unknown_names(X: object) -> None:

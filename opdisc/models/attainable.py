@@ -114,7 +114,8 @@ def _cells(schema: Schema, column: str) -> list[str]:
         while other in named or other in schema.missing_values:
             other += "_"
         return ["", other, *named]
-    # A column that is read as numbers has no other text.
+    # A column that is read as numbers has no other text but codes that look like one.
+    codes = [value for value in named if parse_number(value) is not None]
     marks = _numbers([*named, *schema.missing_values]) | {
         cut for feature in features for cut in _cuts(feature)
     }
@@ -122,7 +123,7 @@ def _cells(schema: Schema, column: str) -> list[str]:
     between = [a / 2 + b / 2 for a, b in zip(ordered, ordered[1:], strict=False)]
     below, above = ordered[0] - 1 - abs(ordered[0]), ordered[-1] + 1 + abs(ordered[-1])
     ends = [max(below, -sys.float_info.max), min(above, sys.float_info.max)]
-    return ["", *(repr(float(number)) for number in (*ends, *ordered, *between))]
+    return ["", *codes, *(repr(float(number)) for number in (*ends, *ordered, *between))]
 
 
 def _cuts(feature: Feature) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -112,11 +112,12 @@ def row_findings(
         Sentences that hold private values: for the owner of the table only.
     """
     lines = _line_numbers(table, first_line)
-    found = _unmatched(table, schema.target.column, _labels(schema), schema, lines)
+    labels = _labels(schema)
+    found = _unmatched(table, schema.target.column, labels, schema, lines, canonical_text)
     for feature in schema.features:
         if isinstance(feature, CategoryFeature):
             declared = {value for category in feature.categories for value in category.values}
-            found += _unmatched(table, feature.column, declared, schema, lines)
+            found += _unmatched(table, feature.column, declared, schema, lines, feature.spell)
         else:
             unreadable = [
                 line
@@ -139,7 +140,12 @@ def _labels(schema: Schema) -> set[str]:
 
 
 def _unmatched(
-    table: pd.DataFrame, column: str, declared: set[str], schema: Schema, lines: Sequence[int]
+    table: pd.DataFrame,
+    column: str,
+    declared: set[str],
+    schema: Schema,
+    lines: Sequence[int],
+    spell: Callable[[object], str],
 ) -> list[str]:
     """Return a sentence for each value that nothing declares, the most frequent first."""
     target = schema.target
@@ -147,7 +153,7 @@ def _unmatched(
         return []  # any other label is the negative one
     where: dict[str, list[int]] = {}
     for line, cell in zip(lines, table[column], strict=True):
-        text = canonical_text(cell)
+        text = spell(cell)
         if text not in declared and text not in schema.missing_values:
             where.setdefault(text, []).append(line)
     ordered = sorted(where.items(), key=lambda item: -len(item[1]))

@@ -14,11 +14,11 @@ import pandas as pd
 
 from opdisc.data.cells import parse_number, read_numbers, refuse_codes_among_numbers
 from opdisc.data.encoding import (
-    category_texts,
     encode_categories,
     encode_label_values,
     label_texts,
     number_cuts,
+    refuse_numbers,
 )
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray
 from opdisc.data.ranks import RankCounter
@@ -102,7 +102,7 @@ class ChunkEncoder:
         """Return the position of each cell's category; the number of categories for none."""
         missing = self._schema.missing_values
         if numeric:
-            refuse_codes_among_numbers(category_texts(feature, missing), feature.column)
+            refuse_numbers(feature, missing)
 
         def read(texts: pd.Series[str]) -> Iterable[int]:
             one_hot = encode_categories(texts, feature, missing)

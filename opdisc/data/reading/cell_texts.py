@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opdisc.data.cells import cell_text
 from opdisc.data.reading.chunks import Chunk
 from opdisc.errors import TableError
 
@@ -30,7 +31,7 @@ def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
     Returns
     -------
     texts : list of str
-        Empty where the value is missing. A number has its shortest text.
+        Empty where the value is missing. A number has its shortest text, without exponent.
     holds_numbers : bool
         Whether a value is a number, other than NaN, or a truth value.
 
@@ -47,10 +48,14 @@ def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
             "a table's columns must hold text, numbers or dates, but one has a cell of another "
             "type; leave that column out or store it as text"
         )
-    texts = ["" if value is None or value != value else str(value) for value in values]
+    texts = ["" if value is None or value != value else _text(value) for value in values]
     numbers = tuple(kind for kind in kinds if issubclass(kind, _NUMBERS))
     holds = any(isinstance(value, numbers) and value == value for value in values)
     return texts, holds
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else cell_text(value)
 
 
 def chunk_of_values(columns: Sequence[Sequence[Any]], n_rows: int) -> Chunk:

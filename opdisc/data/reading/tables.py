@@ -8,6 +8,7 @@ from itertools import chain
 
 import pandas as pd
 
+from opdisc.data.cells import note_numbers
 from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
 from opdisc.data.reading.opening import open_table
@@ -79,6 +80,7 @@ def read_table(
     ]
     read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
     read.columns = pd.Index(kept, dtype="str")
+    note_numbers(read, (kept[at] for at in sorted({at for c in chunks for at in c.numbers})))
     return read if assumptions else with_declared_dtypes(read)
 
 

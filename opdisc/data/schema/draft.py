@@ -28,6 +28,7 @@ _HOW_TO = """\
 #   thresholds = {{ quantiles = 4, range = [0, 120] }}   a number, cut at 4 places that the fit
 #                                           finds, for a stated share of epsilon
 #   categories = ["own", "rent"]          a category: one statement for each value
+#   text = true                             and its codes stay as written: 05, 5 and 5.0
 #   binary = true                         0 or 1, true or false
 # Where it is known that more of a column makes the outcome more likely, add sign = "positive" to
 # its block, and sign = "negative" where less likely: then the card needs fewer rows.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from opdisc.data.cells import canonical_text, format_number, plain_number
+from opdisc.data.cells import canonical_text, cell_text, format_number, plain_number
 from opdisc.data.schema.checks import (
     Kind,
     Sign,
@@ -38,15 +38,20 @@ class Category:
         Name shown on a scorecard.
     values : tuple of str
         Cell values (compared by :func:`opdisc.data.canonical_text`), at least one, all distinct.
+    text : bool
+        Whether values are texts that are compared as they stand, without white space around.
     """
 
     name: str
     values: tuple[str, ...]
+    text: bool = False
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.name, "a category name")
-        values = tuple(_category_value(value) for value in as_tuple(self.values, "values"))
+        values = tuple(
+            _category_value(value, self.text) for value in as_tuple(self.values, "values")
+        )
         if not values:
             raise SchemaError(
                 f"a category needs at least one value, but {quoted(self.name)} has none"
@@ -55,27 +60,37 @@ class Category:
         object.__setattr__(self, "values", values)
 
 
-def _category_value(value: object) -> str:
+def _category_value(value: object, text: bool) -> str:
+    if text and not isinstance(value, str):
+        raise SchemaError(
+            f"a category value of a column with text = true must be text in quotes, got "
+            f"{quoted(value)}"
+        )
     if not isinstance(value, str | int | float) or canonical_text(value) == "":
         raise SchemaError(
             f"a category value must be non-empty text or a number, got {quoted(value)}"
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"a category value must be finite, got {quoted(value)}")
-    return canonical_text(value)
+    return cell_text(value) if text else canonical_text(value)
 
 
-def read_category(entry: object, column: str) -> Category:
+def read_category(entry: object, column: str, text: bool = False) -> Category:
     """Return a category from any accepted form: itself, a group, or a single value."""
     if isinstance(entry, Category):
+        if entry.text != text:
+            raise SchemaError(
+                f"text of {quoted(column)} must be that of its categories, but is not"
+            )
         return entry
     if isinstance(entry, Mapping):
         check_keys(entry, ("name", "values"), f"a category group of {quoted(column)}")
         if "name" not in entry or "values" not in entry:
             raise SchemaError(f"a category group of {quoted(column)} must have a name and values")
-        return Category(name=entry["name"], values=entry["values"])
-    value = _category_value(entry)
-    return Category(name=entry.strip() if isinstance(entry, str) else value, values=(value,))
+        return Category(name=entry["name"], values=entry["values"], text=text)
+    value = _category_value(entry, text)
+    name = entry.strip() if isinstance(entry, str) else value
+    return Category(name=name, values=(value,), text=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +180,9 @@ class CategoryFeature:
         At least one; no value and no name twice. Any other value encodes to all zeros.
     missing : str or None
         Name of the category which a missing cell counts as; None encodes it to all zeros.
+    text : bool
+        Whether cells are texts that are compared as they stand, so that "5", "05" and "5.0" are
+        three; a column of numbers is then refused.
     names : tuple of str
         Display names, one per category; empty for "column = category".
     sign : {"positive", "negative"} or None
@@ -174,6 +192,7 @@ class CategoryFeature:
     column: str
     categories: tuple[Category, ...]
     missing: str | None = None
+    text: bool = False
     names: tuple[str, ...] = ()
     sign: Sign | None = None
 
@@ -184,7 +203,11 @@ class CategoryFeature:
         categories = as_tuple(self.categories, "categories")
         if not categories:
             raise SchemaError(f"{quoted(self.column)} needs at least one category, but has none")
-        checked = tuple(read_category(entry, self.column) for entry in categories)
+        if not isinstance(self.text, bool):
+            raise SchemaError(
+                f"text of {quoted(self.column)} must be true or false, got {quoted(self.text)}"
+            )
+        checked = tuple(read_category(entry, self.column, self.text) for entry in categories)
         refuse_repeats((c.name for c in checked), f"category names of {quoted(self.column)}")
         refuse_repeats(
             (v for c in checked for v in c.values), f"categories of {quoted(self.column)}"
@@ -217,7 +240,11 @@ class CategoryFeature:
         out: dict[str, object] = {"column": self.column, "categories": entries}
         if self.missing is not None:
             out["missing"] = self.missing
-        return out | stated(names=list(self.names), sign=self.sign)
+        return out | stated(text=self.text or None, names=list(self.names), sign=self.sign)
+
+    def spell(self, value: object) -> str:
+        """Return the text under which a cell is compared with the categories."""
+        return cell_text(value) if self.text else canonical_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +292,7 @@ Feature: TypeAlias = ThresholdFeature | QuantileFeature | CategoryFeature | Bina
 
 _KEYS: dict[str, frozenset[str]] = {
     "thresholds": frozenset({"column", "thresholds", "range", "name", "names", "sign"}),
-    "categories": frozenset({"column", "categories", "missing", "name", "names", "sign"}),
+    "categories": frozenset({"column", "categories", "missing", "text", "name", "names", "sign"}),
     "binary": frozenset({"column", "binary", "name", "sign"}),
 }
 
@@ -319,6 +346,7 @@ def feature_from_dict(raw: object) -> Feature:
         column=str(column),
         categories=raw["categories"],
         missing=raw.get("missing"),
+        text=raw.get("text", False),
         names=names,
         sign=raw.get("sign"),
     )

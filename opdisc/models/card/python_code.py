@@ -8,6 +8,7 @@ from opdisc.data import (
     ANY_NUMBER,
     BOOLEAN_TEXTS,
     PLAIN_NUMBER,
+    PRINTED_NUMBER,
     CategoryFeature,
     Schema,
     ThresholdFeature,
@@ -39,6 +40,7 @@ MISSING_TEXTS = {missing_texts!r}
 MISSING_NUMBERS = {missing_numbers!r}
 BOOLEANS = {booleans!r}
 PLAIN_NUMBER = re.compile({plain!r})
+PRINTED_NUMBER = re.compile({printed!r})
 ANY_NUMBER = re.compile({any_number!r})
 
 
@@ -61,6 +63,17 @@ def _text(row, column, codes=False):
     return None if text in MISSING_TEXTS else text
 
 
+def _code(row, column):
+    """Return the text of a cell as it stands, None where it is missing."""
+    cell = _cell(row, column)
+    if cell is None:
+        return None
+    if not isinstance(cell, str):
+        raise ValueError("text is needed in the column " + repr(column))
+    text = cell.strip()
+    return None if text in MISSING_TEXTS else text
+
+
 def _number(row, column):
     """Return the number of a cell; NaN, which reaches no threshold, where it is missing."""
     cell = _cell(row, column)
@@ -78,6 +91,8 @@ def _number(row, column):
 
 def _canonical(cell):
     text = str(cell).strip()
+    if not isinstance(cell, str) and PRINTED_NUMBER.fullmatch(text):
+        text = format(Decimal(text), "f")
     text = BOOLEANS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -176,6 +191,7 @@ def card_python(model: CardSource | CardsSource) -> str:
         missing_numbers=tuple(number for number in numbers if number is not None),
         booleans=BOOLEAN_TEXTS,
         plain=PLAIN_NUMBER.pattern,
+        printed=PRINTED_NUMBER.pattern,
         any_number=ANY_NUMBER.pattern,
     )
 
@@ -230,5 +246,8 @@ def _category_lines(
             table |= {None: p} if category.name == feature.missing else {}
     declared = [value for category in feature.categories for value in category.values]
     codes = not all(map(is_kept_by_a_number, (*declared, *missing_values)))
-    yield f"text = _text(row, {feature.column!r}{', codes=True' if codes else ''})"
+    if feature.text:
+        yield f"text = _code(row, {feature.column!r})"
+    else:
+        yield f"text = _text(row, {feature.column!r}{', codes=True' if codes else ''})"
     yield f"total += {table!r}.get(text, 0)"

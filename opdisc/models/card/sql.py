@@ -35,6 +35,9 @@ _CAST_BLANKS = " \t\n\v\f\r"
 _EXACT = 15
 """Decimal digits that every engine reads as the nearest double, also by way of a decimal type."""
 
+_LARGE, _SMALL = 1e15, 1e-3
+"""Numbers from the one on, or below the other, are printed by an exponent by some engine."""
+
 _TENTHS = "CAST(0.1 AS DOUBLE PRECISION) + CAST(0.2 AS DOUBLE PRECISION)"
 _TENTHS_PRINTED = "0.30000000000000004"
 """A number and its text where an engine prints as many digits as a number has."""
@@ -47,7 +50,7 @@ _HEADER = """\
 -- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
 -- Result: the table's columns, {totals}, and card_prediction ({labels}).
 -- {all} NULL where a used column holds what is not a number but ought to be.
--- Codes with leading zeros must be kept as text.
+-- Codes such as 007, 5.0 and 5E1 must be kept as text.
 """
 
 
@@ -100,9 +103,9 @@ def card_sql(model: CardSource | CardsSource) -> str:
     Notes
     -----
     The answers are those of the encoder, with three exceptions on the safe side or of no practical
-    weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do categories
-    that are declared as numbers and typed with an exponent. And "nan" in a column of numbers is
-    missing.
+    weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do texts with an
+    exponent where a category is a number so large or small that engines print it by one. And
+    "nan" in a column of numbers is missing.
     """
     schema = model.schema
     if isinstance(model, CardsSource):
@@ -326,10 +329,12 @@ def _category_points(cell: _Cell, feature: CategoryFeature, missing: tuple[str, 
     cases = [(category.values, points[category.name]) for category in feature.categories]
     if feature.missing is not None:
         cases.insert(0, (missing, points[feature.missing]))
-    lines = [f"WHEN {_equals(text, values)} THEN {p}" for values, p in cases if p]
-    if any(PLAIN_NUMBER.fullmatch(value) for values, _ in cases for value in values):
+    equals = _equal_texts if feature.text else _equals
+    lines = [f"WHEN {equals(text, values)} THEN {p}" for values, p in cases if p]
+    declared = [value for values, _ in cases for value in values]
+    if not feature.text and any(map(_prints_by_exponent, declared)):
         lowered = f"LOWER({text})"
-        zero = [_equals(text, values) for values, p in cases if not p]
+        zero = [equals(text, values) for values, p in cases if not p]
         lines += [f"WHEN {' OR '.join(zero)} THEN 0"] if zero else []
         form = (
             f"{lowered} LIKE '%e%' AND TRIM({lowered}, '0123456789.+-e') = '' "
@@ -337,6 +342,19 @@ def _category_points(cell: _Cell, feature: CategoryFeature, missing: tuple[str, 
         )
         lines.append(f"WHEN {form} THEN NULL")
     return _case([*lines, "ELSE 0"], cell)
+
+
+def _prints_by_exponent(value: str) -> bool:
+    """Return whether an engine may print a number so: a text that looks alike is a code."""
+    if not PLAIN_NUMBER.fullmatch(value):
+        return False
+    number = abs(float(value))
+    return number >= _LARGE or 0 < number < _SMALL
+
+
+def _equal_texts(text: str, values: Iterable[str]) -> str:
+    """Return the condition that a trimmed text is one of some texts as it stands."""
+    return _in(text, list(values))
 
 
 def _equals(text: str, values: Iterable[str]) -> str:

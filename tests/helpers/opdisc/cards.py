@@ -21,7 +21,7 @@ HOSTILE = (
 )
 """Names that try to be markup, SQL or code."""
 
-VALUES = (*HOSTILE, "a b", "None", "NULL", "é", "e", "1", "0", "2.5", "-3", "100", "007")
+VALUES = (*HOSTILE, "a b", "None", "NULL", "é", "e", "1", "0", "2.5", "-3", "100", "007", "5E1")
 
 HIDDEN = ("line\nbreak", "\x1b[31mred", "tab\tin\u202eside")
 """Values of a category that are no name."""
@@ -149,6 +149,8 @@ def _any_feature(rng, name):
     values = rng.sample(VALUES, 4)
     grouped = {"name": "several", "values": [values[0], rng.choice(HIDDEN), *values[1:2]]}
     feature = {"column": name, "categories": [grouped, *values[2:]]}
+    if rng.random() < 0.3:
+        feature["text"] = True
     if rng.random() < 0.5:
         feature["missing"] = rng.choice(["several", values[2].strip()])
     return feature
@@ -161,8 +163,6 @@ def any_row(rng, schema, *, unreadable=0.02):
         pool = [*NUMBERS, "true", "False", " TRUE", None, "", " ", *schema.missing_values]
         if feature.kind == "categories":
             values = [value for category in feature.categories for value in category.values]
-            # An exponent in a category is one of the stated exceptions of the SQL.
-            pool = [cell for cell in pool if cell != "1e2"]
             pool += [*values * 4, *VALUES, *(f" {value}\n" for value in values), "1.0", "100.00"]
         elif rng.random() < unreadable:
             pool = UNREADABLE

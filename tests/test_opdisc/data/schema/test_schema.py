@@ -316,10 +316,12 @@ def test_equal_width_rules(arguments, message):
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ((1, 1.0, "1", " 1.0 ", "1e0", "+1", True, "True", "true", "TRUE"), "1"),
+        ((1, 1.0, "1", " 1.0 ", "+1", True, "True", "true", "TRUE"), "1"),
         ((0, -0.0, "0", "-0", "0.00", False, "false"), "0"),
-        ((0.1, "0.1", "0.10", "1e-1"), "0.1"),
-        ((1e16, 10**16, "1e+16"), "10000000000000000"),
+        ((0.1, "0.1", "0.10"), "0.1"),
+        (("1e0",), "1e0"),
+        ((1e-05, "0.00001"), "0.00001"),
+        ((1e16, 10**16), "10000000000000000"),
         (("007",), "007"),
         (("tRUE",), "tRUE"),
         ((float("inf"), "inf"), "inf"),
@@ -333,7 +335,8 @@ def test_canonical_text(values, text):
 @given(st.text(max_size=8) | st.integers() | st.floats() | st.booleans())
 def test_canonical_text_is_idempotent_and_agrees_with_its_own_print(value):
     assert canonical_text(canonical_text(value)) == canonical_text(value)
-    assert canonical_text(str(value)) == canonical_text(value)
+    if "e" not in str(value):
+        assert canonical_text(str(value)) == canonical_text(value)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

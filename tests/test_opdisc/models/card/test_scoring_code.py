@@ -135,9 +135,10 @@ TYPED = released(
             {"column": "flag", "binary": True},
             {"column": "code", "categories": [1, 2.5, 100, {"name": "o", "values": [-3, 0]}]},
             {"column": "count", "categories": [7, 8], "missing": "8"},
+            {"column": "long", "categories": [10**15]},
         ],
     },
-    (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048),
+    (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
 )
 
 
@@ -150,9 +151,10 @@ def test_sql_and_python_score_a_table_of_numbers_as_the_model_does():
         "flag": [True, False, None],
         "code": [1.0, 2.5, 100.0, -3.0, 0.0, -0.0, 4.0, None],
         "count": [7, 8, 9, -999, None],
+        "long": [10**15, 1, None],
     }
     rows = [{name: rng.choice(pool) for name, pool in pools.items()} for _ in range(300)]
-    kinds = ["DOUBLE PRECISION", "BIGINT", "BOOLEAN", "DOUBLE PRECISION", "BIGINT"]
+    kinds = ["DOUBLE PRECISION", "BIGINT", "BOOLEAN", "DOUBLE PRECISION", "BIGINT", "BIGINT"]
     totals = [expected(TYPED, row) for row in rows]
     for engine in INSTALLED:
         found = engine(card_sql(TYPED), list(pools), kinds, rows)
@@ -164,23 +166,25 @@ def test_sql_and_python_score_a_table_of_numbers_as_the_model_does():
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("cell", UNREADABLE)
 def test_a_number_that_cannot_be_read_is_refused_by_all(engine, cell):
-    row = {"double": cell, "whole": "1", "flag": "1", "code": "1", "count": "7"}
+    row = {"double": cell, "whole": "1", "flag": "1", "code": "1", "count": "7", "long": ""}
     assert expected(TYPED, row) is None
     score, _ = loaded(TYPED)
     with pytest.raises(ValueError, match="a number is needed in the column 'double'"):
         score(row)
-    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 5, [row])
+    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 6, [row])
     assert line[-2:] == (None, None)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("column", "cell", "total"),
-    [("double", "\u00a01", None), ("code", "1e0", None), ("double", "nan", 0)],
+    [("double", "\u00a01", None), ("long", "1e15", None), ("double", "nan", 0)],
 )
 def test_sql_differs_from_the_model_only_where_it_says_so(engine, column, cell, total):
-    row = dict.fromkeys(("double", "whole", "flag", "code", "count"), None) | {"count": "9"}
-    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 5, [row | {column: cell}])
+    row = dict.fromkeys(("double", "whole", "flag", "code", "count", "long"), None) | {
+        "count": "9"
+    }
+    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 6, [row | {column: cell}])
     assert line[-2] == total
 
 
@@ -208,7 +212,7 @@ def test_a_row_without_a_column_is_refused():
 def test_a_card_without_points_has_one_answer_in_all_forms():
     model = released(TYPED.schema, (0,) * TYPED.schema.n_columns, start=1)
     rows = [dict.fromkeys(model.schema.columns, cell) for cell in ("0", "1")]
-    found = in_sqlite(card_sql(model), list(rows[0]), ["TEXT"] * 5, rows)
+    found = in_sqlite(card_sql(model), list(rows[0]), ["TEXT"] * 6, rows)
     assert [line[-2:] for line in found] == [(1, "yes"), (1, "yes")]
     assert [loaded(model)[1](row) for row in rows] == ["yes", "yes"]
 
@@ -229,7 +233,7 @@ def test_many_columns_are_scored(engine, size):
 
 def test_the_python_form_runs_alone(tmp_path):
     (tmp_path / "card.py").write_text(card_python(TYPED), encoding="utf-8")
-    row = {"double": 1.0, "whole": 4, "flag": True, "code": "2.50", "count": None}
+    row = {"double": 1.0, "whole": 4, "flag": True, "code": "2.50", "count": None, "long": None}
     run = subprocess.run(
         [sys.executable, "-S", "-c", f"import card; print(card.score({row!r}))"],
         capture_output=True,
@@ -272,5 +276,5 @@ def test_an_explanation_adds_up_to_the_answer(seed):
 def test_one_row_is_explained_at_a_time():
     with pytest.raises(TableError, match="must be one row"):
         TYPED.explain(pd.DataFrame({"double": ["1", "2"]}))
-    with pytest.raises(TableError, match="one cell for each column of the schema, in order: 5"):
+    with pytest.raises(TableError, match="one cell for each column of the schema, in order: 6"):
         TYPED.explain(["1", "2"])
