@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from opdisc.data import Label, Schema, column_structure
 from opdisc.errors import CalibrationError, OPDiscError, escaped
@@ -61,6 +62,11 @@ class Verdict:
         """Whether every possible row gets the same answer."""
         return self.answer is not None
 
+    @property
+    def good_news(self) -> str:
+        """The sentence that is no warning; empty if there is none."""
+        return str(self.noise) if self.noise is not None and self.noise.is_small else ""
+
     def sentences(self) -> tuple[str, ...]:
         """Return the verdict, most important first; none where nothing can be said."""
         said = []
@@ -89,6 +95,9 @@ class ClassesVerdict:
 
     never: tuple[Label, ...]
     answer: Label | None
+
+    good_news: ClassVar[str] = ""
+    """No sentence of it is anything but a warning."""
 
     def __str__(self) -> str:
         """Return the verdict in a sentence; empty where nothing can be said."""

@@ -23,6 +23,8 @@ class Card:
         What is predicted, and by which card.
     verdict : tuple of str
         What an honest colleague would say first, in sentences; empty if nothing is known.
+    good_news : str
+        The one of these sentences that is no warning; empty if there is none.
     rule : str
         How several cards go together; empty of a single one.
     parts : tuple of CardPart
@@ -46,6 +48,7 @@ class Card:
     title: str
     subtitle: str
     verdict: tuple[str, ...]
+    good_news: str
     rule: str
     parts: tuple[CardPart, ...]
     notes: tuple[str, ...]
@@ -86,6 +89,7 @@ def card_content(model: CardSource | CardsSource) -> Card:
         title=f"Predict {schema.target.column}",
         subtitle=subtitle,
         verdict=_verdict(model),
+        good_news=getattr(getattr(model, "verdict_", None), "good_news", ""),
         rule=rule,
         parts=parts,
         notes=_notes(cards, schema),

@@ -30,7 +30,9 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     card = card_content(model)
     several = len(card.parts) > 1
     parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
-    parts += [f"**{_safe(sentence)}**" for sentence in card.verdict]
+    parts += [
+        _safe(said) if said == card.good_news else f"**{_safe(said)}**" for said in card.verdict
+    ]
     parts += [_safe(card.rule)] if card.rule else []
     notes = "\n".join(f"- {_safe(note)}" for note in card.notes)
     parts += [notes] if several else []

@@ -75,7 +75,7 @@ def _body(card: Card) -> str:
     parts = [
         f"<header><h1>{_text(card.title)}</h1>"
         f'<p class="quiet">{_text(card.subtitle)}</p></header>',
-        *(f'<p class="verdict" role="note">{_text(said)}</p>' for said in card.verdict),
+        *(_said(said, is_good=said == card.good_news) for said in card.verdict),
         f"<p>{_text(card.rule)}</p>" if card.rule else "",
         _items(card.notes) if several else "",
         *(_part(part) for part in card.parts),
@@ -86,6 +86,12 @@ def _body(card: Card) -> str:
         _receipt(card),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _said(sentence: str, *, is_good: bool) -> str:
+    """Return a sentence of the verdict: a warning in a box, good news with a mark."""
+    look = "verdict good" if is_good else "verdict"
+    return f'<p class="{look}" role="note">{_text(sentence)}</p>'
 
 
 def _part(part: CardPart) -> str:
