@@ -93,11 +93,11 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true")
     asked = parser.parse_args()
     if asked.compiled:
-        with tempfile.TemporaryDirectory() as kept:
-            environment = {**os.environ, "NUMBA_CACHE_DIR": kept}
-            for checkout in asked.checkouts:
-                environment["PYTHONPATH"] = str(checkout.resolve())
-                subprocess.run([sys.executable, "-c", _WATCH], env=environment, check=True)
+        for checkout in asked.checkouts:
+            with tempfile.TemporaryDirectory() as kept:
+                environment = {**os.environ, "NUMBA_CACHE_DIR": kept}
+                command = [sys.executable, "-c", _WATCH]  # finds the packages where it runs
+                subprocess.run(command, env=environment, cwd=checkout, check=True)
         return
     found: dict[Path, list[tuple[float, float, float]]] = {path: [] for path in asked.checkouts}
     for run in range(asked.runs + 1):

@@ -200,7 +200,7 @@ def _python_blocks(page):
     )
 
 
-@pytest.mark.parametrize("page", filter(_python_blocks, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list(filter(_python_blocks, PAGES)), ids=lambda page: page.name)
 def test_python_blocks_run_in_order(page, capsys):
     namespace = {"__name__": "__documentation__"}
     for number, block in enumerate(_python_blocks(page)):
@@ -249,7 +249,7 @@ def _with_examples(name):
     return ">>> " in Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", filter(_with_examples, _module_names()))
+@pytest.mark.parametrize("name", list(filter(_with_examples, _module_names())))
 def test_doctests(name, capsys):
     module = _module(name)
     if module is None:
