@@ -79,6 +79,7 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .reading.workbook import told_sheets as told_sheets
 from .rows import as_table as as_table, plain_numbers as plain_numbers
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
 from .schema.columns import exclusive_positions as exclusive_positions

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = pd.DataFrame
 
+_MISSING_REMEDY = (
+    "add it to the header line, give the names of a file that has no such line, or correct the "
+    "schema"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedTable:
@@ -345,8 +350,17 @@ def check_columns(table: Table, columns: Sequence[str]) -> None:
         raise TableError("a table must have at least one row, but this one is empty")
 
 
-def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
+def check_names(names: Sequence[Hashable], columns: Sequence[str], remedy: str = "") -> None:
     """Refuse names of columns among which a declared one is missing, or any is repeated.
+
+    Parameters
+    ----------
+    names : sequence
+        Of a table's columns.
+    columns : sequence of str
+        Declared ones.
+    remedy : str
+        What to do if one is missing, where more is known than that it is.
 
     Raises
     ------
@@ -359,8 +373,7 @@ def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
         if column not in present:
             raise TableError(
                 f"a table must have every column that its schema declares, but {column!r} is "
-                "missing; add it to the header line, give the names of a file that has no such "
-                "line, or correct the schema"
+                f"missing; {remedy or _MISSING_REMEDY}"
             )
     if len(present) < len(names):
         repeated = {name for name in columns if names.count(name) > 1}

@@ -64,14 +64,15 @@ def read_to_learn(
     Several classes need the rows themselves, and so do private thresholds of a pipe.
     """
     declared = load_schema(schema)
+    columns = (*declared.columns, declared.target.column)
     if declared.private_thresholds and not reads_twice(path):
         say(
             f"private thresholds look at the rows twice and {path} can be read once, so the whole "
             "table is held in memory; name a file to avoid that"
         )
-        return read_table(path, **reading)
+        return read_table(path, columns=columns, **reading)
     if declared.is_multiclass:
-        return read_table(path, **reading)
+        return read_table(path, columns=columns, **reading)
     return count_rows(path, schema, **reading)
 
 

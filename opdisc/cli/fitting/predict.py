@@ -59,7 +59,8 @@ def predict_file(
                     f"the table must not have a column '{PREDICTION}' yet; rename it."
                 )
             needed = model.schema.columns if model.schema is not None else model.columns
-            check_names(names, [name for name in needed if model.schema is not None])
+            required = [name for name in needed if model.schema is not None]
+            check_names(names, required, table.remedy)
             yield csv_text([[*names, PREDICTION]]), []
             rows = 0
             for chunk in table.chunks(range(len(names))):

@@ -166,7 +166,7 @@ def _count_part(part: Any, schema: Schema) -> RowCounts:
 
 def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:
     encoder = ChunkEncoder(counter.encoded_by, counter.ranks)
-    check_names(table.header, encoder.columns)
+    check_names(table.header, encoder.columns, table.remedy)
     positions = [table.header.index(name) for name in encoder.columns]
     for chunk in table.chunks(positions, chunk_cells):
         counter.add_rows(*encoder.packed(chunk))

@@ -28,3 +28,4 @@ from .tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .workbook import told_sheets as told_sheets

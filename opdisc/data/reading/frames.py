@@ -34,6 +34,7 @@ class FrameReader:
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN)
     doubt = ""
+    remedy = ""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

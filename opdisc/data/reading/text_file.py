@@ -55,6 +55,7 @@ class TextFile:
     """
 
     assumptions: tuple[str, ...] = ()
+    remedy = ""
 
     def __init__(
         self,
