@@ -2,7 +2,8 @@
 
 The target is a mixture: every hypothesis of the grid has a share, and counted cards of few points
 have one more by their number of points. Shares are integers over a common denominator. The sum of
-the counted part is known exactly, so it is one more cell whose draws are never rejected: a round
+the counted part is known exactly, so it is one more cell whose draws are never rejected, or only
+those of the last level where losses beyond it are counted as if they were at it. A round
 draws from it with probability ``A / (A + B)``, ``A`` its sum and ``B`` the grid's integer share
 times the partition's mass, decided by enclosures. So a round ends with ``w`` with probability
 ``weight(w) * exp(-beta * L(w)) / (A + B)``, whatever the cells are.
@@ -15,12 +16,13 @@ from fractions import Fraction
 
 import numpy as np
 
+
 from oracles.arithmetic import RandomBits, exponential_enclosure
-from oracles.errors import InconsistentSolution, UnsupportedProblem
+from oracles.errors import UnsupportedProblem
 from oracles.problem import Hypothesis, ZeroOneProblem
 from oracles.sampling.listed import draw_level, total_weight
 from oracles.sampling.rejection.partition import MASS_BITS
-from oracles.sampling.staged import BinaryPoints, CardWalk, SparseCards
+from oracles.sampling.staged import BinaryPoints, CardLevels, CardWalk, SparseCards
 
 _FIRST_BITS = 192
 
@@ -57,27 +59,16 @@ class CountedPart:
                 "a mixture takes shares of counted cards and one of the grid of at least 1."
             )
         self._beta = beta
-        self._walk = CardWalk(BinaryPoints.of(problem), cards)
-        self._counts = [self._walk.count(size) for size in range(cards.most + 1)]
-        if [int(count.sum()) for count in self._counts] != list(cards.counts):
-            raise InconsistentSolution("every card must be counted once.")
+        self._points = BinaryPoints.of(problem)
         size_of_grid = problem.grid.n_hypotheses
         common = math.lcm(size_of_grid, *(count for count in cards.counts if count))
-        self._factors = [
+        factors = [
             share * common // count if count else 0
             for share, count in zip(cards.shares, cards.counts, strict=True)
         ]
         self._whole = whole * common // size_of_grid
-        found = np.flatnonzero(np.sum(self._counts, axis=0))
-        weights = {int(level): self._weight(int(level)) for level in found}
-        self._levels = [level for level, weight in weights.items() if weight]
-        self._weights = [weights[level] for level in self._levels]
-
-    def _weight(self, level: int) -> int:
-        return sum(
-            factor * int(count[level])
-            for factor, count in zip(self._factors, self._counts, strict=True)
-        )
+        self._cards = CardLevels(CardWalk(self._points, cards), factors)
+        self._levels, self._weights = self._cards.losses, self._cards.weights
 
     @property
     def log_sum(self) -> float:
@@ -137,11 +128,14 @@ class CountedPart:
             ends.append(Fraction(part, part + rest))
         return ends[0], ends[1]
 
-    def draw(self, bits: RandomBits) -> Hypothesis:
-        """Return a card with probability proportional to its share times its exponential."""
+    def draw(self, bits: RandomBits) -> Hypothesis | None:
+        """Return a card with probability proportional to its share times its exponential.
+
+        None where the round fails: the card was counted at less than its loss, and not kept.
+        """
         k = draw_level(self._levels, self._weights, self._beta, bits)
-        level, place, size = self._levels[k], bits.below(self._weights[k]), 0
-        while place >= (weight := self._factors[size] * int(self._counts[size][level])):
-            place -= weight
-            size += 1
-        return self._walk.checked(size, level, place // self._factors[size])
+        card = self._cards.member(k, bits)
+        if self._cards.is_exact(k):
+            return card
+        excess = self._points.loss(card) - self._levels[k]
+        return card if bits.exponential_trial(self._beta * excess) else None

@@ -16,6 +16,7 @@ from oracles.sampling.options import SamplingOptions
 from oracles.sampling.rejection.counted_part import CountedPart
 from oracles.sampling.rejection.partition import MASS_BITS
 from oracles.sampling.rejection.sampler import PartitionSampler
+from oracles.sampling.staged import points as points_module
 from oracles.sampling.staged.sparse_cards import SparseCards
 
 SHARES, WHOLE = (1, 2, 4), 8
@@ -42,9 +43,11 @@ CARDS = SparseCards(signs=((1, -1),) * 5, starts=((-1, 1),) * 3, shares=SHARES)
 @pytest.mark.statistical
 @pytest.mark.parametrize("grid", [BOX, BUDGET])
 @pytest.mark.parametrize("beta", [Fraction(1, 10), Fraction(1, 2)])
-def test_draws_follow_the_mixture(grid, beta):
+@pytest.mark.parametrize("most", [10**6, 3])
+def test_draws_follow_the_mixture(grid, beta, most, monkeypatch):
     # Chi-square against enumeration over cells of loss and size, 1,500 draws, false alarm 1e-6
     # each; the uniform measure, or equal shares, is noticed.
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
     problem = problem_on(grid)
     everything = [w for w in itertools.product(*grid.values) if grid.contains(w)]
     losses = np.array([problem.loss(w) for w in everything])
