@@ -19,7 +19,7 @@ from opdisc.mechanisms import (
 from opdisc.planning.effort import PATIENCE, can_list, can_sample, is_searched
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, LARGEST_TOTAL, DrawProgress
+from oracles.sampling import LARGEST_BLOCK, MOST_LEVELS, DrawProgress
 
 LEVELS_FROM = 0.05
 """Share of the rows that the uniform measure is predicted to cost, from which on levels are the
@@ -86,8 +86,8 @@ def automatic_measure(grid: WeightGrid, public: GridPublic | None) -> BaseMeasur
     weight = float(beta * public.typical_loss)
     if math.log(grid.n_hypotheses) <= LEVELS_FROM * weight:
         return uniform
-    if (public.largest_loss or 0) > LARGEST_TOTAL:
-        return uniform  # too many rows to count cards by their loss
+    if (public.largest_loss or 0) > MOST_LEVELS:
+        return uniform  # so many losses are not all told apart, which takes longer
     try:
         Mixture.on(grid, public.typical_rows)
     except CalibrationError:

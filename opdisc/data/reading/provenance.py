@@ -29,7 +29,11 @@ CLASSES_PUBLIC = "the label values, taken from the table, are public"
 
 ROWS_ALONE = "each row that the query returned was made from one row of the table"
 
-_ORDER = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
+MADE_BY_HAND = "the counts, made by hand, count every row of a table once"
+
+NO_ROW_TWICE = "no row is in two of the tables that were added up"
+
+_ORDER = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE, NO_ROW_TWICE, MADE_BY_HAND)
 
 _MARK = "opdisc: declared dtypes"
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from msgspec.structs import replace
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from opdisc.data import (
     Classes,
@@ -288,12 +288,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             return counts
         table = as_table(X, schema)
 
-        def recount(concrete: Schema) -> RowCounts:
-            rows = encode_features(table, concrete)
-            return RowCounts.from_rows(rows, signs, concrete, assumptions)
-
         ranks = count_below(table, schema, signs)
-        return dataclasses.replace(counts, ranks=ranks, recount=recount)
+        return counts.described(ranks=ranks, recount=_Again(table, signs, assumptions))
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         """Return counts by this estimator's schema, of both classes."""
@@ -315,18 +311,19 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 "counts for private thresholds must hold ranks and read their rows once more, but "
                 "these cannot; count the rows with opdisc.count_rows."
             )
+        counts.check()
         require_rows(counts.n_rows)
         require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)
         self.classes_ = np.sort(np.array(schema.classes))
-        return dataclasses.replace(counts, schema=schema)
+        return counts.described(schema=schema)
 
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
         counts = read()
         schema = counts.schema
-        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
+        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
         facts["public_row_guess"] = self.public_row_guess
 
         risks, params = None, whole
@@ -349,6 +346,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         receipt = None
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
+            if counts.recount is not None:
+                counts.recount.check()
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
             receipt = receipt_with_thresholds(own, cuts)
@@ -420,3 +419,19 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=settled.reason,
             counts_rows=True,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """Encodes a table in memory once more."""
+
+    table: pd.DataFrame
+    signs: NDArray[np.int8]
+    assumptions: tuple[str, ...]
+
+    def __call__(self, schema: Schema) -> RowCounts:
+        rows = encode_features(self.table, schema)
+        return RowCounts.from_rows(rows, self.signs, schema, self.assumptions)
+
+    def check(self) -> None:
+        """Do nothing: it is in memory."""

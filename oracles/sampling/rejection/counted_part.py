@@ -16,7 +16,6 @@ from fractions import Fraction
 
 import numpy as np
 
-
 from oracles.arithmetic import RandomBits, exponential_enclosure
 from oracles.errors import UnsupportedProblem
 from oracles.problem import Hypothesis, ZeroOneProblem

@@ -50,9 +50,9 @@ def walk_steps(
     every walk in the same way.
 
     Losses and bounds above ``last`` count at it. With ``level`` -1 everything is counted, and -1
-    returned; with -2 the least ``cut``, and nothing is counted. Else it returns the depth of the item
-    at which ``rank`` ran out, or -1. The steps are in ``found``; its last two places hold the
-    position of the shift and what is left of ``rank`` within a subtree.
+    returned; with -2 nothing is counted, and the last ``cut`` returned. Else it returns the depth
+    of the item at which ``rank`` ran out, or -1. The steps are in ``found``; its last two places
+    hold the position of the shift and what is left of ``rank`` within a subtree.
     """
     n = len(low_steps)
     offset = np.zeros(n + 2, dtype=np.int64)

@@ -32,9 +32,9 @@ def walk_pairs(
     the points where the subset is.
 
     Losses above ``last`` count at it. With ``level`` -1 everything is counted; with -2 the least
-    loss is put into ``counts[0]``, where it is less. It returns what is left of ``rank``, or -1 where it
-    stopped: then ``found`` holds the last two columns, the signs as bits (bit k set: the k-th
-    column's weight is -1), and the start.
+    loss is put into ``counts[0]``, where it is less. It returns what is left of ``rank``, or -1
+    where it stopped: then ``found`` holds the last two columns, the signs as bits (bit k set: the
+    k-th column's weight is -1), and the start.
     """
     q = len(prefix)
     size = q + 2
