@@ -121,6 +121,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return whether something was released."""
         return hasattr(self, "receipt_")
 
+    def _hides_rows(self) -> bool:
+        """Return whether rows may come and go: then none is needed, of no class."""
+        return parse_relation(self.relation) is NeighboringRelation.ADD_OR_REMOVE_ONE
+
     def _open_ledger(self) -> Ledger | None:
         if self.ledger is None or isinstance(self.ledger, Ledger):
             return self.ledger
@@ -256,7 +260,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.classes)
         signs = encode_label_values(labels, schema)
-        require_both_classes(signs)
+        if not self._hides_rows():
+            require_both_classes(signs)
         rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
         self._describe_columns(schema)
         self._set_classes(schema.classes, numbers)
@@ -283,7 +288,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             values, labels = self._numbers_to_fit(X, y)
             labels, numbers = as_declared(labels, target.classes)
             signs = encode_declared_labels(labels, target)
-            require_both_classes(signs)
+            if not self._hides_rows():
+                require_both_classes(signs)
             self._set_classes(target.classes, numbers)
         return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
 

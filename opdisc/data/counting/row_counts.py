@@ -332,6 +332,13 @@ class PointCounter:
         self._pending, self._waiting = [], 0
 
 
+def count_no_rows(schema: Schema, assumptions: tuple[str, ...]) -> RowCounts:
+    """Return the counts of a table without rows."""
+    counter = PointCounter(schema)
+    counter.assume(assumptions)
+    return counter.result()
+
+
 def exact_sum(counts: IntArray) -> int:
     """Return a sum that no number of counts can overflow."""
     return (int((counts >> 31).sum()) << 31) + int((counts & (2**31 - 1)).sum())

@@ -19,16 +19,20 @@ from opdisc.data import (
     Schema,
     SchemaLike,
     as_table,
+    check_names,
     column_structure,
     count_below,
+    count_no_rows,
     counted_problem,
     encode_features,
     parse_schema,
     require_both_classes,
     require_rows,
+    table_assumptions,
     with_error_costs,
 )
 from opdisc.errors import SchemaError, TableError
+from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
@@ -282,6 +286,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self._learn_counts(lambda: self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
+        if self.schema is not None and self._hides_rows() and not len(X):
+            return self._no_rows(X, y)
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         counts = RowCounts.from_rows(rows, signs, schema, assumptions)
         if not schema.private_thresholds:
@@ -290,6 +296,18 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         ranks = count_below(table, schema, signs)
         return counts.described(ranks=ranks, recount=_Again(table, signs, assumptions))
+
+    def _no_rows(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
+        """Return the counts of a table without rows, which is one like any other."""
+        schema = parse_schema(self.schema)
+        table, labels = as_table(X, schema), self._column(y)
+        check_names(list(table.columns), schema.columns)
+        require_same_length(table, labels)
+        assumptions = table_assumptions(X, y, schema)
+        counts = count_no_rows(schema, assumptions)
+        if schema.private_thresholds:
+            counts = counts.described(recount=_Again(table, labels, assumptions))
+        return self._checked(counts)
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         """Return counts by this estimator's schema, of both classes."""
@@ -312,8 +330,9 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 "these cannot; count the rows with opdisc.count_rows."
             )
         counts.check()
-        require_rows(counts.n_rows)
-        require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
+        if not self._hides_rows():
+            require_rows(counts.n_rows)
+            require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)
         self.classes_ = np.sort(np.array(schema.classes))
         return counts.described(schema=schema)
@@ -430,6 +449,8 @@ class _Again:
     assumptions: tuple[str, ...]
 
     def __call__(self, schema: Schema) -> RowCounts:
+        if not len(self.table):
+            return count_no_rows(schema, self.assumptions)
         rows = encode_features(self.table, schema)
         return RowCounts.from_rows(rows, self.signs, schema, self.assumptions)
 

@@ -13,11 +13,14 @@ from oracles.errors import UnsupportedProblem
 from oracles.problem import ZeroOneProblem
 
 MOST_LEVELS = 50_000_000
-"""Most losses that are told apart from the least one upwards; all beyond are one level.
+"""Most rows for which every loss has a level of its own.
 
-How many there are decides time and memory only: a draw from the last level is kept with the
-probability that makes up for it.
+Beyond, only :data:`LEVELS_BEYOND` losses from the least one upwards are told apart, and all others
+are one level. How many there are decides time and memory only: a draw from the last level is kept
+with the probability that makes up for it.
 """
+
+LEVELS_BEYOND = 2_000_000
 
 _LARGEST_TOTAL = 2**53
 
@@ -87,7 +90,7 @@ class BinaryPoints:
     @property
     def last_level(self) -> int:
         """Position of the last level: the largest loss, or where levels end before it."""
-        return min(self.total, MOST_LEVELS)
+        return self.total if self.is_told_apart else LEVELS_BEYOND
 
     @property
     def is_told_apart(self) -> bool:

@@ -197,3 +197,54 @@ def test_a_file_gone_before_it_is_read_again_is_noticed_before_the_charge(tmp_pa
     assert not book.book().spendings
     learned(count_rows(path, DRAWN), schema=DRAWN, ledger=ledger)
     assert len(book.book().spendings) == 1
+
+
+NOTHING = pd.DataFrame({"a": [], "b": [], "y": []}, dtype="int64")
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["auto", "exponential", "permute_and_flip", "opdisc", "staged"]
+)
+def test_hidden_rows_may_be_none_or_of_one_class(mechanism, tmp_path):
+    """Under add-or-remove-one a refusal would tell neighbours apart: with a row and without."""
+    hidden = {"relation": "add_or_remove_one", "mechanism": mechanism, "risk_budget": 0.2}
+    header = tmp_path / "t.csv"
+    header.write_text("a,b,y\n")
+    for rows in (NOTHING, ROWS[:1], ROWS[1:2], ROWS[ROWS["y"] == 1], header):
+        assert learned(count_rows(rows, SCHEMA), **hidden).receipt_.epsilon == 1.0
+    for rows in (NOTHING, ROWS[:1], ROWS[1:2]):
+        model = PrivateScorecardClassifier(schema=SCHEMA, **hidden).fit(rows, rows["y"])
+        assert set(model.predict(ROWS)) <= {0, 1}
+    public = PrivateScorecardClassifier(schema=SCHEMA, mechanism=mechanism)
+    with pytest.raises(TableError, match="at least one row"):
+        public.fit_counts(count_rows(NOTHING, SCHEMA))
+    with pytest.raises(TableError, match="both classes"):
+        public.fit(ROWS[:1], ROWS["y"][:1])
+
+
+def test_no_hidden_rows_have_private_thresholds():
+    empty = pd.DataFrame({"n": [], "y": []}, dtype="int64")
+    model = PrivateScorecardClassifier(schema=DRAWN, relation="add_or_remove_one")
+    assert not model.fit(empty, empty["y"]).schema_.private_thresholds
+    assert not model.fit_counts(count_rows(empty, DRAWN)).schema_.private_thresholds
+
+
+@pytest.mark.parametrize("times", [10**9, 10**12])
+@pytest.mark.parametrize("costs", [None, {"false_negative": 999, "false_positive": 1}])
+def test_any_number_of_hidden_rows_is_learned_from(times, costs):
+    schema = Schema.equal_width(30)
+    names = [*schema.columns, "target"]
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 2, (9, 31)), columns=names)
+    counts = count_rows(rows, schema)
+    scaled = times if costs is None else times // 1000
+    made = dataclasses.replace(
+        counts,
+        positives=counts.positives * scaled,
+        negatives=counts.negatives * scaled,
+        n_rows=counts.n_rows * scaled,
+    )
+    settings = {"schema": schema, "relation": "add_or_remove_one", "error_costs": costs}
+    for mechanism in ("staged", "exponential"):
+        model = learned(made, mechanism=mechanism, public_row_guess=1000, **settings)
+        assert model.receipt_.conditions[-1:] == (MADE_BY_HAND,)

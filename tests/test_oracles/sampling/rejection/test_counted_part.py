@@ -48,6 +48,7 @@ def test_draws_follow_the_mixture(grid, beta, most, monkeypatch):
     # Chi-square against enumeration over cells of loss and size, 1,500 draws, false alarm 1e-6
     # each; the uniform measure, or equal shares, is noticed.
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
     problem = problem_on(grid)
     everything = [w for w in itertools.product(*grid.values) if grid.contains(w)]
     losses = np.array([problem.loss(w) for w in everything])

@@ -88,6 +88,7 @@ def test_losses_beyond_the_last_level_count_at_it(
     seed, n_columns, n_directions, most, times, monkeypatch
 ):
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
     made, candidates = points(seed, n_columns, times=times), plan(seed, n_columns, n_directions)
     everything = Counter(listed(candidates))
     losses = np.array([made.loss(w) for w in everything.elements()])
@@ -124,6 +125,7 @@ def test_draws_follow_the_target_law(beta, few, most, times, monkeypatch):
     # cut off that most draws fail; a temperature that is off by half is noticed.
     monkeypatch.setattr(joint, "_FEW", few)
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
     made, candidates = points(5, 6, times=times), plan(5, 6, 5, shifts=(-1, 1))
     everything = list(listed(candidates))
     losses = np.array([made.loss(w) for w in everything]) // times

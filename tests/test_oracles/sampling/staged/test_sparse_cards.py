@@ -73,6 +73,7 @@ def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
 @pytest.mark.parametrize(("most", "times"), [(3, 1), (0, 1), (10**4, 10**3), (10**4, 10**13)])
 def test_losses_beyond_the_last_level_count_at_it(cards, most, times, monkeypatch):
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
     made = points(1, len(cards.signs), times=times)
     everything = list(listed(cards))
     losses = np.array([made.loss(card) for _, card in everything])
@@ -119,6 +120,7 @@ def test_draws_follow_the_target_law(which, most, times, monkeypatch):
     # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each; and it would notice a
     # temperature that is off by half, or another weight of the sizes (positive controls).
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
     cards, beta = CARDS[which], Fraction(1, 4 * times)
     made = points(7, len(cards.signs), times=times)
     everything = list(listed(cards))
