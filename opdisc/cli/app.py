@@ -288,7 +288,14 @@ def plan(
     used of the rows, and their number only where the relation makes it public. Of more than two
     classes each card's share of the budget is told, and what all cards may cost together.
     """
-    from opdisc.cli.fitting import detail_text, plan_fields, planner_for, table_text
+    from opdisc.cli.fitting import (
+        detail_text,
+        plan_fields,
+        planner_for,
+        table_text,
+        unit_fields,
+        unit_text,
+    )
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit
 
     declared = load_schema(schema)
@@ -305,9 +312,10 @@ def plan(
             with ignored_weak_promises():  # the plan itself says them
                 planned += plan_one(n_rows=n_rows, epsilon=one, assumptions=assumptions)
     if as_json:
-        print_json([plan_fields(item) for item in planned])
+        print_json([{**plan_fields(item), **unit_fields(declared)} for item in planned])
     else:
-        print_text(table_text(planned) if epsilon is None else detail_text(planned))
+        text = table_text(planned) if epsilon is None else detail_text(planned)
+        print_text(text + unit_text(declared))
 
 
 @cli.command(

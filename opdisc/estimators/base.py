@@ -130,6 +130,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return self.ledger
         return Ledger(self.ledger)
 
+    def _earlier_delta(self) -> float:
+        """Return the sum of the deltas that the ledger holds already."""
+        ledger = self._open_ledger()
+        return 0.0 if ledger is None else ledger.ends()[1].amounts[1]
+
     def _entropy(self) -> EntropySource:
         return parse_entropy(self.random_state)
 
@@ -145,6 +150,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             "relation": relation,
             "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
             "assumptions": assumptions + repetition_conditions(self._open_ledger()),
+            "earlier_delta": self._earlier_delta(),
         }
         if schema is not None:
             facts["rows_per_unit"] = schema.rows_per_unit

@@ -10,6 +10,8 @@ from .planning import (
     plan_fields as plan_fields,
     planner_for as planner_for,
     table_text as table_text,
+    unit_fields as unit_fields,
+    unit_text as unit_text,
 )
 from .predict import predict_file as predict_file, predicted_lines as predicted_lines
 from .reading import reading_options as reading_options, taken_reading as taken_reading

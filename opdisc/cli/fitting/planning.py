@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opdisc.data import Schema, with_error_costs
+from opdisc.privacy import unit_in_words
 
 if TYPE_CHECKING:
     from opdisc.planning import NoiseVerdict, PlannedFit, Promise
@@ -55,6 +56,16 @@ def plan_fields(item: PlannedFit) -> dict[str, Any]:
     brief, detail = item.reason.brief, item.reason.detail
     said = {"reason": brief or detail, "reason_detail": detail if brief else ""}
     return {**asdict(item), **said}
+
+
+def unit_fields(schema: Schema) -> dict[str, Any]:
+    """Return who is protected, as JSON holds it."""
+    return {"privacy_unit": schema.privacy_unit, "rows_per_unit": schema.rows_per_unit}
+
+
+def unit_text(schema: Schema) -> str:
+    """Return who is protected: the privacy unit with its most rows."""
+    return f"Protects {unit_in_words(schema.privacy_unit, schema.rows_per_unit)}.\n"
 
 
 def detail_text(planned: Sequence[PlannedFit]) -> str:

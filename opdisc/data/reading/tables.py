@@ -11,7 +11,7 @@ import pandas as pd
 from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
 from opdisc.data.reading.opening import open_table
-from opdisc.data.reading.provenance import all_assumptions, with_declared_dtypes
+from opdisc.data.reading.provenance import all_assumptions, with_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
@@ -79,7 +79,7 @@ def read_table(
     ]
     read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
     read.columns = pd.Index(kept, dtype="str")
-    return read if assumptions else with_declared_dtypes(read)
+    return with_assumptions(read, assumptions) if assumptions else with_declared_dtypes(read)
 
 
 def _positions(header: Sequence[str], columns: Sequence[str] | None) -> Sequence[int]:
