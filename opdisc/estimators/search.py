@@ -195,7 +195,10 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
             selected = run_selection(
                 candidates,
                 PublicInputs(
-                    params=params, relation=parse_relation(self.estimator.relation), **self._unit()
+                    params=params,
+                    relation=parse_relation(self.estimator.relation),
+                    earlier_delta=self._earlier_delta(),
+                    **self._unit(),
                 ),
                 law,
                 score_share=self.score_share,

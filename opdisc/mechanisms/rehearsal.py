@@ -47,6 +47,8 @@ def check_amount(problem: object, spacing: float, public: GridPublic) -> None:
     UnsupportedProblem
         If so; nothing is spent.
     """
+    if not isinstance(problem, ZeroOneProblem | TabularProblem):
+        return  # a loss of the caller's own is in Python's integers
     unit = problem.unit if isinstance(problem, TabularProblem) else spacing or 1.0
     if public.largest_loss is None and MOST_ROWS * public.error_costs.largest / unit > MOST_NOISE:
         raise UnsupportedProblem(
@@ -56,10 +58,8 @@ def check_amount(problem: object, spacing: float, public: GridPublic) -> None:
     if isinstance(problem, ZeroOneProblem):
         counts = (problem.positives, problem.negatives)
         steps = sum(float(np.abs(c.astype(float)).sum()) for c in counts) / (spacing or 1.0)
-    elif isinstance(problem, TabularProblem):
-        steps = float(np.abs(problem.losses.astype(float)).max())
     else:
-        return  # a loss of the caller's own is in Python's integers
+        steps = float(np.abs(problem.losses.astype(float)).max())
     # Three times what rows and noise may reach is below what the exact search can add up, so that
     # no sum can overflow after the spend.
     if steps > MOST_NOISE:

@@ -162,7 +162,8 @@ class CardWalk:
     Attributes
     ----------
     least : int
-        The loss of level 0: 0 where every loss has a level, else the least loss of all cards.
+        The loss of level 0: 0 where every loss has a level, else the least loss of all cards that
+        may be drawn.
     """
 
     def __init__(self, points: BinaryPoints, cards: SparseCards) -> None:
@@ -183,19 +184,34 @@ class CardWalk:
         return level < self._last or self._points.is_told_apart
 
     def all_counts(self) -> list[IntArray]:
-        """Return :meth:`count` of every size, each card being counted once."""
-        counts = [self.count(size) for size in range(self._cards.most + 1)]
-        if [int(count.sum()) for count in counts] != list(self._cards.counts):
+        """Return :meth:`count` of every size that is drawn, each card being counted once.
+
+        A size of weight 0 may have losses below the least one: it is counted nowhere.
+        """
+        sizes = range(self._cards.most + 1)
+        drawn = [self._points.is_told_apart or self._weighs(size) for size in sizes]
+        counts = [
+            self.count(size) if is_drawn else np.zeros(self._last + 1, dtype=np.int64)
+            for size, is_drawn in zip(sizes, drawn, strict=True)
+        ]
+        expected = [
+            n if is_drawn else 0 for n, is_drawn in zip(self._cards.counts, drawn, strict=True)
+        ]
+        if [int(count.sum()) for count in counts] != expected:
             raise InconsistentSolution("every card must be counted once.")
         return counts
 
+    def _weighs(self, size: int) -> bool:
+        """Return whether cards of a size may be drawn."""
+        return self._cards.shares is None or self._cards.shares[size] > 0
+
     def _least(self) -> int:
-        """Return the least loss of all cards."""
+        """Return the least loss of all cards that may be drawn."""
         least = np.full(1, self._points.total, dtype=np.int64)
-        for size in range(self._cards.most + 1):
+        for size in filter(self._weighs, range(self._cards.most + 1)):
             if size < 2:
-                losses = [loss for _, _, loss in self._smallest(size)]
-                least[0] = min(losses, default=least[0])
+                losses = (loss for _, _, loss in self._smallest(size))
+                least[0] = min(least[0], min(losses, default=least[0]))
             else:
                 self._run(size, -2, 0, least, np.zeros(4, dtype=np.int64))
         return int(least[0])

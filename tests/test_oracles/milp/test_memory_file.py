@@ -34,9 +34,9 @@ class Popen(subprocess.Popen):
 subprocess.Popen = Popen
 rng = np.random.default_rng(0)
 problem = ZeroOneProblem(
-    points=np.column_stack([np.ones(60, dtype=int), rng.integers(0, 2, (60, 8))]),
-    positives=rng.integers(0, 9, 60), negatives=rng.integers(0, 9, 60),
-    grid=WeightGrid.box(9, 2),
+    points=np.column_stack([np.ones(9, dtype=int), rng.integers(0, 2, (9, 3))]),
+    positives=rng.integers(0, 9, 9), negatives=rng.integers(0, 9, 9),
+    grid=WeightGrid.box(4, 1),
 )
 solve(problem, {name!r})
 """

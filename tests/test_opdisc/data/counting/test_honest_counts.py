@@ -245,6 +245,5 @@ def test_any_number_of_hidden_rows_is_learned_from(times, costs):
         n_rows=counts.n_rows * scaled,
     )
     settings = {"schema": schema, "relation": "add_or_remove_one", "error_costs": costs}
-    for mechanism in ("staged", "exponential"):
-        model = learned(made, mechanism=mechanism, public_row_guess=1000, **settings)
-        assert model.receipt_.conditions[-1:] == (MADE_BY_HAND,)
+    model = learned(made, mechanism="staged", public_row_guess=1000, **settings)
+    assert model.receipt_.conditions[-1:] == (MADE_BY_HAND,)
