@@ -90,6 +90,7 @@ class RowCounts:
     recount: Recount | None = None
     _parts: frozenset[str] = field(init=False, default=frozenset())
     _is_counted: bool = field(init=False, default=False)
+    _is_sum: bool = field(init=False, default=False)
 
     @classmethod
     def from_rows(
@@ -109,7 +110,7 @@ class RowCounts:
             n_rows=encoded.n_rows,
             assumptions=assumptions,
         )
-        return counts._counted(frozenset({new_part()}))
+        return counts._noted(frozenset({new_part()}), is_counted=True, is_sum=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be counts; make the arrays read-only."""
@@ -145,7 +146,8 @@ class RowCounts:
     def conditions(self) -> tuple[str, ...]:
         """What must be true of the rows besides the schema, for a receipt."""
         by_hand = () if self._is_counted else (MADE_BY_HAND,)
-        return all_assumptions(self.assumptions, by_hand)
+        added_up = (NO_ROW_TWICE,) if self._is_sum else ()
+        return all_assumptions(self.assumptions, added_up, by_hand)
 
     def described(
         self,
@@ -169,12 +171,13 @@ class RowCounts:
         return self._as_these(replace(self, positives=self.negatives, negatives=self.positives))
 
     def _as_these(self, changed: RowCounts) -> RowCounts:
-        return changed._counted(self._parts) if self._is_counted else changed
+        return changed._noted(self._parts, self._is_counted, self._is_sum)
 
-    def _counted(self, parts: frozenset[str]) -> RowCounts:
-        """Note that these are counts of rows, and of which."""
+    def _noted(self, parts: frozenset[str], is_counted: bool, is_sum: bool) -> RowCounts:
+        """Note which rows these are, whether they were counted, and whether they were added up."""
         object.__setattr__(self, "_parts", parts)
-        object.__setattr__(self, "_is_counted", True)
+        object.__setattr__(self, "_is_counted", is_counted)
+        object.__setattr__(self, "_is_sum", is_sum)
         return self
 
     def __repr__(self) -> str:
@@ -209,7 +212,7 @@ class RowCounts:
         counter = PointCounter(self.schema)
         for counts in (self, other):
             counter.add_counts(counts)
-        counter.assume((NO_ROW_TWICE,))
+        counter.is_sum = True
         if self.recount is None or other.recount is None:
             return counter.result()
         return counter.result(_BothAgain(self.recount, other.recount))
@@ -241,6 +244,8 @@ class PointCounter:
         The same with stand-ins for private thresholds.
     ranks : RankCounter
         Where private thresholds may be drawn.
+    is_sum : bool
+        Whether tables are added up that may share rows.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -249,6 +254,7 @@ class PointCounter:
         self.ranks = RankCounter(schema)
         self._n_rows = 0
         self._parts: set[str] = set()
+        self._is_counted, self.is_sum = True, False
         self._assumptions: tuple[str, ...] = ()
         width = -(-(1 + schema.n_columns) // WORD_BITS)
         empty = np.zeros(0, dtype=np.int64)
@@ -271,8 +277,10 @@ class PointCounter:
                     "counts can be added if one schema encoded them, but these have two; count "
                     "both tables by the same"
                 )
-            self.assume(counts.conditions)
+            self.assume(counts.assumptions)
             self.note_parts(counts._parts)
+            self._is_counted &= counts._is_counted
+            self.is_sum |= counts._is_sum
             self.ranks.add_below(counts.ranks)
         self._n_rows += counts.n_rows
         self._add(pack_rows(counts.points), counts.positives, counts.negatives)
@@ -316,7 +324,8 @@ class PointCounter:
             ranks=self.ranks.below(),
             recount=recount,
         )
-        return counts._counted(frozenset(self._parts or {new_part()}))
+        parts = frozenset(self._parts or {new_part()})
+        return counts._noted(parts, is_counted=self._is_counted, is_sum=self.is_sum)
 
     def _add(self, words: WordArray, positives: Counts, negatives: Counts) -> None:
         self._pending.append(_merged(words, positives, negatives))

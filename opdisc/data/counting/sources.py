@@ -19,7 +19,6 @@ from opdisc.data.encoding import aggregate, check_names, encode_features, encode
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.reading import (
     CHUNK_CELLS,
-    NO_ROW_TWICE,
     QueryResult,
     TableFormat,
     TableReader,
@@ -199,7 +198,7 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
     elif (frame := frame_reader(source)) is not None:
         _add_texts(counter, frame, chunk_cells)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
-        counter.assume((NO_ROW_TWICE,))
+        counter.is_sum = True
         for part in source:
             _add(counter, part, declared, chunk_cells)
     else:
