@@ -8,7 +8,11 @@ from .cells import (
     is_kept_by_a_number as is_kept_by_a_number,
     parse_number as parse_number,
 )
-from .counting.row_counts import RowCounts as RowCounts, counted_problem as counted_problem
+from .counting.row_counts import (
+    RowCounts as RowCounts,
+    count_no_rows as count_no_rows,
+    counted_problem as counted_problem,
+)
 from .counting.sources import count_rows as count_rows, reads_twice as reads_twice
 from .datasets.loading import (
     DatasetListing as DatasetListing,

@@ -121,10 +121,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return whether something was released."""
         return hasattr(self, "receipt_")
 
+    def _hides_rows(self) -> bool:
+        """Return whether rows may come and go: then none is needed, of no class."""
+        return parse_relation(self.relation) is NeighboringRelation.ADD_OR_REMOVE_ONE
+
     def _open_ledger(self) -> Ledger | None:
         if self.ledger is None or isinstance(self.ledger, Ledger):
             return self.ledger
         return Ledger(self.ledger)
+
+    def _earlier_delta(self) -> float:
+        """Return the sum of the deltas that the ledger holds already."""
+        ledger = self._open_ledger()
+        return 0.0 if ledger is None else ledger.ends()[1].amounts[1]
 
     def _entropy(self) -> EntropySource:
         return parse_entropy(self.random_state)
@@ -141,6 +150,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             "relation": relation,
             "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
             "assumptions": assumptions + repetition_conditions(self._open_ledger()),
+            "earlier_delta": self._earlier_delta(),
         }
         if schema is not None:
             facts["rows_per_unit"] = schema.rows_per_unit
@@ -256,7 +266,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.classes)
         signs = encode_label_values(labels, schema)
-        require_both_classes(signs)
+        if not self._hides_rows():
+            require_both_classes(signs)
         rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
         self._describe_columns(schema)
         self._set_classes(schema.classes, numbers)
@@ -283,7 +294,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             values, labels = self._numbers_to_fit(X, y)
             labels, numbers = as_declared(labels, target.classes)
             signs = encode_declared_labels(labels, target)
-            require_both_classes(signs)
+            if not self._hides_rows():
+                require_both_classes(signs)
             self._set_classes(target.classes, numbers)
         return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
 

@@ -34,7 +34,7 @@ from opdisc.planning.named import (
 )
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_TOTAL, is_sparse
+from oracles.sampling import MOST_LEVELS, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -310,5 +310,5 @@ def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
         0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
         for allowed in public.grid.values
     )
-    countable = (public.largest_loss or 0) <= LARGEST_TOTAL
+    countable = (public.largest_loss or 0) <= MOST_LEVELS
     return intervals and countable and (measure.is_uniform or measure.by_levels)

@@ -19,6 +19,7 @@ from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.guarded_program import guarded_program
 from oracles.milp.highs import STATUS, Watch, lowered_bound, stopping_gap
+from oracles.milp.memory_file import memory_file
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.pulp_solvers import (
     SOLUTION_STATUS,
@@ -103,7 +104,7 @@ class PulpOracle:
         return claim
 
     def _run(self, model: Any, arguments: dict[str, Any], started: float) -> None:
-        """Run silently, with temporary files that go away whatever happens."""
+        """Run silently; files that hold the problem are in memory, and end with the processes."""
         import pulp
 
         solver = pulp.getSolver(self._class, msg=False, **arguments)
@@ -115,6 +116,9 @@ class PulpOracle:
                 folder = stack.enter_context(tempfile.TemporaryDirectory())
                 solver.tmpDir = folder
                 solver.path = guarded_program(solver.path, folder)
+                solver.create_tmp_files = lambda name, *kinds: [
+                    memory_file(stack, folder, f"program.{kind}") for kind in kinds
+                ]
             try:
                 model.solve(solver)
             except Exception as error:

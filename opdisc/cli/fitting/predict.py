@@ -101,11 +101,14 @@ def _read_twice(path: Path) -> Iterator[Path]:
     if not is_pipe:
         yield path
         return
-    with tempfile.NamedTemporaryFile() as copy:
-        with path.open("rb") as pipe:
-            shutil.copyfileobj(pipe, copy)
-        copy.flush()
-        yield Path(copy.name)
+    # A file without a name is gone with this process, however that ends.
+    with tempfile.TemporaryFile() as unnamed:
+        held = Path(f"/proc/self/fd/{unnamed.fileno()}")
+        with unnamed if held.exists() else tempfile.NamedTemporaryFile() as copy:
+            with path.open("rb") as pipe:
+                shutil.copyfileobj(pipe, copy)
+            copy.flush()
+            yield held if copy is unnamed else Path(copy.name)
 
 
 def _spellings(

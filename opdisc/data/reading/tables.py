@@ -13,7 +13,7 @@ from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
 from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.opening import open_table
-from opdisc.data.reading.provenance import all_assumptions, with_declared_dtypes
+from opdisc.data.reading.provenance import all_assumptions, with_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
@@ -85,7 +85,7 @@ def read_table(
     note_numbers(read, (kept[at] for at in sorted({at for c in chunks for at in c.numbers})))
     if sheet is not None:
         read.attrs["sheet"] = sheet
-    return read if assumptions else with_declared_dtypes(read)
+    return with_assumptions(read, assumptions) if assumptions else with_declared_dtypes(read)
 
 
 def _positions(table: TableReader, columns: Sequence[str] | None) -> Sequence[int]:

@@ -305,7 +305,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         require_same_length(table, labels)
         labels, numbers = as_declared(labels, schema.labels)
         positions = self._positions(labels, schema)
-        _require_two_classes(positions)
+        if not self._hides_rows():
+            _require_two_classes(positions)
         rows = encode_features(table, schema)
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
@@ -333,7 +334,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             positions = encode_classes(labels, declared, "y", ("",))
             if (positions < 0).any():
                 raise TableError("y must hold a label in each row; leave out rows without one.")
-            _require_two_classes(positions)
+            if not self._hides_rows():
+                _require_two_classes(positions)
             self._set_classes(declared, numbers)
         require_storable_labels(stored)
         names = getattr(self, "feature_names_in_", None)

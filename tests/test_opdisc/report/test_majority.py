@@ -1,15 +1,17 @@
 """What is said first of a comparison: whether anything private beats the majority class."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.opdisc import report_rows
 
+from opdisc.privacy import delta_conditions
 from opdisc.report import write_report
 from opdisc.report.analysis.cells import evaluations, find_cells
 from opdisc.report.analysis.ranking import rank
 from opdisc.report.analysis.results import read_results
 from opdisc.report.analysis.series import find_series
-from opdisc.report.majority import headline, majority_sentences
+from opdisc.report.majority import headline, majority_sentences, weak_sentences
 from opdisc.report.narrative import answers
 from opdisc.report.tables import best_lines
 
@@ -119,3 +121,18 @@ def test_a_sweep_of_oracles_has_no_such_sentence(tmp_path):
         record["oracle"] = ("highs", "cp-sat")[number % 2]
     report_rows.write(tmp_path, records, report_rows.SETTINGS)
     assert headline(tmp_path) == ()
+
+
+def test_promises_that_delta_empties_are_said_with_their_methods():
+    weak = delta_conditions(0.5, 150)
+    runs = pd.DataFrame(
+        [
+            {"method": "a", "guarantee": "CONDITIONAL", "conditions": [*weak, "other"]},
+            {"method": "b", "guarantee": "CONDITIONAL", "conditions": [*weak]},
+            {"method": "b", "guarantee": "CONDITIONAL", "conditions": [*weak]},
+            {"method": "c", "guarantee": "CONDITIONAL", "conditions": ["other"]},
+            {"method": "d", "guarantee": None, "conditions": None},
+        ]
+    )
+    assert weak_sentences(runs) == (f"a, b: the receipt is CONDITIONAL on this: {weak[0]}.",)
+    assert weak_sentences(runs[3:]) == weak_sentences(runs[:0]) == ()
