@@ -321,9 +321,7 @@ def plan_fit(
             promise=promise,
             delta_note=large_delta if automatic and not promise.weakness else "",
             outlook=outlook,
-            rare_outcome=""
-            if verdict is None or verdict.dominates
-            else rare_outcome_text(declared),
+            rare_outcome=told_rare,
         )
 
     thresholds = thresholds_for(epsilon)
