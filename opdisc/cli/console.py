@@ -229,7 +229,7 @@ _EVERYONE, _FILE, _COSTS, _ADVANCED = (
 _GROUPS = {
     _EVERYONE: {
         *("schema", "dataset", "epsilon", "epsilons", "methods", "repeats", "ledger", "out"),
-        *("resume", "list_methods", "explain", "as_json", "help"),
+        *("resume", "list_methods", "explain", "as_json"),
     },
     _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
     _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget"},
@@ -246,12 +246,18 @@ class GroupedCommand(click.Command):
         for option in self.get_params(ctx):
             shown = option.get_help_record(ctx)
             if isinstance(option, click.Option) and shown is not None:
-                known = (name for name, members in _GROUPS.items() if option.name in members)
-                groups[next(known, _ADVANCED)].append(shown)
+                groups[_group(ctx, option)].append(shown)
         for name, listed in groups.items():
             if listed:
                 with formatter.section(name):
                     formatter.write_dl(listed)
+
+
+def _group(ctx: click.Context, option: click.Option) -> str:
+    if set(option.opts) & set(ctx.help_option_names):
+        return _EVERYONE
+    known = (name for name, members in _GROUPS.items() if option.name in members)
+    return next(known, _ADVANCED)
 
 
 def run_command_line(command: click.Command, arguments: list[str] | None = None) -> int:

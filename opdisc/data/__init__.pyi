@@ -105,6 +105,10 @@ from .schema.features import (
     feature_from_dict as feature_from_dict,
 )
 from .schema.quantiles import QuantileFeature as QuantileFeature
+from .schema.rarity import (
+    constant_remedy as constant_remedy,
+    rare_outcome_text as rare_outcome_text,
+)
 from .schema.schema import (
     Schema as Schema,
     column_structure as column_structure,

@@ -186,6 +186,11 @@ class SavedMulticlassModel:
         return judge_cards(self.scorecards, self.questions, self.receipt.strategy, self.schema)
 
     @property
+    def is_only_constant(self) -> bool:
+        """Whether everyone gets one answer, and no rates were bought that points tell apart."""
+        return not self.risk_tables and self.verdict_.is_constant
+
+    @property
     def summary(self) -> str:
         """The cards as tables in words, and how they go together."""
         parts = [f"Card {k}: {card}" for k, card in enumerate(self.scorecards, 1)]

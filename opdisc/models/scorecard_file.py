@@ -15,7 +15,7 @@ from opdisc.models.card import Explanation, Row, card_fragment, explain_row
 from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
-from opdisc.models.verdict import Verdict, judge_card
+from opdisc.models.verdict import Verdict, is_constant, judge_card
 from opdisc.privacy import GridReceipt
 
 _LARGEST_FILE = 16 * 2**20
@@ -115,6 +115,11 @@ class SavedModel:
         Computed from the card and public facts only.
         """
         return judge_card(self.scorecard, self.schema, self.receipt)
+
+    @property
+    def is_only_constant(self) -> bool:
+        """Whether everyone gets one answer, and no rates were bought that points tell apart."""
+        return self.risk_table is None and is_constant(self.scorecard, self.schema)
 
     @property
     def summary(self) -> str:

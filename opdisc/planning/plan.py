@@ -12,6 +12,7 @@ from opdisc.data import (
     SchemaLike,
     column_structure,
     parse_schema,
+    rare_outcome_text,
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
@@ -94,6 +95,9 @@ class PlannedFit:
         that spends it, where this one spends none; else empty.
     outlook : NoiseOutlook or None
         Of the automatic choice, in detail: what more rows or a larger epsilon would bring.
+    rare_outcome : str
+        What the loss will do with a rare outcome: with the stated share of positive rows, else on
+        the condition that they are few. Empty where it is not rare, or where noise dominates.
     """
 
     mechanism: str
@@ -111,6 +115,7 @@ class PlannedFit:
     promise: Promise = Promise()
     delta_note: str = ""
     outlook: NoiseOutlook | None = None
+    rare_outcome: str = ""
 
 
 def plan_fit(
@@ -295,6 +300,9 @@ def plan_fit(
             )
             if look_ahead:
                 outlook = noise_outlook(excess, verdict, keeping(receipt_of))
+        told_rare = ""
+        if verdict is not None and not verdict.dominates:
+            told_rare = rare_outcome_text(declared)
         if not found.reason and not is_short(found):
             found = found.explained(Reason(_LONG))
         work = predict_work(found.mechanism, found.public, settings.structure)
@@ -313,6 +321,7 @@ def plan_fit(
             promise=promise,
             delta_note=large_delta if automatic and not promise.weakness else "",
             outlook=outlook,
+            rare_outcome=told_rare,
         )
 
     thresholds = thresholds_for(epsilon)

@@ -17,6 +17,7 @@ from opdisc.data import (
     check_columns,
     count_rows,
     load_schema,
+    rare_outcome_text,
     read_table,
     reads_twice,
     with_error_costs,
@@ -137,6 +138,8 @@ def learn_model(
         check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
+        if declared.positive_share is not None and (rare := rare_outcome_text(declared)):
+            say(f"note: {rare}")
     classifier: PrivateScorecardClassifier
     if isinstance(table, pd.DataFrame) and declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)

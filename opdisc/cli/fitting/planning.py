@@ -95,7 +95,8 @@ def verdict_text(item: PlannedFit) -> str:
     if item.delta_note:
         said.append(f"Note: {item.delta_note}.")
     is_good = not said and item.verdict is not None and item.verdict.is_small
-    return toned(" ".join([*said, str(item.verdict)]), is_good=is_good)
+    noise = toned(" ".join([*said, str(item.verdict)]), is_good=is_good)
+    return f"{noise} {item.rare_outcome}" if item.rare_outcome else noise
 
 
 def _choice(item: PlannedFit) -> str:
@@ -193,6 +194,7 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     lines += [
         "",
         f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",
+        *dict.fromkeys(item.rare_outcome for item in planned if item.rare_outcome),
         *_promises(planned),
         f"One epsilon in five lines: --epsilon; with every {each}: --explain too. Nothing was "
         "spent.",

@@ -19,6 +19,10 @@ from .features import (
     feature_from_dict as feature_from_dict,
 )
 from .quantiles import QuantileFeature as QuantileFeature
+from .rarity import (
+    constant_remedy as constant_remedy,
+    rare_outcome_text as rare_outcome_text,
+)
 from .schema import Schema as Schema, column_structure as column_structure
 from .target import (
     Label as Label,

@@ -86,9 +86,9 @@ def _lines(card: Card) -> list[tuple[str, str, dict[str, Any]]]:
     for sentence in card.verdict:
         color = _GOOD if sentence == card.good_news else _AGAINST
         lines += _wrapped(sentence, {**_STRONG, "color": color})
-    for part in card.parts:
+    for part in () if card.is_only_constant else card.parts:
         lines += _part_lines(part)
-    if not card.parts[0].outcomes:
+    if not card.parts[0].outcomes and not card.is_only_constant:
         lines.append(("The highest total gives the answer.", "", _STRONG))
     for name, text in card.receipt:  # of a promise no part may be left out
         lines += _wrapped(f"{name}: {text}", _QUIET)

@@ -58,7 +58,7 @@ def test_constraints_reach_the_receipt(folder, capsys):
 def test_an_automatic_bound_is_explained_by_fit_and_by_plan(folder, capsys):
     status, out, _ = run(capsys, "fit", "--weight-bound", "auto", "--explain")
     assert status == 0 and "2% of the rows" in out
-    status, planned, _ = run(capsys, "plan", "--weight-bound", "auto")
+    status, planned, _ = run(capsys, "plan", "--weight-bound", "auto", "--explain")
     assert status == 0 and "2% of the rows" in planned
 
 

@@ -98,16 +98,14 @@ def test_costs_that_are_none_are_refused_in_one_sentence(folder, command, option
 
 
 def test_plan_predicts_cost(folder):
-    plain = told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml")[1]
-    status, out, _ = told("plan", "table.csv", "--epsilon", "1", "--schema", "costly.toml")
+    plan = ("plan", "table.csv", "--epsilon", "1", "--explain", "--schema")
+    plain = told(*plan, "plain.toml")[1]
+    status, out, _ = told(*plan, "costly.toml")
     assert status == 0
     assert "units of extra cost on 600 rows (a false negative costs 9, a false positive 1)" in out
     assert "extra errors of 600" in plain and "cost" not in plain
     as_options = ("--false-negative-cost", "9", "--false-positive-cost", "1")
-    assert (
-        told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml", *as_options)[1]
-        == out
-    )
+    assert told(*plan, "plain.toml", *as_options)[1] == out
     options = ("--epsilon", "1", "--weight-bound", "1", "--json", "--schema")
     found = [
         json.loads(told("plan", "table.csv", *options, name)[1])

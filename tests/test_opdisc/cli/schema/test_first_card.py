@@ -66,6 +66,8 @@ def test_a_raw_file_becomes_a_card():
     )
     status, out, _ = told("plan", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
     assert status == 0
+    assert "; private thresholds take 0.2 of epsilon 2\n" in out and out.count("\n") == 5
+    _, out, _ = told("plan", "loans.csv", "--schema", "loans.toml", "--epsilon", "2", "--explain")
     assert "\nprivate thresholds take epsilon 0.2 of 2, which leaves 1.8 for the" in out
     Ledger.create("book", epsilon_limit=2.0, table="loans")
     arguments = ("fit", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
@@ -99,6 +101,7 @@ def test_the_plan_says_the_split_in_json_too():
     assert more[0]["prediction"]["mean"] > planned[0]["prediction"]["mean"]
     little = json.loads(told(*arguments, "--threshold-budget", "0.01")[1])
     assert "a scale above the 250 rows from one to the next: declare" in little[0]["thresholds"]
+    assert "too little for '" in little[0]["thresholds_brief"]
 
 
 @pytest.mark.parametrize("command", ["fit", "plan"])
