@@ -35,6 +35,7 @@ from .encoding import (
     encode_features as encode_features,
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
+    marks_missing as marks_missing,
     require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )

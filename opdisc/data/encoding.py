@@ -49,6 +49,10 @@ _MISSING_REMEDY = (
     "add it to the header line, give the names of a file that has no such line, or correct the "
     "schema"
 )
+_MARKS_OF_MISSING = frozenset(
+    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", r"\n", "?", ".", "-", "--"}
+)
+"""What programs write where a value is missing, in lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +169,9 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
     Raises
     ------
     TableError
-        If a negative label is declared and a label is neither, or labels are numbers where a
-        declared one is a code that numbers do not keep.
+        If a label is of neither class, or labels are numbers where a declared one is a code that
+        numbers do not keep. Where any other value is negative, if a text marks a missing value and
+        is not declared as one.
     """
     return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
 
@@ -247,14 +252,22 @@ def _label_signs(
     cells: pd.Series[Any], target: Target, missing_values: tuple[str, ...]
 ) -> CellArray:
     positive = canonical_text(target.positive)
-    negative = None if target.negative is None else canonical_text(target.negative)
+    negative = canonical_text(target.negative)
     refuse_lost_codes(cells, label_texts(target, missing_values), target.column)
     codes, texts = read_texts(cells, target.column)
     signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
     for i, text in enumerate(texts):
         if text in missing_values:
             continue
-        if negative is not None and text not in (positive, negative):
+        if target.takes_any_other:
+            if text != positive and marks_missing(text):
+                raise TableError(
+                    f"target column {target.column!r} must hold labels, any but "
+                    f"{target.positive!r} negative, but has a text that programs write for a "
+                    "missing one, such as NA; declare it in missing_values, or declare the "
+                    "negative label instead of '*'"
+                )
+        elif text not in (positive, negative):
             raise TableError(
                 f"target column {target.column!r} must hold only the labels {target.positive!r} "
                 f"and {target.negative!r}, but has a third label; correct the table or the "
@@ -265,6 +278,11 @@ def _label_signs(
     return out
 
 
+def marks_missing(text: str) -> bool:
+    """Return whether a text is one that programs write where a value is missing."""
+    return text.casefold() in _MARKS_OF_MISSING
+
+
 def label_texts(
     target: Target | MulticlassTarget, missing_values: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -272,7 +290,7 @@ def label_texts(
     if isinstance(target, MulticlassTarget):
         return tuple(map(canonical_text, target.labels))
     positive = canonical_text(target.positive)
-    if target.negative is None:
+    if target.takes_any_other:
         return (positive, *missing_values)
     return positive, canonical_text(target.negative)
 

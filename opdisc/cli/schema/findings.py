@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from opdisc.data import (
     CategoryFeature,
-    Label,
     MulticlassTarget,
     Schema,
-    Target,
     canonical_text,
     did_you_mean,
+    marks_missing,
     parse_number,
 )
 from opdisc.errors import escaped, quoted, shortened
@@ -112,8 +111,7 @@ def row_findings(
         Sentences that hold private values: for the owner of the table only.
     """
     lines = _line_numbers(table, first_line)
-    labels = _labels(schema)
-    found = _unmatched(table, schema.target.column, labels, schema, lines, canonical_text)
+    found = _undeclared_labels(table, schema, lines)
     for feature in schema.features:
         if isinstance(feature, CategoryFeature):
             declared = {value for category in feature.categories for value in category.values}
@@ -129,14 +127,22 @@ def row_findings(
     return list(dict.fromkeys(found)) or ["every cell of a declared column is declared"]
 
 
-def _labels(schema: Schema) -> set[str]:
+def _undeclared_labels(table: pd.DataFrame, schema: Schema, lines: Sequence[int]) -> list[str]:
+    """Return a sentence for each label that is not declared, or is one of any others."""
     target = schema.target
-    labels: tuple[Label | None, ...]
-    if isinstance(target, MulticlassTarget):
-        labels = target.labels
-    else:
-        labels = (target.positive, target.negative)
-    return {canonical_text(label) for label in labels if label is not None}
+    if isinstance(target, MulticlassTarget) or not target.takes_any_other:
+        declared = {canonical_text(label) for label in schema.labels}
+        return _unmatched(table, target.column, declared, schema, lines)
+    declared = {canonical_text(target.positive)}
+    where = _values_besides(declared, table, target.column, schema, lines)
+    found = []
+    for text, at in where[:_MOST_SHOWN]:
+        said = f"counts as negative{did_you_mean(text, declared)}"
+        if marks_missing(text):
+            said = "marks a missing value, so a fit refuses it"
+        rows = "1 row" if len(at) == 1 else f"{len(at)} rows"
+        found.append(f"{escaped(target.column)}: {quoted(text)} {said}, {rows}: {_listed(at)}")
+    return found + _more(where, target.column)
 
 
 def _unmatched(
@@ -145,26 +151,37 @@ def _unmatched(
     declared: set[str],
     schema: Schema,
     lines: Sequence[int],
-    spell: Callable[[object], str],
+    spell: Callable[[object], str] = canonical_text,
 ) -> list[str]:
     """Return a sentence for each value that nothing declares, the most frequent first."""
-    target = schema.target
-    if column == target.column and isinstance(target, Target) and target.negative is None:
-        return []  # any other label is the negative one
+    where = _values_besides(declared, table, column, schema, lines, spell)
+    return [
+        f"{escaped(column)}: {quoted(text)} is not declared{did_you_mean(text, declared)}, "
+        f"{_listed(at)}"
+        for text, at in where[:_MOST_SHOWN]
+    ] + _more(where, column)
+
+
+def _values_besides(
+    declared: set[str],
+    table: pd.DataFrame,
+    column: str,
+    schema: Schema,
+    lines: Sequence[int],
+    spell: Callable[[object], str] = canonical_text,
+) -> list[tuple[str, list[int]]]:
+    """Return values neither declared nor missing, with their lines, the most frequent first."""
     where: dict[str, list[int]] = {}
     for line, cell in zip(lines, table[column], strict=True):
         text = spell(cell)
         if text not in declared and text not in schema.missing_values:
             where.setdefault(text, []).append(line)
-    ordered = sorted(where.items(), key=lambda item: -len(item[1]))
-    found = [
-        f"{escaped(column)}: {quoted(text)} is not declared{did_you_mean(text, declared)}, "
-        f"{_listed(at)}"
-        for text, at in ordered[:_MOST_SHOWN]
-    ]
-    if len(ordered) > _MOST_SHOWN:
-        found.append(f"{escaped(column)}: {len(ordered) - _MOST_SHOWN} more values")
-    return found
+    return sorted(where.items(), key=lambda item: -len(item[1]))
+
+
+def _more(where: Sequence[object], column: str) -> list[str]:
+    more = len(where) - _MOST_SHOWN
+    return [f"{escaped(column)}: {more} more values"] if more > 0 else []
 
 
 def _listed(lines: Sequence[int]) -> str:

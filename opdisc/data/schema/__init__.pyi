@@ -25,10 +25,12 @@ from .rarity import (
 )
 from .schema import Schema as Schema, column_structure as column_structure
 from .target import (
+    ANY_OTHER as ANY_OTHER,
     Label as Label,
     MulticlassTarget as MulticlassTarget,
     Target as Target,
     make_target as make_target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
+    two_labels as two_labels,
 )

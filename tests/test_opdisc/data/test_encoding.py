@@ -300,8 +300,9 @@ def test_a_third_label_is_refused_without_printing_it():
     assert "secret" not in str(caught.value)
 
 
-def test_without_a_negative_every_other_label_is_negative():
-    schema = Schema.from_dict(SCHEMA.to_dict() | {"target": {"column": "y", "positive": "yes"}})
+def test_where_any_other_is_negative_only_a_missing_label_is_not():
+    target = {"column": "y", "positive": "yes", "negative": "*"}
+    schema = Schema.from_dict(SCHEMA.to_dict() | {"target": target})
     labels = encode_label_values(["yes", " yes ", "no", "other", 3, "", None, "?"], schema)
     assert labels.tolist() == [1, 1, -1, -1, -1, 0, 0, 0]
     assert labels.dtype == np.int8

@@ -217,7 +217,7 @@ def test_it_learns_what_a_card_can_say(strategy, classes):
 def test_a_schema_of_two_classes_gives_one_card_as_good_as_the_binary_one():
     X, y = patients(("no", "yes"))
     declared = Schema.from_dict(
-        {**schema().to_dict(), "target": {"column": "grade", "positive": "yes"}}
+        {**schema().to_dict(), "target": {"column": "grade", "positive": "yes", "negative": "no"}}
     )
     several = PrivateMulticlassClassifier(epsilon=40.0, schema=declared).fit(X, y)
     single = PrivateScorecardClassifier(epsilon=40.0, schema=declared).fit(X, y)

@@ -188,7 +188,10 @@ def test_compare_without_costs_mentions_none(folder):
 def test_linear_baselines_predict_the_positive_label_where_it_sorts_first(folder, name):
     # The decision function is for the label that sorts last; a comparison asks for the positive.
     schema = Schema.from_dict(
-        {**Schema.from_toml("plain.toml").to_dict(), "target": {"column": "ill", "positive": "a"}}
+        {
+            **Schema.from_toml("plain.toml").to_dict(),
+            "target": {"column": "ill", "positive": "a", "negative": "*"},
+        }
     )
     table = read_table(Path("table.csv"))
     table["ill"] = np.where(table["fever"] == "1", "a", "b")

@@ -52,7 +52,8 @@ def filled_in():
         blank = f'column = "{column}"\nthresholds = "<fill in>"  # or categories, or binary'
         assert blank in text
         text = text.replace(blank, f'column = "{column}"\n{facts}')
-    text = text.replace('positive = "<fill in>"', 'positive = "bad", negative = "good"')
+    text = text.replace('positive = "<fill in>"', 'positive = "bad"')
+    text = text.replace('negative = "<fill in>"', 'negative = "good"')
     assert "= <fill in>" not in text
     Path("loans.toml").write_text(text)
 
@@ -146,7 +147,8 @@ def test_the_commands_of_the_page_run():
         status, _, err = told(*command)
         assert status == 0, (command, err)
         if command[1] == "new":
-            head = Path("loans.toml").read_text().split("[[feature]]")[0]
-            head = head.replace('positive = "<fill in>"', 'positive = "bad", negative = "good"')
+            head = Path("loans.toml").read_text().split("[[feature]]", 1)[0]
+            head = head.replace('positive = "<fill in>"', 'positive = "bad"')
+            head = head.replace('negative = "<fill in>"', 'negative = "good"')
             Path("loans.toml").write_text(head + feature.replace("\n    ", "\n").strip() + "\n")
     assert load_model("card.json").receipt.stages[0].cost == 1 - Fraction(1 - 0.2)

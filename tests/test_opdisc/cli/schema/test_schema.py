@@ -55,7 +55,8 @@ def test_new_writes_a_draft_that_loads_once_it_is_filled_in():
     assert CANARY not in text and 'name = "loans"' in text
     status, out, err = told("schema", "check", "loans.csv", "--schema", "new.toml")
     assert_one_plain_sentence(status, out, err)
-    assert "must be filled in, but its positive label, column 'age'" in err
+    assert "must be filled in, but its positive label, its negative label, column 'age'" in err
+    text = text.replace('negative = "<fill in>"', 'negative = "no"')
     text = text.replace('thresholds = "<fill in>"', "binary = true").replace("<fill in>", "yes")
     Path("new.toml").write_text(text)
     assert load_schema("new.toml").columns == ("age", "housing", "phone")
@@ -269,8 +270,17 @@ def test_a_table_that_fits_says_so():
     assert findings("41,own,yes,no\n,,,\n?,rent,?,yes\n") == [
         "every cell of a declared column is declared"
     ]
-    # Without a declared negative label any other label is negative.
-    assert findings("41,own,yes,perhaps\n", **{', negative = "no"': ""}) == [
+
+
+def test_the_owner_sees_every_label_that_counts_as_negative():
+    any_other = {'negative = "no"': 'negative = "*"'}
+    rows = "41,own,no,yes\n41,own,no,yes.\n41,own,no,no\n41,own,no,no\n41,own,no,NA\n41,own,no,\n"
+    assert findings(rows, **any_other) == [
+        "default: 'no' counts as negative, 2 rows: lines 4, 5",
+        "default: 'yes.' counts as negative (did you mean 'yes'?), 1 row: line 3",
+        "default: 'NA' marks a missing value, so a fit refuses it, 1 row: line 6",
+    ]
+    assert findings("41,own,no,yes\n", **any_other) == [
         "every cell of a declared column is declared"
     ]
 
