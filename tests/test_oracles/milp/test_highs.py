@@ -12,8 +12,10 @@ from helpers.processes import PATIENCE
 
 import oracles
 from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
-from oracles.milp.highs import STATUS, HighsOracle, Watch, lowered_bound, stopping_gap
+from oracles.milp import highs
+from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
 from oracles.milp.warm_start import find_incumbent
+from oracles.milp.workers import highs_solver
 from oracles.testing.sample_problems import wide_problem
 
 
@@ -61,11 +63,11 @@ def test_progress_is_in_rows_and_ordered(monkeypatch):
     monkeypatch.setattr("oracles.milp.highs._SECONDS_ALONE", 0.5)
     monkeypatch.setattr("oracles.milp.highs._SHARE_OF_BLOCKS", 0.01)
     reports, runs = [], []
-    run = Watch.run
+    solve = highs.solve_in_worker
 
-    def counted(watch, *arguments):
+    def counted(*arguments, **settings):
         runs.append(len(reports))
-        run(watch, *arguments)
+        return solve(*arguments, **settings)
 
     class Enough(Exception):
         pass
@@ -76,7 +78,7 @@ def test_progress_is_in_rows_and_ordered(monkeypatch):
         if len(runs) == 2 and len(reports) >= runs[1] + 3:
             raise Enough
 
-    monkeypatch.setattr(Watch, "run", counted)
+    monkeypatch.setattr(highs, "solve_in_worker", counted)
     problem = instances.too_hard(n_rows=300)
     with pytest.raises(Enough):
         HighsOracle().solve(problem, SolveOptions(time_limit=60.0, progress=note))
@@ -201,12 +203,13 @@ def test_the_start_is_the_answer_where_the_limit_comes_first():
     assert claim.dual_bound < claim.objective == wide().objective(claim.hypothesis)
 
 
-def test_a_rejected_start_is_an_error(monkeypatch):
-    monkeypatch.setattr(highspy.Highs, "setSolution", lambda *_: highspy.HighsStatus.kError)
-    monkeypatch.setattr("oracles.milp.highs.find_incumbent", lambda *_, **__: (0, 0, 1))
-    problem, _ = instances.exclusive_or()
+def test_a_rejected_start_is_an_error():
+    class Refusing:
+        def setSolution(self, *_):  # noqa: N802 - HiGHS's name
+            return highspy.HighsStatus.kError
+
     with pytest.raises(InvalidOption, match="the hypothesis to start from"):
-        HighsOracle().solve(problem, SolveOptions())
+        highs_solver._start_from(Refusing(), np.array([0, 1]), np.array([0.0, 1.0]))
 
 
 def test_a_bad_start_does_not_spoil_the_answer(monkeypatch):
