@@ -13,7 +13,7 @@ from oracles.milp.formulation import (
     formulation_limits,
     formulation_steps,
 )
-from oracles.milp.highs import count_of_nodes, no_claim
+from oracles.milp.highs import count_of_nodes, meaning_of, no_claim
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.workers import Answer, Report, Request, solve_in_worker
 from oracles.problem import ZeroOneProblem
@@ -26,7 +26,7 @@ STATUS = {
     "INFEASIBLE": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
     "OPTIMAL": (Termination.OPTIMAL, None),
 }
-"""What every CP-SAT status means; a missing one raises ``KeyError``."""
+"""What every CP-SAT status means; a missing one is refused."""
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -123,7 +123,7 @@ def _claim(
 ) -> Claim:
     if answer is None:
         return no_claim(Limit.TIME)
-    termination, limit = STATUS[answer.status]
+    termination, limit = meaning_of(answer.status, STATUS)
     if limit is Limit.UNKNOWN and deadline is not None and time.monotonic() >= deadline - 0.1:
         limit = Limit.TIME
     hypothesis = None

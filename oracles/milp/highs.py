@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracles.arithmetic import FloatArray, IntArray, Objective
+from oracles.errors import InconsistentSolution
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.block_rows import find_block_rows, load_block_rows, takes_block_rows
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
@@ -61,7 +62,7 @@ STATUS = {
     "kMemoryLimit": (Termination.FEASIBLE, Limit.MEMORY),
     "kHighsInterrupt": (Termination.FEASIBLE, Limit.INTERRUPTED),
 }
-"""What every ``HighsModelStatus`` means; one that is missing here raises ``KeyError``."""
+"""What every ``HighsModelStatus`` means; one that is missing here is refused."""
 
 
 def stopping_gap(problem: ZeroOneProblem, absolute_gap: float) -> float:
@@ -260,7 +261,7 @@ def _claim(
     if answer is None:
         return no_claim(Limit.TIME)
     assert answer.objective is not None and answer.bound is not None
-    termination, limit = STATUS[answer.status]
+    termination, limit = meaning_of(answer.status, STATUS)
     hypothesis = None
     if termination is not Termination.NO_HYPOTHESIS and math.isfinite(answer.objective):
         assert answer.assignment is not None
@@ -278,6 +279,18 @@ def _claim(
         limit=limit,
         nodes=count_of_nodes(answer),
     )
+
+
+def meaning_of(
+    status: str, table: Mapping[str, tuple[Termination, Limit | None]]
+) -> tuple[Termination, Limit | None]:
+    """Return what a solver's status means; one that the table does not have is refused."""
+    if status not in table:
+        raise InconsistentSolution(
+            f"a solver's answer must have a status that is known here, got '{status}'; install "
+            "a version of the solver that this version of the library was tested with."
+        )
+    return table[status]
 
 
 def no_claim(limit: Limit, nodes: int | None = None) -> Claim:

@@ -13,7 +13,14 @@ import time
 from oracles.errors import OracleUnavailable
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
-from oracles.milp.highs import STATUS, count_of_nodes, lowered_bound, no_claim, stopping_gap
+from oracles.milp.highs import (
+    STATUS,
+    count_of_nodes,
+    lowered_bound,
+    meaning_of,
+    no_claim,
+    stopping_gap,
+)
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.pulp_solvers import (
     SOLUTION_STATUS,
@@ -56,6 +63,7 @@ class PulpOracle:
         self.name = f"pulp:{solver}"
         self._profile = solver_profile(solver)
         self.formulation = formulation or self._profile.formulation
+        self.can_certify = self._profile.proves
         self.requirement = "needs a smaller problem"
         self._class = self._available_class()
 
@@ -134,8 +142,8 @@ class PulpOracle:
 
     def _status(self, status: str) -> tuple[Termination, Limit | None]:
         if self._class == "HiGHS":
-            return STATUS[status]
-        termination, limit = SOLUTION_STATUS[status]
+            return meaning_of(status, STATUS)
+        termination, limit = meaning_of(status, SOLUTION_STATUS)
         if termination is Termination.OPTIMAL and not self._profile.proves:
             return Termination.FEASIBLE, Limit.UNKNOWN
         return termination, limit

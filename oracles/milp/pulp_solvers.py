@@ -27,7 +27,7 @@ SOLUTION_STATUS = {
     "LpSolutionInfeasible": (Termination.FEASIBLE, Limit.UNKNOWN),
     "LpSolutionUnbounded": (Termination.FEASIBLE, Limit.NUMERICAL),
 }
-"""What every ``sol_status`` of PuLP means; one that is missing here raises ``KeyError``."""
+"""What every ``sol_status`` of PuLP means; one that is missing here is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

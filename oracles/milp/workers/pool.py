@@ -157,7 +157,7 @@ def ask_worker(
         if isinstance(question, Request):
             question = _delayed(question, time.monotonic() - began)
         if with_files:
-            os.mkdir(worker.folder, 0o700)
+            _make(worker.folder)
             question = replace(question, folder=worker.folder)
         worker.child.send(question, left())
         while isinstance(message := worker.child.receive(left()), Report):
@@ -166,6 +166,16 @@ def ask_worker(
             # The next one starts afresh, and with the environment as it is by then.
             worker.close()
         return message
+
+
+def _make(folder: str) -> None:
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError as error:
+        raise NoHypothesis(
+            "a solver needs a folder for its files, but none can be made among the temporary ones "
+            f"({type(error).__name__}); make room there or set TMPDIR."
+        ) from None
 
 
 def _delayed(request: Request, seconds: float) -> Request:

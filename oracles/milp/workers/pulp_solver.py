@@ -80,7 +80,7 @@ def _status(kind: str, model: Any) -> str:
     constants = vars(pulp.constants)
     members = {k: v for k, v in constants.items() if k.startswith("LpSolution")}
     names = {v: k for k, v in members.items() if isinstance(v, int)}
-    name = str(names[model.sol_status])
+    name = str(names.get(model.sol_status, model.sol_status))
     if name == "LpSolutionOptimal" and model.status != pulp.constants.LpStatusOptimal:
         return "LpSolutionIntegerFeasible"
     return name

@@ -11,12 +11,33 @@ from helpers.oracles import instances
 from helpers.processes import PATIENCE
 
 import oracles
-from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
-from oracles.milp import highs
+from oracles import (
+    InconsistentSolution,
+    InvalidOption,
+    Limit,
+    SolveOptions,
+    Termination,
+    WeightGrid,
+    ZeroOneProblem,
+)
+from oracles.milp import cp_sat, highs
 from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.milp.pulp_solvers import SOLUTION_STATUS
 from oracles.milp.warm_start import find_incumbent
 from oracles.milp.workers import highs_solver
 from oracles.testing.sample_problems import wide_problem
+
+
+def test_a_status_without_a_meaning_is_refused_and_a_chain_survives(monkeypatch):
+    problem, optimum = instances.exclusive_or()
+    for table in (STATUS, SOLUTION_STATUS, cp_sat.STATUS):
+        with pytest.raises(InconsistentSolution, match="got 'kNew'"):
+            highs.meaning_of("kNew", table)
+    monkeypatch.setattr(highs, "STATUS", {})
+    with pytest.raises(InconsistentSolution, match="got 'kOptimal'"):
+        oracles.solve(problem, "highs")
+    certificate = oracles.solve(problem, "highs then enumeration").certificate
+    assert certificate.proves_optimal and certificate.primal_bound == optimum
 
 
 def hard():

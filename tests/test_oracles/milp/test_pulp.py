@@ -93,6 +93,8 @@ def test_class_names_work_too(solver):
 def test_unchecked_solvers_never_prove():
     assert not solver_profile("GLPK_CMD").proves
     assert not solver_profile("SCIP_CMD").proves, "PuLP calls its time limit optimal"
+    for name in SOLVERS:
+        assert PulpOracle(name).can_certify == solver_profile(name).proves
 
 
 def test_a_blurred_optimal_is_only_feasible(monkeypatch):
