@@ -5,20 +5,38 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import highspy
 import numpy as np
 
-from oracles.errors import InvalidOption
+from oracles.errors import InvalidOption, OracleUnavailable
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.workers.messages import Answer, Report, Request
 
 SECONDS_BETWEEN_REPORTS = 0.1
 
+WRONG_VERSIONS = ("1.13.", "1.14.")
+"""Of highspy: they call wrong answers optimal, with a bound to match."""
+
+
+def check_version() -> None:
+    """Refuse a HiGHS that is known to prove what is false."""
+    try:
+        found = version("highspy")
+    except PackageNotFoundError:  # built by hand
+        return
+    if f"{found}.".startswith(WRONG_VERSIONS):
+        raise OracleUnavailable(
+            "highspy must not be 1.13 or 1.14, which call wrong answers optimal, and this is "
+            f"{found}; run `pip install -U highspy`."
+        )
+
 
 def answer(request: Request, send: Callable[[Report], None]) -> Answer:
     """Solve one program."""
+    check_version()
     model = _model(request.program, request.settings)
     if request.start is not None:
         _start_from(model, *request.start)

@@ -32,13 +32,13 @@ _NODES: dict[str, Callable[[Any], float]] = {
 def answer(request: Request, send: Callable[[Report], None]) -> Answer:
     """Solve one program; PuLP passes on no progress."""
     kind = request.solver
+    if kind == "HiGHS":
+        _prepare_highs()
     model, variables = _model(request.program, request.scale)
     arguments = dict(request.settings)
     if request.deadline is not None:
         arguments["timeLimit"] = max(request.deadline - time.monotonic(), 1e-3)
     solver = pulp.getSolver(kind, msg=False, **arguments)
-    if kind == "HiGHS":
-        _renew_threads()
     if hasattr(solver, "tmpDir"):
         solver.tmpDir = request.folder
     with warnings.catch_warnings():
@@ -86,10 +86,13 @@ def _status(kind: str, model: Any) -> str:
     return name
 
 
-def _renew_threads() -> None:
-    """Forget HiGHS's thread pool: it refuses one of another size that an earlier solve left."""
+def _prepare_highs() -> None:
+    """Look at its version, and forget a thread pool: HiGHS refuses one of another size."""
     import highspy
 
+    from oracles.milp.workers.highs_solver import check_version
+
+    check_version()
     highspy.Highs.resetGlobalScheduler(True)
 
 

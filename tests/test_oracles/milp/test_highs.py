@@ -15,6 +15,7 @@ from oracles import (
     InconsistentSolution,
     InvalidOption,
     Limit,
+    OracleUnavailable,
     SolveOptions,
     Termination,
     WeightGrid,
@@ -38,6 +39,19 @@ def test_a_status_without_a_meaning_is_refused_and_a_chain_survives(monkeypatch)
         oracles.solve(problem, "highs")
     certificate = oracles.solve(problem, "highs then enumeration").certificate
     assert certificate.proves_optimal and certificate.primal_bound == optimum
+
+
+@pytest.mark.parametrize("version", ["1.13", "1.13.0", "1.13.1", "1.14.0"])
+def test_versions_that_prove_what_is_false_are_refused(monkeypatch, version):
+    monkeypatch.setattr(highs_solver, "version", lambda name: version)
+    with pytest.raises(OracleUnavailable, match=f"and this is {version};"):
+        highs_solver.check_version()
+
+
+@pytest.mark.parametrize("version", ["1.8.0", "1.12.0", "1.15.1", "1.130.0", "1.16.0"])
+def test_other_versions_are_not(monkeypatch, version):
+    monkeypatch.setattr(highs_solver, "version", lambda name: version)
+    highs_solver.check_version()
 
 
 def hard():
