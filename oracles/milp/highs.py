@@ -186,12 +186,15 @@ class _Attempt:
         program = formulate(
             problem, self.formulation, tolerance=TOLERANCE, inequalities=inequalities
         )
-        left = self.time_left() if seconds is None else min(seconds, self.time_left())
+        deadline = None
+        if options.time_limit is not None:
+            deadline = time.monotonic() + self.time_left()
         request = Request(
             solver="highs",
             program=program,
             settings=highs_options(problem, options),
-            deadline=None if left == math.inf else time.monotonic() + left,
+            deadline=deadline,
+            seconds=seconds,
             wants_reports=options.progress is not None,
             start=None if start is None else _start_values(program, start),
         )

@@ -40,8 +40,11 @@ def answer(request: Request, send: Callable[[Report], None]) -> Answer:
     model = _model(request.program, request.settings)
     if request.start is not None:
         _start_from(model, *request.start)
+    limits = [] if request.seconds is None else [request.seconds]
     if request.deadline is not None:
-        _set(model, "time_limit", max(request.deadline - time.monotonic(), 0.0))
+        limits.append(request.deadline - time.monotonic())
+    if limits:
+        _set(model, "time_limit", max(min(limits), 0.0))
     if request.wants_reports:
         model.cbMipInterrupt += _Watch(send)
     _run(model)

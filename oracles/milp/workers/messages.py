@@ -27,7 +27,9 @@ class Request:
     settings : dict
         The solver's own options by name, time limit aside.
     deadline : float or None
-        When the solver should stop, on the clock of :func:`time.monotonic`.
+        When the caller's time is over, on the clock of :func:`time.monotonic`.
+    seconds : float or None
+        How long the solver may take of that at most.
     wants_reports : bool
         Whether progress is to be reported.
     start : tuple of (ndarray, ndarray) or None
@@ -41,6 +43,7 @@ class Request:
     settings: dict[str, Any]
     deadline: float | None
     wants_reports: bool
+    seconds: float | None = None
     scale: int = 1
     start: tuple[IntArray, FloatArray] | None = None
     folder: str | None = None
