@@ -11,7 +11,7 @@ import ctypes
 import os
 import pickle
 import queue
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -157,7 +157,9 @@ class ChildProcess:
         """
         if os.name != "posix" or self.is_closed:
             return True
-        return bool(select.select([_stream(self._process.stdout)], [], [], seconds)[0])
+        with selectors.DefaultSelector() as selector:
+            selector.register(_stream(self._process.stdout), selectors.EVENT_READ)
+            return bool(selector.select(seconds))
 
     @contextmanager
     def _exchange(self, time_limit: float | None) -> Iterator[None]:

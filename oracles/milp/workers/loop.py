@@ -43,6 +43,7 @@ def main() -> None:
     name, folder, *lifeline = sys.argv[1:]
     for descriptor in lifeline:
         _start_guard(folder, int(descriptor))
+    _leave_no_core()
     parent = ParentConnection(last=lambda: _remove(folder))
     back_end = f"oracles.milp.workers.{_BACK_ENDS.get(name, 'pulp_solver')}"
     with suppress(Exception):  # the first request will say
@@ -104,6 +105,14 @@ def _start_guard(folder: str, lifeline: int) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+
+def _leave_no_core() -> None:
+    """Keep the memory of a solver that crashes, with all points in it, off the disk."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _remove(folder: str) -> None:

@@ -65,7 +65,7 @@ class _Worker:
     def becomes_ready(self, seconds: float | None) -> bool:
         """Wait until the solver is loaded, and return whether it is; if not, it goes on."""
         if not self._is_ready and self.child.has_message(seconds):
-            self._is_ready = self.child.receive(seconds) == READY
+            self._is_ready = self.child.receive() == READY
         return self._is_ready
 
     def close(self) -> None:

@@ -351,6 +351,18 @@ def test_an_exception_in_the_callback_ends_the_worker(workers, monkeypatch):
     assert workers.idle_processes() == ()
 
 
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="needs limits of processes")
+def test_a_crash_leaves_no_memory_on_the_disk(misbehaving, tmp_path):
+    note = tmp_path / "limit"
+    misbehaving(
+        f"import resource; open({str(note)!r}, 'w').write("
+        "str(resource.getrlimit(resource.RLIMIT_CORE))); os.abort()"
+    )
+    with pytest.raises(NoHypothesis):
+        oracles.solve(instances.exclusive_or()[0], "highs")
+    assert note.read_text() == "(0, 0)"
+
+
 def test_threads_have_workers_of_their_own(workers):
     problem, optimum = instances.pulled_by_table()
     found = []
