@@ -103,6 +103,21 @@ def check_room(spec: NoiseSpec, public: GridPublic, oracle: Oracle) -> None:
         )
 
 
+def check_certifies(oracle: Oracle) -> None:
+    """Refuse an oracle that never proves anything, so that no release could come of it.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent.
+    """
+    if not getattr(oracle, "can_certify", True):
+        raise UnsupportedProblem(
+            f"a release needs a certificate, but oracle '{oracle.name}' never proves a bound; let "
+            f"one take over that does: '{oracle.name} then branch-and-bound'."
+        )
+
+
 def toy_problem(grid: WeightGrid) -> ZeroOneProblem:
     """Return a problem on a grid with two points that any structure of columns allows."""
     points = np.zeros((2, grid.n_features), dtype=np.int64)

@@ -21,7 +21,13 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
-from opdisc.mechanisms.rehearsal import check_amount, check_room, rehearse_oracle, toy_problem
+from opdisc.mechanisms.rehearsal import (
+    check_amount,
+    check_certifies,
+    check_room,
+    rehearse_oracle,
+    toy_problem,
+)
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
@@ -135,6 +141,7 @@ def prepare_mechanism(
     check_amount(problem, spec.spacing, public)
     limits = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
+    check_certifies(chosen)
     check_room(spec, public, chosen)
     shape = _check_support(mechanism, problem, spec, chosen, public)
     rehearse_oracle(chosen, mechanism, spec, shape, limits)

@@ -1,5 +1,7 @@
 """What could fail after the budget is spent is refused, or tried, before it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.extras import oracle_params
@@ -29,7 +31,9 @@ from oracles import (
     ZeroOneProblem,
     get_oracle,
 )
+from oracles.enumeration.listing import EnumerationOracle
 from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
+from oracles.interface import HandoverOracle
 from oracles.milp.formulation import formulate, formulation_steps
 from oracles.problem import ErrorCosts
 from oracles.problem.structure import ColumnGroup, check_structure
@@ -274,6 +278,37 @@ def test_what_has_room_for_the_largest_noise_can_always_be_formulated(mechanism,
             )
         )
     assert formulate(worst, tolerance=tolerance).n_variables > 0
+
+
+class Unproving(EnumerationOracle):
+    """It answers, and never gives a bound."""
+
+    name = "unproving"
+    can_certify = False
+
+    def solve(self, problem, options):
+        claim = super().solve(problem, options)
+        return replace(claim, dual_bound=-np.inf, termination=Termination.FEASIBLE)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [one_hot_mechanism(4), SphereMechanism(), SeparatorMechanism()]
+)
+def test_an_oracle_that_never_certifies_is_refused_before_the_spend(mechanism, ledger):
+    chain = HandoverOracle(Unproving(), Unproving())
+    for oracle, name in ((Unproving(), "unproving"), (chain, "unproving then unproving")):
+        with pytest.raises(UnsupportedProblem) as caught:
+            released(mechanism, rows(5, SMALL), ledger, oracle)
+        assert str(caught.value) == (
+            f"a release needs a certificate, but oracle '{name}' never proves a bound; let one "
+            f"take over that does: '{name} then branch-and-bound'."
+        )
+        assert nothing_spent(ledger)
+
+
+def test_one_that_certifies_may_follow_or_go_before_it(ledger):
+    for pair in ((Unproving(), EnumerationOracle()), (EnumerationOracle(), Unproving())):
+        released(one_hot_mechanism(4), rows(5, SMALL), ledger, HandoverOracle(*pair))
 
 
 # --- rehearsals ----------------------------------------------------------------------------------

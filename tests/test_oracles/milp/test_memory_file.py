@@ -13,9 +13,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 SOLVE = """
-import os, signal, subprocess, time
+import os, signal, subprocess, tempfile, time
 import numpy as np
-from oracles import WeightGrid, ZeroOneProblem, solve
+from oracles import SolveOptions, WeightGrid, ZeroOneProblem, get_oracle
+from oracles.milp.formulation import formulate
+from oracles.milp.workers.messages import Request
+from oracles.milp.workers.pulp_solver import answer
 
 def end():
     os.killpg(0, signal.SIGKILL)
@@ -31,14 +34,24 @@ class Popen(subprocess.Popen):
         self.wait()
         end()
 
-subprocess.Popen = Popen
 rng = np.random.default_rng(0)
 problem = ZeroOneProblem(
     points=np.column_stack([np.ones(9, dtype=int), rng.integers(0, 2, (9, 3))]),
     positives=rng.integers(0, 9, 9), negatives=rng.integers(0, 9, 9),
     grid=WeightGrid.box(4, 1),
 )
-solve(problem, {name!r})
+oracle = get_oracle({name!r})
+request = Request(
+    solver=oracle._class,
+    program=formulate(problem, oracle.formulation, tolerance=1e-6),
+    scale=1,
+    settings=oracle._profile.arguments(problem, SolveOptions()),
+    deadline=None,
+    wants_reports=False,
+    folder=tempfile.mkdtemp(),
+)
+subprocess.Popen = Popen
+answer(request, print)
 """
 
 
@@ -50,7 +63,9 @@ def test_a_kill_leaves_no_file_with_rows(name, when, tmp_path):
         [sys.executable, "-c", code],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         start_new_session=True,
+        stdin=subprocess.DEVNULL,  # CBC asks for commands where its file is gone
         capture_output=True,
+        timeout=120,
         check=False,
     )
     assert ended.returncode == -9, ended.stderr.decode()[-2000:]
