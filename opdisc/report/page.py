@@ -50,6 +50,7 @@ from opdisc.report.figures import (
 )
 from opdisc.report.majority import majority_sentences
 from opdisc.report.outcomes import missing_sentences
+from opdisc.report.places import FIGURES, PAGE, SUMMARY
 from opdisc.report.sweep import sweep_lines, sweep_sentences, swept_methods
 from opdisc.report.tables import (
     area_sentence,
@@ -60,7 +61,6 @@ from opdisc.report.tables import (
     seconds_lines,
     summary_table,
 )
-from opdisc.report.writing import FIGURES, PAGE, SUMMARY
 
 _TEMPLATES = "templates"
 

@@ -75,7 +75,7 @@ def test_each_epsilon_has_a_panel_with_the_references(tmp_path):
         assert drawn == ["auto", "logistic-objective", "optimum", "majority"]
     wide, narrow = (draw_roc(panels, size=size, in_page=True) for size in ("wide", "narrow"))
     drawn, small = (one.markup(name="x", title="", description="") for one in (wide, narrow))
-    assert small.count('class="series line"') == 12 and "label" not in small
+    assert small.count('class="series line"') == 12 and "series label" not in small
     assert drawn.count('class="series line"') == 12 + 4
     names = re.findall(r'class="series label".*?<text[^>]*>([^<]*)<', drawn)
     assert names == [one.title for one in series]
