@@ -53,8 +53,8 @@ def card_picture(model: CardSource | CardsSource) -> bytes:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise OPDiscError(
-            "a picture needs matplotlib, which is not installed; install opdisc[report], or write "
-            "the page instead."
+            "a picture needs matplotlib, which is not installed; install opdisc[pictures], or "
+            "write the page instead."
         ) from None
     lines = _lines(card_content(model))
     if len(lines) > _MOST_LINES:

@@ -162,7 +162,7 @@ def test_compare_reports_the_cost(folder):
     )  # fmt: skip
     assert status == 0, err
     page = Path("out/report.html").read_text()
-    assert "Which method costs least?" in page and "the same answer for everyone" in page
+    assert "Least cost at each ε" in page and "the same answer for everyone" in page
     assert ">cost</button>" in page
     header = Path("out/summary.csv").read_text().splitlines()[0]
     assert "test_cost_mean" in header
@@ -179,7 +179,7 @@ def test_compare_reports_the_cost(folder):
 def test_compare_without_costs_mentions_none(folder):
     told("compare", "table.csv", "--schema", "plain.toml", "--methods", "auto", "--epsilons", "1",
          "--repeats", "1", "--jobs", "1", "--out", "out")  # fmt: skip
-    assert "costs least" not in Path("out/report.html").read_text()
+    assert "Least cost" not in Path("out/report.html").read_text()
     assert "_cost" not in Path("out/summary.csv").read_text()
     assert "cost" not in Path("out/runs.jsonl").read_text()
 

@@ -231,7 +231,7 @@ def test_a_picture_without_matplotlib_is_refused_in_a_sentence(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(OPDiscError, match=r"needs matplotlib.*install opdisc\[report\]"):
+    with pytest.raises(OPDiscError, match=r"needs matplotlib.*install opdisc\[pictures\]"):
         card_picture(MODEL)
 
 
