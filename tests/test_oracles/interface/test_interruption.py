@@ -159,7 +159,7 @@ def test_kill_leaves_no_process(started, tmp_path, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_time_limit_is_said(started, tmp_path, name):
-    process = started(name, "2")
+    process = started(name, "1")
     output, errors = process.communicate(timeout=PATIENCE)
     assert output == "False FEASIBLE\n" or "NoHypothesis" in errors
     wait_until_all_gone(process.pid, ())
