@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, Self
@@ -284,8 +284,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self._learn_counts(lambda: self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
-        if self.schema is not None and self._hides_rows() and not len(X):
-            return self._no_rows(X, y)
+        if self.schema is not None and self._hides_rows() and isinstance(X, Sized) and not len(X):
+            return self._no_rows(X, y, parse_schema(self.schema))
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         counts = RowCounts.from_rows(rows, signs, schema, assumptions)
         if not schema.private_thresholds:
@@ -295,9 +295,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         ranks = count_below(table, schema, signs)
         return counts.described(ranks=ranks, recount=_Again(table, signs, assumptions))
 
-    def _no_rows(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
+    def _no_rows(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, schema: Schema) -> RowCounts:
         """Return the counts of a table without rows, which is one like any other."""
-        schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
         check_names(list(table.columns), schema.columns)
         require_same_length(table, labels)
