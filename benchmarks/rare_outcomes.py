@@ -33,7 +33,6 @@ def made_up(columns, effect, n_rows, share, rng):
         start = (low + high) / 2
         is_few = np.mean(1 / (1 + np.exp(-odds - start))) < share
         low, high = (start, high) if is_few else (low, start)
-        )
     return table, (rng.random(n_rows) < 1 / (1 + np.exp(-odds - low))).astype(int)
 
 
