@@ -90,9 +90,10 @@ class Outcome:
         return f"{typed} --false-{rest}-cost 1"
 
     def rule(self) -> str:
-        """Return who is given the label."""
-        named = _quoted(self.label)
-        return f"a row gets {named} only in a group where more than {_percent(self.line)} are"
+        """Return where the loss is lower with the label."""
+        return (
+            f"{_quoted(self.label)} pays only in a group where more than {_percent(self.line)} are"
+        )
 
     def way_out(self) -> str:
         """Return what costs would change; empty where they would not."""
@@ -100,7 +101,7 @@ class Outcome:
             return ""
         line = _percent(Fraction(1, 1 + self.better_cost))
         return (
-            f"With {self.options} it gets that from {line} on, and noise counts "
+            f"With {self.options} it pays from {line} on, and noise counts "
             f"{self.better_cost} times"
         )
 
@@ -178,8 +179,7 @@ def constant_remedy(schema: Schema, answer: Label) -> str:
         What the card answers.
     """
     missing = next(one for one in outcomes(schema) if one.other == answer)
-    rule = f"{missing.rule()[0].upper()}{missing.rule()[1:]}"
-    way = missing.way_out()
+    rule, way = missing.rule(), missing.way_out()
     if not way:
         return f"{rule}; other columns, more rows or a larger epsilon may find one."
     return f"{rule}. {way} (error_costs in Python): plan that first, for another fit spends again."

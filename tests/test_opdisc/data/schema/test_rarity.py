@@ -60,7 +60,7 @@ def test_something_is_said_of_a_weight_below_a_quarter_only(thousandths, missed,
 def test_the_remedy_weighs_what_is_never_answered(answer, option):
     said = constant_remedy(schema(), answer)
     assert f"--false-{option}-cost 9" in said and "error_costs" in said
-    assert said.startswith(f"A row gets '{'yes' if answer == 'no' else 'no'}' only in a group")
+    assert said.startswith(f"'{'yes' if answer == 'no' else 'no'}' pays only in a group")
 
 
 @pytest.mark.parametrize("classes", [(0, 1), (1, 0), (False, True), ("0", "1")])
