@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from opdisc.data.plain_text import plain_text, require_readable, without_sas_zeros
 from opdisc.data.precision import plain_cells
 from opdisc.errors import TableError
 
@@ -35,8 +36,9 @@ ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def canonical_text(value: object) -> str:
     """Text under which two cells are compared.
 
-    White space around the value is dropped, equal numbers agree however they are typed or spelled
-    (``1``, ``1.0``, ``"1"``, ``"1.0"``), and true and false are 1 and 0, as in Python.
+    It is the :func:`opdisc.data.plain_text` of the value; equal numbers agree however they are
+    typed or spelled (``1``, ``1.0``, ``"1"``, ``"1.0"``), and true and false are 1 and 0, as in
+    Python.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def canonical_text(value: object) -> str:
     str
         The canonical text. The function is idempotent.
     """
-    text = str(value).strip()
+    text = plain_text(value)
     text = BOOLEAN_TEXTS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -72,7 +74,7 @@ def parse_number(value: object) -> float | None:
         The nearest double, or None where the value is not a finite number: other text, ``"nan"``,
         infinities, and numbers beyond the range of a double.
     """
-    text = str(value).strip()
+    text = plain_text(value)
     text = BOOLEAN_TEXTS.get(text, text)
     if not ANY_NUMBER.fullmatch(text):
         return None
@@ -200,7 +202,7 @@ def read_numbers(
     """
     cells = plain_cells(cells)
     if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
-        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        numbers = without_sas_zeros(cells.to_numpy(dtype=np.float64, na_value=np.nan).copy())
         unreadable = bool(np.isinf(numbers).any())
     else:
         codes, distinct = _distinct_values(cells, column)
@@ -232,10 +234,14 @@ def _distinct_values(
         cells = plain_cells(cells)
         if cells.dtype == object:
             # As text first: equal objects of different types (1/2 and 0.5) are different cells.
-            cells = cells.map(str, na_action="ignore")
+            cells = cells.map(plain_text, na_action="ignore")
         codes, distinct = pd.factorize(cells)
-    except (TypeError, ValueError):
+        values = list(distinct)
+        for kind in set(map(type, values)):
+            require_readable(kind)
+    except (TypeError, ValueError, NotImplementedError):  # the last: Arrow's, of lists
         raise TableError(
-            f"column {column!r} must hold text or numbers, but has a cell of another type"
+            f"column {column!r} must hold text, numbers or dates, but has a cell of another type; "
+            "decode it, leave that column out or store it as text"
         ) from None
-    return codes.astype(np.int64), list(distinct)
+    return codes.astype(np.int64), values

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from opdisc.data import (
     ANY_NUMBER,
     BOOLEAN_TEXTS,
+    MOMENT,
     PLAIN_NUMBER,
+    SAS_ZERO_TEXTS,
     CategoryFeature,
     Schema,
     ThresholdFeature,
@@ -29,6 +31,7 @@ _FILE = '''\
 
 import math
 import re
+import unicodedata
 from decimal import Decimal
 
 THRESHOLD = {threshold!r}
@@ -40,6 +43,9 @@ MISSING_NUMBERS = {missing_numbers!r}
 BOOLEANS = {booleans!r}
 PLAIN_NUMBER = re.compile({plain!r})
 ANY_NUMBER = re.compile({any_number!r})
+MOMENT = re.compile({moment!r})
+ZEROS = {zeros!r}
+UNREADABLE = (bytes, bytearray, memoryview, list, tuple, dict, set, complex)
 
 
 def _cell(row, column):
@@ -66,7 +72,7 @@ def _number(row, column):
     cell = _cell(row, column)
     if cell is None:
         return math.nan
-    text = str(cell).strip()
+    text = _plain(cell)
     text = BOOLEANS.get(text, text)
     number = float(text) if ANY_NUMBER.fullmatch(text) else math.inf
     if not math.isinf(number):
@@ -76,8 +82,21 @@ def _number(row, column):
     raise ValueError("a number is needed in the column " + repr(column))
 
 
+def _plain(cell):
+    if isinstance(cell, UNREADABLE) or hasattr(cell, "total_seconds"):
+        raise ValueError("a cell must be text, a number or a date")
+    text = " ".join(unicodedata.normalize("NFC", str(cell)).split())
+    moment = MOMENT.fullmatch(text)
+    if moment:
+        date, minutes, seconds, parts = moment.groups()
+        rest = (parts or "").rstrip("0")
+        time = minutes + ":" + (seconds or "00") + ("." + rest if rest else "")
+        return date if time == "00:00:00" else date + " " + time
+    return "0" if text in ZEROS else text
+
+
 def _canonical(cell):
-    text = str(cell).strip()
+    text = _plain(cell)
     text = BOOLEANS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -177,6 +196,8 @@ def card_python(model: CardSource | CardsSource) -> str:
         booleans=BOOLEAN_TEXTS,
         plain=PLAIN_NUMBER.pattern,
         any_number=ANY_NUMBER.pattern,
+        moment=MOMENT.pattern,
+        zeros=SAS_ZERO_TEXTS,
     )
 
 
