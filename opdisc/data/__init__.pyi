@@ -2,7 +2,6 @@ from .cells import (
     ANY_NUMBER as ANY_NUMBER,
     BOOLEAN_TEXTS as BOOLEAN_TEXTS,
     PLAIN_NUMBER as PLAIN_NUMBER,
-    PRINTED_NUMBER as PRINTED_NUMBER,
     canonical_text as canonical_text,
     format_number as format_number,
     is_kept_by_a_number as is_kept_by_a_number,
@@ -62,6 +61,13 @@ from .inputs import (
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .packing import CellArray as CellArray
+from .plain_text import (
+    MOMENT as MOMENT,
+    PRINTED_NUMBER as PRINTED_NUMBER,
+    SAS_ZERO_TEXTS as SAS_ZERO_TEXTS,
+    plain_text as plain_text,
+    spellings as spellings,
+)
 from .precision import plain_cells as plain_cells
 from .ranks import count_below as count_below
 from .reading.given_names import read_names as read_names

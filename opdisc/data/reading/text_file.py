@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import StringIO, TextIOWrapper
 from itertools import chain, islice
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from opdisc.data.files import FilePath, unusable
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
@@ -77,8 +77,10 @@ class TextFile:
         first: list[str] = []
         if delimiter is None:
             first, delimiter = _header_lines(lines)
-        reader = csv.reader(chain(first, lines), strict=True, delimiter=delimiter)
-        self.header = tuple(name.strip() for name in next(reader, []))
+        reader = _csv_reader(chain(first, lines), delimiter)
+        names: list[str] = next(reader, [])
+        _refuse_blanks_before_quotes(names)
+        self.header = tuple(name.strip() for name in names)
         self._delimiter, self._lines, self._unread = delimiter, reader.line_num, ""
         if not self.header:
             raise TableError(
@@ -90,7 +92,7 @@ class TextFile:
         """Compare the first row with the names that were given, and keep its text to be read."""
         kept: list[str] = []
         noted = (kept.append(line) or line for line in lines)  # type: ignore[func-returns-value]
-        row = next(csv.reader(noted, strict=True, delimiter=delimiter), [])
+        row: list[str] = next(_csv_reader(noted, delimiter), [])
         if len(row) != len(names):
             raise names_unlike_columns(self._path)
         refuse_named_header(row, names, self._path)
@@ -146,10 +148,12 @@ class TextFile:
         size = max(1, chunk_cells // len(self.header))
         while some := list(islice(rows, size)):
             columns = tuple([row[position] for row in some] for position in positions)
+            for column in columns:
+                _refuse_blanks_before_quotes(column)
             yield Chunk(n_rows=len(some), cells=columns)
 
     def _strict_rows(self, lines: Iterator[str]) -> Iterator[list[str]]:
-        reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
+        reader = _csv_reader(lines, self._delimiter)
         width = len(self.header)
         for row in reader:
             if len(row) == width:
@@ -161,6 +165,17 @@ class TextFile:
                     "every line of a table must have as many cells as its header, but line "
                     f"{line} of {self._path} does not; correct that line"
                 )
+
+
+def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
+    """Return a reader of rows, to which a quotation mark may follow spaces."""
+    return csv.reader(lines, strict=True, delimiter=delimiter, skipinitialspace=delimiter != " ")
+
+
+def _refuse_blanks_before_quotes(cells: Iterable[str]) -> None:
+    """Refuse a quotation mark after white space of another kind: it would be part of the cell."""
+    if any('"' in cell and cell[:1].isspace() and cell.lstrip()[:1] == '"' for cell in cells):
+        raise csv.Error
 
 
 @contextmanager
@@ -224,8 +239,8 @@ def _header_lines(lines: Iterable[str]) -> tuple[list[str], str]:
             if character == '"' and (quoted or at_start):
                 quoted, at_start = not quoted, quoted  # a second one at once is part of the name
             elif not quoted:
-                at_start = character in counts
-                if at_start:
+                at_start = character in counts or (at_start and character == " ")
+                if character in counts:
                     counts[character] += 1
         # What is longer than csv takes for one cell is no header.
         if not quoted or sum(map(len, read)) > csv.field_size_limit():

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from opdisc.data.cells import canonical_text, cell_text, format_number, plain_number
+from opdisc.data.cells import canonical_text, format_number, plain_number
+from opdisc.data.plain_text import plain_text
 from opdisc.data.schema.checks import (
     Kind,
     Sign,
@@ -72,7 +73,7 @@ def _category_value(value: object, text: bool) -> str:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"a category value must be finite, got {quoted(value)}")
-    return cell_text(value) if text else canonical_text(value)
+    return plain_text(value) if text else canonical_text(value)
 
 
 def read_category(entry: object, column: str, text: bool = False) -> Category:
@@ -244,7 +245,7 @@ class CategoryFeature:
 
     def spell(self, value: object) -> str:
         """Return the text under which a cell is compared with the categories."""
-        return cell_text(value) if self.text else canonical_text(value)
+        return plain_text(value) if self.text else canonical_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,8 +104,7 @@ def _draw_panel(
     drawing.line([(x, y + side), (x + side, y)], MUTED, width=0.8, dash="1 3")
     if first:
         for share, words in ((0.0, "0%"), (0.5, "50%"), (1.0, "100%")):
-            place = (x - 7, y + (1 - share) * side)
-            drawing.text(place, words, size=FONT, anchor="end")
+            drawing.text((x - 7, y + (1 - share) * side), words, size=FONT, anchor="end")
         label = (x - 50, y + side / 2)
         drawing.text(label, "true positive rate", size=FONT, anchor="middle", upright=True)
     for place, (curve, style) in enumerate(panel.curves):
