@@ -8,7 +8,6 @@ refused. docs/cells.md is the table of what they say.
 from __future__ import annotations
 
 import csv
-import dataclasses
 import datetime
 import sqlite3
 import tempfile
@@ -152,7 +151,9 @@ def model_of(cell: Cell) -> SavedModel:
     receipt = msgspec.structs.replace(
         made.receipt, schema_digest=schema.digest(), weights=((0,), (1,), (2,))
     )
-    card = dataclasses.replace(made.scorecard, columns=schema.column_names, points=(1, 2), start=0)
+    card = msgspec.structs.replace(
+        made.scorecard, columns=schema.column_names, points=(1, 2), start=0
+    )
     return SavedModel(scorecard=card, schema=schema, receipt=receipt)
 
 
