@@ -176,6 +176,9 @@ def test_a_time_limit_is_kept_by_a_solver_that_forgets_it(misbehaving, monkeypat
     processes = seen(monkeypatch)
     misbehaving(**{"act": "pass", where: HOLD})
     problem, oracle = instances.exclusive_or()[0], oracles.get_oracle("highs")
+    if where == "act":
+        with pool._worker("highs") as worker:  # one that is late to start is kept
+            assert worker.becomes_ready(None)
     before = time.monotonic()
     with pytest.raises(NoHypothesis, match="time limit"):
         oracles.solve(problem, oracle, SolveOptions(time_limit=1.0))
