@@ -169,6 +169,13 @@ def test_what_a_solver_prints_is_swallowed(misbehaving, capfd, print_):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("read", ["os.read(0, 9)", "sys.stdin.read()"])
+def test_a_solver_that_asks_for_input_gets_none(misbehaving, read):
+    misbehaving(f"raise (LookupError if {read} else BufferError)")
+    with pytest.raises(NoHypothesis, match="failed with BufferError"):
+        oracles.solve(instances.exclusive_or()[0], "highs")
+
+
 @needs_proc
 @pytest.mark.timing
 @pytest.mark.parametrize("where", ["act", "at_import"])
