@@ -207,7 +207,8 @@ def module_environment(**changes: str) -> dict[str, str]:
 class ParentConnection:
     """The child's end; while it exists, this process ends as soon as its parent is gone.
 
-    From now on, what is printed on standard output goes to the standard error stream.
+    From now on, what is printed on standard output goes to the standard error stream, and standard
+    input is empty.
 
     Parameters
     ----------
@@ -219,6 +220,10 @@ class ParentConnection:
         self._last = last
         self._answers = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
+        # What runs here may read from standard input, and must not get a request.
+        self._incoming = os.dup(0)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -236,7 +241,7 @@ class ParentConnection:
     def _listen(self) -> None:
         """Queue requests; where there can be no more, end this process and what it started."""
         # Not sys.stdin: an interpreter that ends while a thread reads from it aborts.
-        source = open(0, "rb", closefd=False)  # noqa: SIM115
+        source = open(self._incoming, "rb", closefd=False)  # noqa: SIM115
         try:
             while True:
                 self._requests.put(pickle.load(source))  # nosec B301 # of the parent

@@ -63,6 +63,7 @@ WORDS: dict[str, str | None] = {
     "Allowance": r"allowances?",
     "Complete oracle": r"complete oracles?",
     "Hand-over": r"hand-over",
+    "Worker process": None,
     "Branch and bound": r"branch and bound",
     "Mixed-integer program": r"mixed-integer programs?|integer programs?",
     "Duality gap": r"duality gaps?",

@@ -1,7 +1,11 @@
-"""The worker's end of ``cp-sat``: every number an integer."""
+"""The worker's end of ``cp-sat``: every number an integer.
+
+OR-tools is loaded when it is needed: with HiGHS it cannot share a process.
+"""
 
 from __future__ import annotations
 
+import importlib
 import math
 import threading
 import time
@@ -9,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from oracles.arithmetic import FloatArray
 from oracles.milp.program import MixedIntegerProgram
@@ -18,8 +21,15 @@ from oracles.milp.workers.messages import Answer, Report, Request
 SECONDS_BETWEEN_REPORTS = 0.1
 
 
+def load() -> None:
+    """Load OR-tools."""
+    importlib.import_module("ortools.sat.python.cp_model")
+
+
 def answer(request: Request, send: Callable[[Report], None]) -> Answer:
     """Solve one program, reporting on the way."""
+    from ortools.sat.python import cp_model
+
     model, variables = _model(request.program, request.scale)
     solver = cp_model.CpSolver()
     for name, value in request.settings.items():
@@ -29,7 +39,7 @@ def answer(request: Request, send: Callable[[Report], None]) -> Answer:
     if request.wants_reports:
         watch = _Watch(send)
         solver.best_bound_callback = watch.bound
-        status = solver.solve(model, watch)
+        status = solver.solve(model, watch.callback(cp_model))
     else:
         status = solver.solve(model)
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
@@ -47,6 +57,8 @@ def _model(program: MixedIntegerProgram, scale: int) -> tuple[Any, list[Any]]:
 
     Variables that may be continuous become integers too: their optimum is integral.
     """
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     variables = [
         model.new_int_var(low, high, f"x{i}")
@@ -79,20 +91,25 @@ def _integers(values: FloatArray) -> list[Any]:
     return [None if math.isinf(v) else round(v) for v in values.tolist()]
 
 
-class _Watch(cp_model.CpSolverSolutionCallback):
+class _Watch:
     """Reports incumbents and bounds, not too often."""
 
     def __init__(self, send: Callable[[Report], None]) -> None:
-        super().__init__()
         self._send = send
         self._incumbent: float | None = None
         self._bound = -math.inf
         self._last = -math.inf
         self._reporting = threading.Lock()
 
-    def on_solution_callback(self) -> None:
-        """Report a better incumbent."""
-        self._report(self.objective_value, self.best_objective_bound)
+    def callback(self, cp_model: Any) -> Any:
+        """Return a solution callback."""
+        watch = self
+
+        class Callback(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+            def on_solution_callback(self) -> None:
+                watch._report(self.objective_value, self.best_objective_bound)
+
+        return Callback()
 
     def bound(self, bound: float) -> None:
         """Report a better bound."""

@@ -47,7 +47,7 @@ def main() -> None:
     parent = ParentConnection(last=lambda: _remove(folder))
     back_end = f"oracles.milp.workers.{_BACK_ENDS.get(name, 'pulp_solver')}"
     with suppress(Exception):  # the first request will say
-        importlib.import_module(back_end)
+        getattr(importlib.import_module(back_end), "load", lambda: None)()
     parent.send(READY)
     while True:
         parent.send(_answered(back_end, parent.receive(), parent))

@@ -169,6 +169,13 @@ def test_what_a_solver_prints_is_swallowed(misbehaving, capfd, print_):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("read", ["os.read(0, 9)", "sys.stdin.read()"])
+def test_a_solver_that_asks_for_input_gets_none(misbehaving, read):
+    misbehaving(f"raise (LookupError if {read} else BufferError)")
+    with pytest.raises(NoHypothesis, match="failed with BufferError"):
+        oracles.solve(instances.exclusive_or()[0], "highs")
+
+
 @needs_proc
 @pytest.mark.timing
 @pytest.mark.parametrize("where", ["act", "at_import"])
@@ -176,6 +183,9 @@ def test_a_time_limit_is_kept_by_a_solver_that_forgets_it(misbehaving, monkeypat
     processes = seen(monkeypatch)
     misbehaving(**{"act": "pass", where: HOLD})
     problem, oracle = instances.exclusive_or()[0], oracles.get_oracle("highs")
+    if where == "act":
+        with pool._worker("highs") as worker:  # one that is late to start is kept
+            assert worker.becomes_ready(None)
     before = time.monotonic()
     with pytest.raises(NoHypothesis, match="time limit"):
         oracles.solve(problem, oracle, SolveOptions(time_limit=1.0))
