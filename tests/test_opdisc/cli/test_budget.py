@@ -52,7 +52,7 @@ ROWS = [[0.1], [0.9], [0.8], [0.2]] * 25, [0, 1, 1, 0] * 25
 
 
 def learn(ledger, **settings):
-    settings = {"mechanism": "opdisc", "classes": (0, 1), "noise": "l2-gaussian", **settings}
+    settings = {"classes": (0, 1), "noise": "gaussian", **settings}
     return OPDiscClassifier(ledger=ledger, **settings).fit(*ROWS).receipt_
 
 
