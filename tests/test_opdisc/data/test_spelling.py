@@ -141,6 +141,15 @@ def test_a_quotation_mark_after_other_white_space_is_refused(tmp_path, blank, li
         read_table(path)
 
 
+def test_other_spaces_of_a_line_with_quotation_marks_stay(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b,c\n "x, ""y""\n z, "" w", b,"c"\n5", 6", d\n')
+    assert read_table(path).to_numpy().tolist() == [
+        ['x, "y"\n z, " w', " b", "c"],
+        ['5"', ' 6"', " d"],
+    ]
+
+
 def test_spaces_may_be_the_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a b c\n1  "x y"\n')
