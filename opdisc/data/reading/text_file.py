@@ -79,7 +79,7 @@ class TextFile:
         if delimiter is None:
             first, delimiter = _header_lines(lines)
         reader = _csv_reader(chain(first, lines), delimiter)
-        names = next(reader, [])
+        names: list[str] = next(reader, [])
         _refuse_blanks_before_quotes(names)
         self.header = tuple(name.strip() for name in names)
         self._delimiter, self._lines, self._unread = delimiter, reader.line_num, ""
@@ -93,7 +93,7 @@ class TextFile:
         """Compare the first row with the names that were given, and keep its text to be read."""
         kept: list[str] = []
         noted = (kept.append(line) or line for line in lines)  # type: ignore[func-returns-value]
-        row = next(_csv_reader(noted, delimiter), [])
+        row: list[str] = next(_csv_reader(noted, delimiter), [])
         if len(row) != len(names):
             raise names_unlike_columns(self._path)
         refuse_named_header(row, names, self._path)
