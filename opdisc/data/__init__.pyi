@@ -61,13 +61,6 @@ from .inputs import (
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
 from .packing import CellArray as CellArray
-from .plain_text import (
-    MOMENT as MOMENT,
-    PRINTED_NUMBER as PRINTED_NUMBER,
-    SAS_ZERO_TEXTS as SAS_ZERO_TEXTS,
-    plain_text as plain_text,
-    spellings as spellings,
-)
 from .precision import plain_cells as plain_cells
 from .ranks import count_below as count_below
 from .reading.given_names import read_names as read_names
@@ -128,4 +121,11 @@ from .schema.target import (
     Target as Target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
+)
+from .spelling import (
+    MOMENT as MOMENT,
+    PRINTED_NUMBER as PRINTED_NUMBER,
+    SAS_ZERO_TEXTS as SAS_ZERO_TEXTS,
+    plain_text as plain_text,
+    spellings as spellings,
 )

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from opdisc.data.plain_text import plain_text, require_readable, without_sas_zeros
 from opdisc.data.precision import plain_cells
+from opdisc.data.spelling import plain_text, require_readable, without_sas_zeros
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
@@ -231,9 +231,14 @@ def read_numbers(
         numbers = without_sas_zeros(cells.to_numpy(dtype=np.float64, na_value=np.nan).copy())
         unreadable = bool(np.isinf(numbers).any())
     else:
-        codes, distinct = _distinct_values(cells, column)
+        try:
+            codes, distinct = _distinct_values(cells, column)
+        except TableError:
+            codes, distinct, unreadable = np.empty(0, np.int64), [], True
+        else:
+            unreadable = False
         parsed = [_number_or_missing(value, missing_values) for value in distinct]
-        unreadable = None in parsed
+        unreadable = unreadable or None in parsed
         numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
     if unreadable:
         raise TableError(

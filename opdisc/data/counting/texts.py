@@ -21,10 +21,10 @@ from opdisc.data.encoding import (
     refuse_numbers,
 )
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray
-from opdisc.data.plain_text import without_sas_zeros
 from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import CategoryFeature, Schema
+from opdisc.data.spelling import without_sas_zeros
 from oracles.arithmetic import FloatArray, IntArray
 
 _REMEMBERED = 2**16

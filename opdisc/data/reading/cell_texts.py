@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opdisc.data.plain_text import NUMBERS, plain_text, require_readable
 from opdisc.data.reading.chunks import Chunk
+from opdisc.data.spelling import NUMBERS, plain_text, require_readable
 
 
 def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -169,7 +170,44 @@ class TextFile:
 
 def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
     """Return a reader of rows, to which a quotation mark may follow spaces."""
-    return csv.reader(lines, strict=True, delimiter=delimiter, skipinitialspace=delimiter != " ")
+    if delimiter != " ":
+        lines = _closed_up(lines, delimiter)
+    return csv.reader(lines, strict=True, delimiter=delimiter)
+
+
+def _closed_up(lines: Iterable[str], delimiter: str) -> Iterator[str]:
+    """Yield lines without the spaces between a delimiter and a quotation mark."""
+    spaced = re.compile(rf'(?:^|{re.escape(delimiter)}) +"')
+    inside = False
+    for line in lines:
+        closed = line
+        if inside or line.count('"') % 2 or spaced.search(line):
+            closed, inside = _closed_line(line, delimiter, inside)
+        yield closed
+
+
+def _closed_line(line: str, delimiter: str, inside: bool) -> tuple[str, bool]:
+    """Return one line, and whether it ends inside a quoted cell, as it may have begun."""
+    parts, at = [], 0
+    while True:
+        if not inside:
+            mark = len(line) - len(line[at:].lstrip(" "))
+            if line[mark : mark + 1] == '"':
+                parts.append('"')
+                at, inside = mark + 1, True
+        if inside:
+            end = line.find('"', at)
+            while end >= 0 and line[end + 1 : end + 2] == '"':
+                end = line.find('"', end + 2)
+            if end < 0:
+                return "".join([*parts, line[at:]]), True
+            parts.append(line[at : end + 1])
+            at, inside = end + 1, False
+        following = line.find(delimiter, at)
+        if following < 0:
+            return "".join([*parts, line[at:]]), False
+        parts.append(line[at : following + 1])
+        at = following + 1
 
 
 def _refuse_blanks_before_quotes(cells: Iterable[str]) -> None:

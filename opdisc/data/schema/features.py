@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from opdisc.data.cells import canonical_text, format_number, plain_number
-from opdisc.data.plain_text import plain_text
 from opdisc.data.schema.checks import (
     Kind,
     Sign,
@@ -26,6 +25,7 @@ from opdisc.data.schema.checks import (
     stated,
 )
 from opdisc.data.schema.quantiles import QuantileFeature, quantile_feature
+from opdisc.data.spelling import plain_text
 from opdisc.errors import SchemaError, quoted
 
 

@@ -12,8 +12,6 @@ from opdisc.data import count_lines, count_rows, read_header, read_table
 from opdisc.errors import FileMistake, TableError
 from opdisc.models import load_model
 
-openpyxl = pytest.importorskip("openpyxl")
-pytest.importorskip("openpyxl.chart")
 pytestmark = pytest.mark.extras("openpyxl")
 
 HEADER = ["age", "ward", "ill"]
@@ -33,6 +31,8 @@ categories = ["a", "b"]
 
 def workbook(path, *sheets):
     """Write sheets given as (title, rows, state); rows None makes a sheet of a chart."""
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.remove(book.active)
     for title, rows, state in sheets:
