@@ -124,7 +124,7 @@ def lower_bounds(requirements):
 def test_the_oldest_versions_that_are_tested_are_the_bounds():
     pins = re.findall(r"^(\S+)==(\S+)$", (ROOT / ".ci" / "oldest.txt").read_text(), re.MULTILINE)
     tested = {name.replace("_", "-"): version for name, version in pins}
-    bounds = lower_bounds(PROJECT["dependencies"]) | lower_bounds(EXTRAS["report"])
+    bounds = lower_bounds(PROJECT["dependencies"]) | lower_bounds(EXTRAS["pictures"])
 
     def numbers(version):
         return [int(part) for part in version.split(".")] + [0] * (3 - version.count(".") - 1)

@@ -105,7 +105,7 @@ _CAPTIONS = {
 
 _SWEPT = (
     "None is ranked: the oracles were given the same noise on purpose, so that their answers and "
-    "times can be compared. Known noise protects nobody, so the receipts are VOID.",
+    "times can be compared. Known noise protects nobody, so the receipts are VOID."
 )
 
 
@@ -174,8 +174,9 @@ def _content(
         "results": results,
         "evaluation": evaluation,
         "views": views,
-        "verdict": _SWEPT if swept else majority_sentences(evaluation, rankings)[:1],
-        "oracles": sweep_sentences(results.runs),
+        "verdict": majority_sentences(evaluation, rankings)[:1]
+        if rankings or not swept
+        else (_SWEPT, *sweep_sentences(results.runs)),
         "first": f"accuracy-{evaluation.name}",
         "costs": cost_lines(evaluation, cells),
         "missing": missing_sentences(results),

@@ -107,14 +107,14 @@ def _draw_panel(
             drawing.text((x - 7, y + (1 - share) * side), words, size=FONT, anchor="end")
         label = (x - 50, y + side / 2)
         drawing.text(label, "true positive rate", size=FONT, anchor="middle", upright=True)
-    for place, (curve, style) in enumerate(panel.curves):
+    for number, (curve, style) in enumerate(panel.curves):
         steps = len(curve.rates)
         points = [
             (x + side * k / (steps - 1), y + side * (1 - rate))
             for k, rate in enumerate(curve.rates.tolist())
         ]
         # Marks at other places of each curve, so that they do not hide each other.
-        start = (max(1, steps // 20) + place * max(1, steps // 33)) % steps
+        start = (max(1, steps // 20) + number * max(1, steps // 33)) % steps
         _draw_line(drawing, points, points[start :: max(1, steps // 3)], curve, style)
 
 
