@@ -110,6 +110,7 @@ from .schema.target import (
     Label as Label,
     MulticlassTarget as MulticlassTarget,
     Target as Target,
+    make_target as make_target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
 )
