@@ -31,6 +31,7 @@ from .encoding import (
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
     marks_missing as marks_missing,
+    plain_table as plain_table,
     require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )

@@ -297,7 +297,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         check_is_fitted(self)
         if self.schema is None:
             return self._numbers(X)
-        return encode_features(as_table(X, self.schema_), self.schema_)
+        used = self._used_columns()
+        return encode_features(as_table(X, self.schema_, used), self.schema_, used)
+
+    def _used_columns(self) -> tuple[str, ...]:
+        """Return the raw columns that a prediction asks for."""
+        return self.schema_.columns
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return each row's score, above 0 where the positive label is predicted."""

@@ -63,7 +63,14 @@ from opdisc.mechanisms import (
     preferences,
     run_cards,
 )
-from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
+from opdisc.models import (
+    RiskTable,
+    SavedMulticlassModel,
+    Scorecard,
+    card_classes,
+    fitted_risks,
+    used_columns,
+)
 from opdisc.planning import (
     SettledFit,
     check_costs_of_cards,
@@ -358,6 +365,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         if self.schema is None and self.classes is None:
             return self.classes_
         return np.array(self.schema_.labels, dtype=self.classes_.dtype)
+
+    def _used_columns(self) -> tuple[str, ...]:
+        return used_columns(self.schema_, self.scorecards_)
 
     def _encoded(self, X: ArrayLike | pd.DataFrame) -> CellArray:
         rows = self._rows(X)
