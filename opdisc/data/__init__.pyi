@@ -35,6 +35,7 @@ from .encoding import (
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
     marks_missing as marks_missing,
+    plain_table as plain_table,
     require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )
@@ -119,6 +120,7 @@ from .schema.target import (
     Label as Label,
     MulticlassTarget as MulticlassTarget,
     Target as Target,
+    make_target as make_target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
 )

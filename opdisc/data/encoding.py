@@ -101,14 +101,26 @@ def encode(table: Table, schema: Schema) -> EncodedTable:
         If columns are missing or repeated, the table is empty, a cell cannot be read, a label is
         of neither class, or only one class occurs.
     """
-    check_columns(table, (*schema.columns, schema.target.column))
+    table = plain_table(table, (*schema.columns, schema.target.column))
     labels = encode_labels(table, schema)
     require_both_classes(labels)
     return aggregate(encode_features(table, schema), labels)
 
 
-def encode_features(table: Table, schema: Schema) -> CellArray:
+def encode_features(
+    table: Table, schema: Schema, used: tuple[str, ...] | None = None
+) -> CellArray:
     """Encode the feature columns of each row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Raw rows.
+    schema : Schema
+        Public facts.
+    used : tuple of str or None
+        Raw columns that are read; the others are not asked for and encode to zeros. None reads
+        all of the schema's.
 
     Returns
     -------
@@ -123,10 +135,13 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
         If thresholds are private and no fit has found them yet.
     """
     require_found_thresholds(schema)
-    check_columns(table, schema.columns)
+    columns = schema.columns if used is None else used
+    table = plain_table(table, columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
     out[:, 0] = 1
     for feature, attribute in zip(schema.features, schema.attributes, strict=True):
+        if feature.column not in columns:
+            continue
         cells = table[feature.column]
         block = slice(attribute.indices[0], attribute.indices[-1] + 1)
         if isinstance(feature, CategoryFeature):
@@ -147,7 +162,7 @@ def keep_first_of_exclusive(rows: CellArray, schema: Schema) -> None:
 
 def encode_labels(table: Table, schema: Schema) -> CellArray:
     """Encode the target column: :func:`encode_label_values` of that column."""
-    check_columns(table, (schema.target.column,))
+    table = plain_table(table, (schema.target.column,))
     return encode_label_values(table[schema.target.column], schema)
 
 
@@ -347,7 +362,12 @@ def require_found_thresholds(schema: Schema) -> None:
 
 
 def check_columns(table: Table, columns: Sequence[str]) -> None:
-    """Refuse a table that is empty, lacks a declared column or repeats a column name.
+    """Refuse what :func:`plain_table` refuses."""
+    plain_table(table, columns)
+
+
+def plain_table(table: Table, columns: Sequence[str]) -> Table:
+    """Return a table with plain names; refuse one that is empty or lacks or repeats a column.
 
     Parameters
     ----------
@@ -363,13 +383,17 @@ def check_columns(table: Table, columns: Sequence[str]) -> None:
     """
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
+    table = with_plain_names(table)
     check_names(list(table.columns), columns)
     if len(table) == 0:
         raise TableError("a table must have at least one row, but this one is empty")
+    return table
 
 
 def check_names(names: Sequence[Hashable], columns: Sequence[str], remedy: str = "") -> None:
-    """Refuse names of columns among which a declared one is missing, or any is repeated.
+    """Refuse names of columns among which a declared one is missing or repeated.
+
+    Columns that nobody declared are not read, whatever they are called and however often.
 
     Parameters
     ----------
@@ -394,9 +418,20 @@ def check_names(names: Sequence[Hashable], columns: Sequence[str], remedy: str =
                 f"missing; {remedy or _MISSING_REMEDY}"
             )
     if len(present) < len(names):
-        repeated = {name for name in columns if names.count(name) > 1}
-        which = ", ".join(sorted(map(repr, repeated))) or "a column that the schema does not use"
-        raise TableError(f"column names must be distinct, but {which} occurs twice; rename one")
+        repeated = sorted({repr(name) for name in columns if names.count(name) > 1})
+        if repeated:
+            raise TableError(
+                f"column names must be distinct, but {', '.join(repeated)} occurs twice; rename "
+                "one"
+            )
+
+
+def with_plain_names(table: Table) -> Table:
+    """Return a table without white space around its column names, as files are read."""
+    names = [name.strip() if isinstance(name, str) else name for name in table.columns]
+    if all(name == before for name, before in zip(names, table.columns, strict=True)):
+        return table
+    return table.set_axis(names, axis=1)
 
 
 def encode_categories(

@@ -16,7 +16,9 @@ from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
 
-def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def as_table(
+    X: ArrayLike | pd.DataFrame, schema: Schema, used: tuple[str, ...] | None = None
+) -> pd.DataFrame:
     """Return rows as a DataFrame that has the schema's columns.
 
     Parameters
@@ -26,6 +28,8 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
         no names by place.
     schema : Schema
         Public facts.
+    used : tuple of str or None
+        Raw columns that a frame must have; None for all of the schema's.
 
     Raises
     ------
@@ -37,7 +41,7 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
         return X
     reader = frame_reader(X)
     if reader is not None:
-        return _named_cells(reader, schema)
+        return _named_cells(reader, schema, list(schema.columns if used is None else used))
     _refuse_unknown_names(X)
     values = _by_place(X)
     if values.ndim != 2 or values.shape[1] != len(schema.columns):
@@ -48,13 +52,13 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
     return pd.DataFrame(values, columns=list(schema.columns))
 
 
-def _named_cells(reader: TableReader, schema: Schema) -> pd.DataFrame:
-    """Return the texts of the schema's columns."""
-    columns = list(schema.columns)
+def _named_cells(reader: TableReader, schema: Schema, columns: list[str]) -> pd.DataFrame:
+    """Return the texts of some of the schema's columns."""
     check_names(reader.header, columns)
     chunks = list(reader.chunks([reader.header.index(name) for name in columns]))
     cells = [[text for chunk in chunks for text in chunk.cells[at]] for at in range(len(columns))]
-    table = pd.DataFrame(dict(zip(columns, cells, strict=True)), dtype="str")
+    rows = range(sum(chunk.n_rows for chunk in chunks))
+    table = pd.DataFrame(dict(zip(columns, cells, strict=True)), index=rows, dtype="str")
     note_numbers(table, {columns[at] for chunk in chunks for at in chunk.numbers})
     return table
 

@@ -58,15 +58,17 @@ def predict_file(
                 raise TableError(
                     f"the table must not have a column '{PREDICTION}' yet; rename it."
                 )
-            needed = model.schema.columns if model.schema is not None else model.columns
-            required = [name for name in needed if model.schema is not None]
+            needed = model.used_columns
+            required = [n for n in needed if model.schema is not None or n in names]
             check_names(names, required, table.remedy)
             yield csv_text([[*names, PREDICTION]]), []
             rows = 0
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
                 part = pd.DataFrame(
-                    {name: cells[name] for name in needed if name in cells}, dtype="str"
+                    {name: cells[name] for name in needed if name in cells},
+                    index=range(chunk.n_rows),
+                    dtype="str",
                 )
                 predictions = model.written_predictions(part, spelled).tolist()
                 lines = zip(*chunk.cells, map(str, predictions), strict=True)

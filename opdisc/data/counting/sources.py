@@ -15,7 +15,13 @@ import pandas as pd
 from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
-from opdisc.data.encoding import aggregate, check_names, encode_features, encode_labels
+from opdisc.data.encoding import (
+    aggregate,
+    check_names,
+    encode_features,
+    encode_labels,
+    with_plain_names,
+)
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.reading import (
     CHUNK_CELLS,
@@ -248,7 +254,7 @@ def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int
 
 def _add_frame(counter: PointCounter, frame: pd.DataFrame, size: int) -> None:
     """Add a table whose columns have types: it is read as a fit reads it."""
-    schema = counter.schema
+    schema, frame = counter.schema, with_plain_names(frame)
     check_names(list(frame.columns), (*schema.columns, schema.target.column))
     counter.assume(table_assumptions(frame, frame[schema.target.column], schema))
     for start in range(0, len(frame), size):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.data.encoding import with_plain_names
 from opdisc.data.schema import Schema
 
 COLUMNS_UNSEEN = "columns were made without looking at the rows"
@@ -89,7 +90,7 @@ def table_assumptions(X: Any, y: Any, schema: Schema) -> tuple[str, ...]:
     tuple of str
         None for what :func:`opdisc.read_table` read from a text file. No cell is looked at.
     """
-    used = X[list(schema.columns)] if isinstance(X, pd.DataFrame) else X
+    used = with_plain_names(X)[list(schema.columns)] if isinstance(X, pd.DataFrame) else X
     if has_declared_dtypes(used) and has_declared_dtypes(y):
         return ()
     return all_assumptions((DTYPES_DECLARED, COLUMNS_UNSEEN), _noted(X, y))

@@ -56,25 +56,32 @@ class ArrowBatches:
     def __init__(
         self, header: Sequence[str], batches: Callable[[list[str], int], Iterable[Any]]
     ) -> None:
-        self.header = tuple(header)
+        self._names = tuple(header)
+        self.header = tuple(map(plain_name, self._names))
         self._batches = batches
-        if len(set(self.header)) < len(self.header):
-            raise TableError("column names must be distinct, but one occurs twice; rename one")
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
-        names = [self.header[position] for position in positions]
+        # Of columns with one name all are read, in order; a place is a name and which of them.
+        places = [(self._names[at], self._names[:at].count(self._names[at])) for at in positions]
+        names = list(dict.fromkeys(name for name, _ in places))
         size = max(1, chunk_cells // max(1, len(names)))
         for whole in self._batches(names, size):
             for start in range(0, whole.num_rows, size):
                 batch = whole.slice(start, size)
                 cells, numbers = [], set()
-                for at, name in enumerate(names):
-                    texts, holds = _arrow_texts(batch.column(batch.schema.get_field_index(name)))
+                for at, (name, which) in enumerate(places):
+                    found = batch.schema.get_all_field_indices(name)[which]
+                    texts, holds = _arrow_texts(batch.column(found))
                     cells.append(texts)
                     if holds:
                         numbers.add(at)
                 yield Chunk(n_rows=batch.num_rows, cells=tuple(cells), numbers=frozenset(numbers))
+
+
+def plain_name(name: Any) -> Any:
+    """Return the name of a column without white space around it, as text files are read."""
+    return name.strip() if isinstance(name, str) else name
 
 
 def _arrow_texts(column: Any) -> tuple[list[str], bool]:

@@ -190,10 +190,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     the private rows. What the code cannot know becomes a condition on the receipt. With
     ``schema=None`` the columns were made without looking at the rows. Without ``classes`` the two
     labels are public too. With a schema, types of columns were not inferred from the rows, unless
-    :func:`opdisc.read_table` read them. ``VotingClassifier``, ``StackingClassifier`` and
-    ``cross_val_predict`` number the labels before they fit; the labels are then read off their
-    encoder, and ``classes_`` has the numbers. In worker processes it cannot be seen: there a
-    schema or ``classes`` must call the labels 0 and 1.
+    :func:`opdisc.read_table` read them. ``BaggingClassifier``, ``VotingClassifier``,
+    ``StackingClassifier``, ``cross_val_predict`` for scores and what is in ``sklearn.multiclass``
+    number the labels before they fit. A number does not say which label it stands for, so within
+    them a schema or ``classes`` must call the labels 0 and 1; the ensemble itself answers in its
+    own labels.
 
     References
     ----------
