@@ -133,6 +133,26 @@ _GUROBI_REFUSALS: dict[tuple[str, int | None], str] = {
 }
 """By Gurobi's error code; the model's own size stays out of the message."""
 
+_OTHER_REFUSALS: dict[str, dict[tuple[str, int | None], str]] = {
+    "CPLEX_PY": {
+        ("CplexSolverError", 1016): (
+            "takes models of at most 1,000 variables and 1,000 constraints under the licence that "
+            "comes with cplex, and this one is larger; install a full CPLEX licence or choose "
+            "another oracle"
+        )
+    },
+    "COPT": {
+        ("CoptError", 4): (
+            "takes models of at most 2,000 variables and 2,000 constraints without a COPT "
+            "licence, and this one is larger; install one or choose another oracle"
+        )
+    },
+    "MOSEK": {
+        ("Error", 1008): "needs a MOSEK licence; install one or choose another oracle",
+    },
+}
+"""The same of unchecked solvers, by PuLP class."""
+
 _PROFILES = {
     "HiGHS": SolverProfile(
         classes=("HiGHS",),
@@ -163,7 +183,12 @@ def solver_profile(solver: str) -> SolverProfile:
     for name, profile in _PROFILES.items():
         if solver == name or solver in profile.classes:
             return profile
-    return SolverProfile(classes=(solver,), arguments=lambda problem, options: {}, proves=False)
+    return SolverProfile(
+        classes=(solver,),
+        arguments=lambda problem, options: {},
+        proves=False,
+        refusals=_OTHER_REFUSALS.get(solver, {}),
+    )
 
 
 def runnable_classes(name: str, classes: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pytest
 from helpers.oracles import instances
 
 import oracles
+import oracles.interface
 from oracles import (
     InvalidOption,
     Limit,
@@ -172,6 +173,33 @@ def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
         "constraints under the licence that comes with gurobipy, and this one is larger; install "
         "a full Gurobi licence or choose another oracle."
     )
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind", "code", "sentence"),
+    [
+        ("GUROBI", "GurobiError", 10009, "needs a valid Gurobi licence"),
+        ("CPLEX_PY", "CplexSolverError", 1016, "at most 1,000 variables and 1,000 constraints"),
+        ("COPT", "CoptError", 4, "at most 2,000 variables and 2,000 constraints"),
+        ("MOSEK", "Error", 1008, "needs a MOSEK licence"),
+    ],
+)
+def test_every_licence_has_its_sentence(monkeypatch, solver, kind, code, sentence):
+    """Classes and codes as cplex 22.2, coptpy 8.0, mosek 11.2 and gurobipy 13.0 raise them."""
+    oracle = PulpOracle(SOLVERS[0])
+    refusals = solver_profile(solver).refusals
+    monkeypatch.setattr(oracle, "_profile", replace(oracle._profile, refusals=refusals))
+    problem, optimum = instances.exclusive_or()
+    failure = Failure(kind=kind, code=code)
+    monkeypatch.setattr(pool, "ask_worker", lambda *_, **__: failure)
+    with pytest.raises(UnsupportedProblem, match=sentence):
+        oracle.solve(problem, SolveOptions())
+    chain = oracles.interface.HandoverOracle(oracle, oracles.get_oracle("enumeration"))
+    assert oracles.solve(problem, chain).certificate.primal_bound == optimum
+    other = Failure(kind=kind, code=77)
+    monkeypatch.setattr(pool, "ask_worker", lambda *_, **__: other)
+    with pytest.raises(oracles.NoHypothesis, match=f"failed with {kind} 77;"):
+        oracle.solve(problem, SolveOptions())
 
 
 @pytest.mark.extras("gurobipy")
