@@ -19,7 +19,6 @@ from .roc import (
     mean_curves as mean_curves,
 )
 from .series import (
-    FAMILY_KINDS as FAMILY_KINDS,
     FAMILY_SHORT as FAMILY_SHORT,
     Series as Series,
     find_series as find_series,

@@ -16,13 +16,6 @@ FAMILY_SHORT = {
     "reference": "reference",
 }
 
-FAMILY_KINDS = {
-    "opdisc": "scorecard of opdisc",
-    "convex": "private linear model",
-    "peer": "method of another library",
-    "reference": "private reference",
-}
-
 _VARIANTS = ("oracle", "weight_bound", "relation")
 
 _WORST_FIRST = ("VOID", "unstated", "CONDITIONAL", "HOLDS")
