@@ -106,7 +106,8 @@ def require_storable_labels(labels: Sequence[Label]) -> None:
     """
     texts = {canonical_text(label) for label in labels}
     if len(texts) < len(labels) or not all(
-        text and is_plain(text) and len(text) <= LONGEST_NAME for text in texts
+        text and is_plain(text) and len(text) <= LONGEST_NAME
+        for text in (*texts, *(str(label).strip() for label in labels))
     ):
         raise TableError(
             "the labels in y must be different texts, printable, not blank and of at most "

@@ -133,7 +133,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _earlier_delta(self) -> float:
         """Return the sum of the deltas that the ledger holds already."""
         ledger = self._open_ledger()
-        return 0.0 if ledger is None else ledger.ends()[1].amounts[1]
+        if ledger is None or not ledger.path.exists():
+            return 0.0  # whoever spends refuses what is not there
+        return ledger.ends()[1].amounts[1]
 
     def _entropy(self) -> EntropySource:
         return parse_entropy(self.random_state)

@@ -223,8 +223,9 @@ class NoiseOutlook:
         The privacy loss of the plan.
     rows : int or None
         Its rows; None where their number is not public.
-    share : float
-        The bound on the extra errors as a share of the rows; NaN where their number is not public.
+    share : float or None
+        The bound on the extra errors as a share of the rows; None where their number is not
+        public.
     small_rows : int or None
         Fewest rows at this epsilon on which noise is small; None if it is, or on no number.
     small_epsilon : float or None
@@ -237,7 +238,7 @@ class NoiseOutlook:
 
     epsilon: float
     rows: int | None
-    share: float
+    share: float | None
     small_rows: int | None = None
     small_epsilon: float | None = None
     twice_rows: float | None = None
@@ -245,7 +246,7 @@ class NoiseOutlook:
 
     def __str__(self) -> str:
         """Return it in a few words."""
-        if self.share <= TINY_SHARE:
+        if self.share is not None and self.share <= TINY_SHARE:
             return f"hardly anything: the bound is at most {TINY_SHARE:.0%} already"
         if self.twice_rows is not None:
             assert self.rows is not None
@@ -286,7 +287,8 @@ def noise_outlook(
     def share(epsilon: float, rows: int) -> float:
         return min(1.0, excess(epsilon, rows) / (rows * typical)) if rows else 1.0
 
-    found = NoiseOutlook(epsilon=epsilon, rows=rows, share=verdict.share)
+    known = None if rows is None else verdict.share
+    found = NoiseOutlook(epsilon=epsilon, rows=rows, share=known)
     if rows is None:
         enough = least_rows(lambda n: verdict.extra <= LARGE_SHARE * n * typical, 1)
         return replace(found, small_rows=enough)

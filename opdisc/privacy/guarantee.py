@@ -99,10 +99,10 @@ def delta_conditions(
         said = f"{rows:,} rows, a guess"
     elif rows is None:
         rows, said = ROWS_UNKNOWN, f"{ROWS_UNKNOWN:,} rows, for their number is not public"
-    most = MOST_EXPOSED / rows
     whole = delta + earlier
     if whole * rows <= MOST_EXPOSED * (1 + 1e-12):
         return ()
+    most = MOST_EXPOSED / rows
     is_large = delta * rows > MOST_EXPOSED * (1 + 1e-12)
     exposed = (delta if is_large else whole) * rows
     count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"

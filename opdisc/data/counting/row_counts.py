@@ -147,7 +147,7 @@ class RowCounts:
         """What must be true of the rows besides the schema, for a receipt."""
         by_hand = () if self._is_counted else (MADE_BY_HAND,)
         added_up = (NO_ROW_TWICE,) if self._is_sum else ()
-        return all_assumptions(self.assumptions, added_up, by_hand)
+        return tuple(dict.fromkeys((*self.assumptions, *added_up, *by_hand)))
 
     def described(
         self,

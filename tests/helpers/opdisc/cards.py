@@ -23,7 +23,7 @@ HOSTILE = (
 
 VALUES = (*HOSTILE, "a b", "None", "NULL", "é", "e", "1", "0", "2.5", "-3", "100", "007", "5E1")
 
-HIDDEN = ("line\nbreak", "\x1b[31mred", "tab\tin\u202eside")
+HIDDEN = ("bell\x07rung", "\x1b[31mred", "tab in\u202eside")
 """Values of a category that are no name."""
 
 NUMBERS = ("0", "1", "-1", "1.0", "2.5", "29.999", "30", " 30 ", "30.", "+30", "1e2", "-.5", "007")

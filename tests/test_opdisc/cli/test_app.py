@@ -545,7 +545,7 @@ def test_predictions_need_neither_target_nor_order_of_columns(folder, run, model
         ("positive = true, negative = false", "FALSE", "TRUE"),
         ('positive = ">50K", negative = "<=50K"', " <=50K", " >50K "),
         ('positive = "a,b", negative = "c\\"d"', 'c"d', "a,b"),
-        ('positive = ">50K"', "<=50K", ">50K"),
+        ('positive = ">50K", negative = "*"', "<=50K", ">50K"),
         ('positive = 1, negative = "none"', "none", "1"),
     ],
 )

@@ -447,7 +447,7 @@ def test_a_bound_that_is_missing_or_wrong_leaves_it_unfitted(case, argument, tmp
 
 
 BAD_PATIENTS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "missing column": lambda rows: rows[["age"]],
+    "missing column": lambda rows: rows[[]],
     "text for a number": lambda rows: rows.assign(age=CANARY_TEXT),
     "infinity": lambda rows: rows.assign(age=np.inf),
     "repeated column": lambda rows: rows[["age", "age", "smoker"]],
@@ -496,7 +496,7 @@ UNSTORABLE = {
     "one number": ("87654", "87654.0"),
     "one text": (CANARY_TEXT, f"{CANARY_TEXT} "),
     "blank": ("", CANARY_TEXT),
-    "two lines": (f"{CANARY_TEXT}\n{CANARY_TEXT}", "no"),
+    "unprintable": (f"{CANARY_TEXT}\x07", "no"),
     "half a character": (f"{CANARY_TEXT}\ud800", "no"),
     "long": (501 * "a", CANARY_TEXT),
 }

@@ -219,7 +219,7 @@ def test_a_schema_of_two_classes_gives_one_card_as_good_as_the_binary_one():
     )
     several = PrivateMulticlassClassifier(epsilon=40.0, schema=declared).fit(X, y)
     single = PrivateScorecardClassifier(epsilon=40.0, schema=declared).fit(X, y)
-    assert len(several.scorecards_) == 1 and several.classes_.tolist() == ["not yes", "yes"]
+    assert len(several.scorecards_) == 1 and several.classes_.tolist() == ["no", "yes"]
     assert np.array_equal(several.predict(X), single.predict(X))
 
 

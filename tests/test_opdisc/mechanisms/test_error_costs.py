@@ -260,10 +260,3 @@ def test_a_loss_of_ones_own_takes_no_costs():
     for mechanism in (PermuteAndFlipMechanism(), ExponentialMechanism()):
         with pytest.raises(CalibrationError, match="put the costs into the loss"):
             run_on_table(mechanism, problem, public(), entropy=SystemEntropy())
-
-
-def test_staged_draws_refuse_by_public_numbers_what_they_could_not_add_up():
-    facts = public(ErrorCosts(false_negative=1000), n_rows=50_000)
-    StagedMechanism().calibrate(facts)
-    with pytest.raises(CalibrationError, match="round the costs"):
-        StagedMechanism().calibrate(replace(facts, n_rows=50_001))

@@ -75,7 +75,7 @@ def test_fit_keeps_and_show_prints_the_costs(folder, options):
 def test_equal_costs_are_not_mentioned(folder):
     for options in ((), ("--false-negative-cost", "4", "--false-positive-cost", "4")):
         status, out, _ = told(*FIT, "plain.toml", *options)
-        assert status == 0 and "cost" not in out
+        assert status == 0 and "units of" not in out and "costs 4" not in out
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_plan_predicts_cost(folder):
     status, out, _ = told(*plan, "costly.toml")
     assert status == 0
     assert "units of extra cost on 600 rows (a false negative costs 9, a false positive 1)" in out
-    assert "extra errors of 600" in plain and "cost" not in plain
+    assert "extra errors of 600" in plain and "extra cost" not in plain
     as_options = ("--false-negative-cost", "9", "--false-positive-cost", "1")
     assert told(*plan, "plain.toml", *as_options)[1] == out
     options = ("--epsilon", "1", "--weight-bound", "1", "--json", "--schema")
