@@ -511,8 +511,7 @@ def wide(columns, categories):
 )
 def test_a_thousand_columns_or_ten_thousand_categories_can_be_planned(columns, categories, folder):
     wide(columns, categories)
-    plan = ("plan", "wide.csv", "--schema", "./wide.toml", "--epsilon", "1", "--explain")
-    status, out, err = told(*plan)
+    status, out, err = told(
         "plan", "wide.csv", "--schema", "./wide.toml", "--epsilon=1", "--explain"
     )
     assert (status, err) == (0, "") and "rspm" in out
