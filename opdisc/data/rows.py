@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from opdisc.data.cells import note_numbers
-from opdisc.data.encoding import check_names
+from opdisc.data.encoding import check_names, refuse_value_labels
 from opdisc.data.precision import plain_cells, shortest_doubles
 from opdisc.data.reading import TableReader, frame_reader, narwhals_frame
 from opdisc.data.schema import Schema
@@ -37,7 +38,8 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
         return X
     reader = frame_reader(X)
     if reader is not None:
-        return _named_cells(reader, schema)
+        refuse_value_labels_of(X, schema)
+        return named_cells(reader, schema.columns)
     _refuse_unknown_names(X)
     values = _by_place(X)
     if values.ndim != 2 or values.shape[1] != len(schema.columns):
@@ -48,9 +50,20 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
     return pd.DataFrame(values, columns=list(schema.columns))
 
 
-def _named_cells(reader: TableReader, schema: Schema) -> pd.DataFrame:
-    """Return the texts of the schema's columns."""
-    columns = list(schema.columns)
+def refuse_value_labels_of(frame: Any, schema: Schema) -> None:
+    """Refuse a frame of another library by what the types of the declared columns list."""
+    columns = narwhals_frame(frame)
+    if columns is None:
+        return
+    for feature in schema.features:
+        if feature.column in columns.columns:
+            missing = schema.missing_texts(feature)
+            refuse_value_labels(columns.get_column(feature.column), feature, missing)
+
+
+def named_cells(reader: TableReader, names: Sequence[str]) -> pd.DataFrame:
+    """Return the texts of some columns."""
+    columns = list(names)
     check_names(reader.header, columns)
     chunks = list(reader.chunks([reader.header.index(name) for name in columns]))
     cells = [[text for chunk in chunks for text in chunk.cells[at]] for at in range(len(columns))]

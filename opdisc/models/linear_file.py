@@ -206,7 +206,7 @@ class SavedLinearModel:
             coefficients=file.coefficients,
             intercept=file.intercept,
             classes=file.classes,
-            schema=None if file.schema is None else Schema.from_dict(file.schema),
+            schema=None if file.schema is None else Schema.from_stored(file.schema),
             feature_range=file.feature_range,
             target_range=file.target_range,
             receipt=receipt,

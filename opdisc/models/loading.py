@@ -126,7 +126,7 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
         risks = record.get("risk_table")
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
-            schema=Schema.from_dict(record["schema"]),
+            schema=Schema.from_stored(record["schema"]),
             receipt=GridReceipt.from_dict(record["receipt"]),
             risk_table=None if risks is None else RiskTable.from_dict(risks),
         )

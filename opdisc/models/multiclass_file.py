@@ -231,7 +231,7 @@ class SavedMulticlassModel:
         file = _MulticlassFile.from_dict(record)
         return cls(
             scorecards=tuple(Scorecard.from_dict(card) for card in file.scorecards),
-            schema=Schema.from_dict(file.schema),
+            schema=Schema.from_stored(file.schema),
             receipt=MulticlassReceipt.from_dict(file.receipt),
             risk_tables=tuple(RiskTable.from_dict(table) for table in file.risk_tables),
         )
