@@ -3,10 +3,11 @@
     python benchmarks/faults.py                       everything; about 20 minutes
     python benchmarks/faults.py --part kills --part charges
     python benchmarks/faults.py --scale 0.01          a hundredth of every count
+    python benchmarks/faults.py --entrances           each kind of cell through each entrance
 
 Parts: processes killed while they charge a ledger; charges that four processes contend for;
 damaged models, schemas, ledgers and command lines; oracles that lie, fail or talk; damaged machine
-code.
+code. Entrances print where they disagree about a cell (docs/cells.md).
 Prints one table of counts. Exit status 1 on any loss, traceback, or cell in a message.
 """
 
@@ -18,6 +19,7 @@ import random
 import time
 from collections.abc import Callable
 
+import faults_entrances
 import faults_fuzz
 import faults_oracles
 import faults_processes
@@ -64,7 +66,12 @@ def main() -> int:
     parser.add_argument("--part", action="append", choices=tuple(PARTS), help="all if left out")
     parser.add_argument("--scale", type=float, default=1.0, help="of every large count")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--entrances", action="store_true", help="disagreements about cells only")
     arguments = parser.parse_args()
+    if arguments.entrances:
+        tried, lost = faults_entrances.disagreements()
+        print(*lost, f"{tried} cells through entrances: {len(lost)} disagreements", sep="\n")
+        return int(bool(lost))
     return int(run(arguments.part or list(PARTS), arguments.scale, arguments.seed) > 0)
 
 

@@ -1,10 +1,9 @@
 """Held-out accuracy of base measures by levels beside the uniform one, on every known table.
 
 The figures behind ``base_measure="auto"`` (docs/utility.md). What a measure gives on one split is
-computed, not drawn: sparse cards are counted by loss and by what they get right of the held-out
-rows, and for the whole grid the sampler's own draws are averaged and weighed by an estimate of its
-sum. So only the splits are left to chance. Tables that the sampler does not reach have no row of
-the whole grid. There the default is a staged draw: of at most 5 points and equal or doubled
+computed, not drawn: cards are counted by loss and by what they get right of the held-out rows. So
+only the splits are left to chance. Grids that cannot be listed have no row of the whole grid.
+There the default is a staged draw: of at most 5 points and equal or doubled
 masses, or a decision stump where rows times epsilon are few. ``--keep FILE`` keeps the pieces of
 every split, so that other shares can be tried.
 """
@@ -16,7 +15,6 @@ import itertools
 import json
 import math
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -25,29 +23,19 @@ from result_files import save
 from splits import encoded, halves, split_rows
 from stump import stump
 
-from opdisc.data import column_structure, load_schema
 from opdisc.errors import TableError
 from opdisc.mechanisms.exponential.base_measure import LEVELS
 from opdisc.mechanisms.staged.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT, later_draws
-from opdisc.planning.named import LEVELS_FROM
-from opdisc.privacy import SeededEntropy
-from oracles.problem import WeightGrid, ZeroOneProblem
-from oracles.sampling import PartitionSampler, SamplingOptions
-from oracles.sampling.rejection.annealing import AnnealedSum
+from oracles.problem import WeightGrid
 
 TABLES = (
     ("adult-balanced", "adult-small"),
-    ("adult-balanced", "adult-wide"),
-    ("mammo", "mammo"),
-    ("breastcancer", "breastcancer"),
     ("german", "german"),
     ("adult-binary", "adult_binary"),
 )
-SAMPLED = ("adult-small", "adult-wide", "mammo", "breastcancer")
+LISTED = "adult-small"
 STAGED_POINTS = 5
 EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-MOST_POINTS = 4
-DRAWS, CHAINS, RUNGS = 60, 8, 1500
 
 
 @dataclass
@@ -55,8 +43,7 @@ class Pieces:
     """What one split says: of every size and every loss, how many cards and how right they are.
 
     ``right`` and ``squares`` are sums over cards of the held-out accuracy and its square;
-    ``whole`` has, by epsilon, the log of the grid's sum, the mean accuracy and its square's;
-    ``stump``, by epsilon too, the mean accuracy of a decision stump where that is the default.
+    ``stump`` has, by epsilon, the mean accuracy of a decision stump where that is the default.
     """
 
     schema: str
@@ -66,7 +53,6 @@ class Pieces:
     counts: list[dict[int, int]] = field(default_factory=list)
     right: list[dict[int, float]] = field(default_factory=list)
     squares: list[dict[int, float]] = field(default_factory=list)
-    whole: dict[float, tuple[float, float, float]] = field(default_factory=dict)
     stump: dict[str, float] = field(default_factory=dict)
 
 
@@ -136,42 +122,16 @@ def tallied(
 
 
 def pieces(dataset: str, name: str, split: int, low: int, high: int, most: int) -> Pieces:
-    """Return the pieces of one split of 70%: starts ``low`` to ``high``, at most so many points.
-
-    The whole grid is sampled too, where the sampler reaches it.
-    """
+    """Return the pieces of one split of 70%: starts ``low`` to ``high``, up to so many points."""
     rows, positive = encoded(dataset, name)
-    if name == "adult-small":
+    if name == LISTED:
         most = rows.shape[1] - 1
-    found, learns, gains = tallied(name, rows, positive, split, low, high, most)
-    for epsilon in EPSILONS if name not in SAMPLED else ():
+    found, _, _ = tallied(name, rows, positive, split, low, high, most)
+    for epsilon in EPSILONS if name != LISTED else ():
         weight = found.n_train * epsilon
         if weight < STUMP_WEIGHT:
             right = stump(*halves(rows, positive, split), (weight,))
             found.stump[str(epsilon)] = float(right[0])
-    if name not in SAMPLED or name == "adult-small":
-        return found
-    points, where = np.unique(rows, axis=0, return_inverse=True)
-
-    def of_points(part: np.ndarray) -> np.ndarray:
-        sums = np.bincount(where.ravel(), weights=part, minlength=len(points))
-        return np.asarray(sums.astype(np.int64))
-
-    problem = ZeroOneProblem(
-        points=points,
-        positives=of_points(learns & positive),
-        negatives=of_points(learns & ~positive),
-        grid=WeightGrid.box(points.shape[1], 1),
-    )
-    for epsilon in EPSILONS:
-        beta, entropy = Fraction(epsilon) / 2, SeededEntropy(split)
-        options = SamplingOptions(n_threads=1)
-        sampler = PartitionSampler(problem, beta, column_structure(load_schema(name)), options)
-        drawn = np.array([sampler.draw(entropy) for _ in range(DRAWS)])
-        more = ((points @ drawn.T >= 1) * of_points(gains)[:, None]).sum(axis=0)
-        accuracy = (int((~learns & ~positive).sum()) + more) / int((~learns).sum())
-        log_sum = AnnealedSum(problem, float(beta), seed=split).estimate(CHAINS, RUNGS)
-        found.whole[epsilon] = (log_sum, float(accuracy.mean()), float((accuracy**2).mean()))
     return found
 
 
@@ -213,12 +173,7 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
         "majority": mixed([sparse[0][:3]]),
         "sparse": mixed([part[:3] for part in sparse]),
     }
-    if kept.schema == "adult-small":
-        logs = [level[0] for level in levels]
-        log_sum, uniform = float(np.logaddexp.reduce(logs)), mixed([x[:3] for x in levels])
-    elif kept.whole:
-        log_sum, *uniform = kept.whole[str(epsilon)]
-    else:
+    if kept.schema != LISTED:
         for growth, measure in ((1, "equal masses, no grid"), (2, "doubled masses, no grid")):
             found[measure] = mixed(
                 [
@@ -227,9 +182,11 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
                 ]
             )
         return found
+    log_sum = float(np.logaddexp.reduce([level[0] for level in levels]))
+    uniform = mixed([x[:3] for x in levels])
     grid = (log_sum - kept.log_grid, *uniform)
     return found | {
-        "whole grid": tuple(uniform),
+        "whole grid": uniform,
         "equal masses": by((1,) * 5, 1),
         "half on the grid": by((1,) * 5, 5),
         "levels": by(LEVELS.shares, LEVELS.whole),
@@ -242,18 +199,15 @@ def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]] 
     None where later draws follow.
     """
     name, n_train = splits[0].schema, splits[0].n_train
-    if name == "adult-small":
-        measure = "whole grid"  # all cards are listed
-    elif name not in SAMPLED:
+    if name == LISTED:
+        measure = "whole grid"
+    else:
         if str(epsilon) in splits[0].stump:
             return "", [kept.stump[str(epsilon)] for kept in splits]
         if later_draws(n_train * epsilon):
             return None
         few = n_train * epsilon < EQUAL_MASSES_WEIGHT
         measure = f"{'equal' if few else 'doubled'} masses, no grid"
-    else:
-        few = 2 * splits[0].log_grid / epsilon > LEVELS_FROM * n_train
-        measure = "levels" if few else "whole grid"
     return measure, [laws(kept, epsilon)[measure][0] for kept in splits]
 
 
@@ -309,10 +263,9 @@ def main() -> None:
     for split, (dataset, name) in itertools.product(range(arguments.splits), TABLES):
         if name not in arguments.schemas or name in absent:
             continue
-        wide = name not in SAMPLED
+        low, high = (-1, 1) if name == LISTED else (-2, 3)
         try:
-            low, high, most = (-2, 3, STAGED_POINTS) if wide else (-1, 1, MOST_POINTS)
-            found = pieces(dataset, name, split, low, high, most)
+            found = pieces(dataset, name, split, low, high, STAGED_POINTS)
         except TableError as error:
             absent.add(name)
             print(error)

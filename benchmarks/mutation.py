@@ -1,6 +1,6 @@
 """Do the quick tests notice a wrong line? Mutants of the modules that promises rest on.
 
-    python benchmarks/mutation.py --group acceptance           every mutant of one group
+    python benchmarks/mutation.py --group levels               every mutant of one group
     python benchmarks/mutation.py --sample 60 --seed 1         at most 60 of every module
     python benchmarks/mutation.py --group running --list       what would be tried, nothing is run
 
@@ -60,13 +60,10 @@ class Group:
     tests: tuple[str, ...]
 
 
-_SAMPLING, _REJECTION = "tests/test_oracles/sampling/", "tests/test_oracles/sampling/rejection/"
+_SAMPLING = "tests/test_oracles/sampling/"
 _CALIBRATION = "tests/test_opdisc/calibration/"
 _MECHANISMS, _PRIVACY = "tests/test_opdisc/mechanisms/", "tests/test_opdisc/privacy/"
 GROUPS = {
-    "acceptance": Group(
-        ("oracles/sampling/rejection/acceptance.py",), (f"{_REJECTION}test_acceptance.py",)
-    ),
     "levels": Group(
         ("oracles/sampling/listed.py",),
         (f"{_SAMPLING}test_loss_levels.py", f"{_SAMPLING}test_listed.py"),

@@ -1,4 +1,4 @@
-"""Permute-and-flip by lazy noise beside listing and the exponential mechanism.
+"""Permute-and-flip by lazy noise beside listing.
 
 Processor seconds of one release and the training errors it makes, medians over fits; compilation
 excluded. The tables are public; none of the draws is a release.
@@ -10,28 +10,34 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-import sampling  # noqa: E402
-from result_files import save  # noqa: E402
+from result_files import save
 
+from opdisc import load_dataset, load_schema
+from opdisc.data.encoding import encode
 from opdisc.mechanisms.base import Mechanism
-from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
 )
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.privacy.entropy import SeededEntropy  # noqa: E402
-from opdisc.privacy.params import NeighboringRelation, PrivacyParams  # noqa: E402
-from opdisc.privacy.public import GridPublic  # noqa: E402
-from oracles.problem.grid import ENUMERATION_LIMIT  # noqa: E402
+from opdisc.privacy.entropy import SeededEntropy
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.public import GridPublic
+from oracles import WeightGrid, ZeroOneProblem
+from oracles.problem.grid import ENUMERATION_LIMIT
 
-sampling.TABLES["adult-small"] = "adult-balanced"
+TABLES = {
+    "adult-small": "adult-balanced",
+    "adult-wide": "adult-balanced",
+    "adult-wide31": "adult-balanced",
+    "german": "german",
+    "mammo": "mammo",
+    "breastcancer": "breastcancer",
+}
 TASKS = (
     "adult-small:2",
     "adult-small:3",
@@ -47,8 +53,19 @@ EPSILONS = (0.1, 1.0, 5.0, 10.0)
 SECONDS = 20.0
 
 
+def load(name: str, bound: int) -> ZeroOneProblem:
+    schema = load_schema(name)
+    encoded = encode(load_dataset(TABLES[name]), schema)
+    return ZeroOneProblem(
+        points=encoded.points.astype(int),
+        positives=encoded.positives,
+        negatives=encoded.negatives,
+        grid=WeightGrid.box(schema.n_columns + 1, bound),
+    )
+
+
 def measured(
-    build: Callable[[], Mechanism], task: sampling.Task, public: GridPublic, fits: int
+    build: Callable[[], Mechanism], problem: ZeroOneProblem, public: GridPublic, fits: int
 ) -> str:
     """Return seconds and errors, medians; as many fits as the time of a cell allows."""
     seconds: list[float] = []
@@ -57,12 +74,12 @@ def measured(
         started = time.process_time()
         try:
             release = run_mechanism(
-                build(), task.problem, public, entropy=SeededEntropy(seed), oracle="enumeration"
+                build(), problem, public, entropy=SeededEntropy(seed), oracle="enumeration"
             )
         except Exception:
             return f"none in {SECONDS:g} s"
         seconds.append(time.process_time() - started)
-        errors.append(task.problem.loss(release.hypothesis))
+        errors.append(problem.loss(release.hypothesis))
         if sum(seconds) > SECONDS:
             break
     return f"{statistics.median(seconds):.2f}, {statistics.median(errors):,.0f}"
@@ -74,19 +91,16 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--save", type=Path, help="result file to write")
     chosen = parser.parse_args()
-    columns = ("task", "combinations", "epsilon", "lazy noise", "listed", "exponential mechanism")
+    columns = ("task", "combinations", "epsilon", "lazy noise", "listed")
     rows = []
     limit = 1.5 * SECONDS
     print(f"| {' | '.join(columns)} |")
     print("|---" * len(columns) + "|")
     for place, name in enumerate(chosen.only):
         table, bound = name.split(":")
-        task = sampling.load(table, int(bound))
-        size = task.problem.grid.n_assignments
-        n_rows = int(task.problem.positives.sum() + task.problem.negatives.sum())
-
-        def exponential(task: sampling.Task = task) -> Mechanism:
-            return ExponentialMechanism(structure=tuple(task.structure), time_limit=limit)
+        problem = load(table, int(bound))
+        size = problem.grid.n_assignments
+        n_rows = int(problem.positives.sum() + problem.negatives.sum())
 
         def lazy() -> Mechanism:
             return AStarPermuteAndFlipMechanism(time_limit=limit)
@@ -95,19 +109,15 @@ def main() -> None:
             public = GridPublic(
                 params=PrivacyParams(epsilon=epsilon, delta=0.0),
                 relation=NeighboringRelation.REPLACE_ONE,
-                grid=task.problem.grid,
+                grid=problem.grid,
                 n_rows=n_rows,
             )
             if place == 0 and epsilon == EPSILONS[0]:  # compile
-                measured(lazy, task, public, 1)
+                measured(lazy, problem, public, 1)
             listed = "-"
             if size <= ENUMERATION_LIMIT:
-                listed = measured(PermuteAndFlipMechanism, task, public, min(chosen.fits, 3))
-            cells = (
-                measured(lazy, task, public, chosen.fits),
-                listed,
-                measured(exponential, task, public, chosen.fits),
-            )
+                listed = measured(PermuteAndFlipMechanism, problem, public, min(chosen.fits, 3))
+            cells = (measured(lazy, problem, public, chosen.fits), listed)
             row = [name, f"{size:.2g}", f"{epsilon:g}", *cells]
             print(f"| {' | '.join(row)} |", flush=True)
             rows.append(row)

@@ -1,8 +1,7 @@
-"""Counted signs beside few points and the whole grid, on adult-wide: several splits and draws.
+"""Counted signs beside few points, on adult-wide: several splits and draws.
 
 ``python benchmarks/signs.py --splits 12 --draws 3`` prints mean held-out and training accuracy.
-Draws are seeded, so a run can be repeated; such a release would be VOID. The whole grid is drawn
-from by the exact sampler, whose time nobody bounds: about a second a draw on these rows.
+Draws are seeded, so a run can be repeated; such a release would be VOID.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from splits import encoded, split_rows
 
 from opdisc.data import column_structure, load_schema
 from opdisc.data.encoding import aggregate
-from opdisc.mechanisms import ExponentialMechanism, StagedMechanism
+from opdisc.mechanisms import StagedMechanism
 from opdisc.mechanisms.staged.stages import automatic_bound
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
 from oracles import WeightGrid, ZeroOneProblem
@@ -40,8 +39,7 @@ def measured(
     found = []
     for split in range(splits):
         train, test = split_rows(len(labels), 1000 + split)
-        whole = name == "exponential"
-        bound = 1 if whole else automatic_bound(len(train) * epsilon)
+        bound = automatic_bound(len(train) * epsilon)
         merged = aggregate(
             encoding[train].astype(np.int8), np.where(labels[train], 1, -1).astype(np.int8)
         )
@@ -51,11 +49,7 @@ def measured(
             negatives=merged.negatives,
             grid=WeightGrid.box(encoding.shape[1], bound),
         )
-        mechanism: StagedMechanism | ExponentialMechanism
-        if whole:
-            mechanism = ExponentialMechanism(structure=structure)
-        else:
-            mechanism = StagedMechanism(structure=structure if name == "signs" else ())
+        mechanism = StagedMechanism(structure=structure if name == "signs" else ())
         spec = mechanism.calibrate(
             GridPublic(
                 params=PrivacyParams(epsilon=epsilon, delta=0.0),
@@ -88,7 +82,6 @@ def main() -> None:
     for name, title in (
         ("points", "few points first"),
         ("signs", "counted signs first (default)"),
-        ("exponential", "whole grid, exponential mechanism by name"),
     ):
         cells = [title]
         for epsilon in EPSILONS:

@@ -20,9 +20,9 @@ WITH_TABLES = sorted(
 SMALL = ResultFile(page="a.md", align="lr", columns=("way", "s"), rows=(("`a`", "1"), ("b", "")))
 
 
-@pytest.mark.parametrize("page", WITH_TABLES, ids=lambda page: page.stem)
-def test_a_page_shows_what_its_result_files_say(page):
-    assert pages.written(page) == page.read_text(encoding="utf-8"), "python benchmarks/pages.py"
+def test_a_page_shows_what_its_result_files_say():
+    for page in WITH_TABLES:
+        assert pages.written(page) == page.read_text(encoding="utf-8"), "benchmarks/pages.py"
 
 
 def test_every_result_file_is_on_the_page_that_it_names():
@@ -35,13 +35,14 @@ def test_every_result_file_is_on_the_page_that_it_names():
     assert len(shown) == len(NAMES) > 30
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_result_file_says_when_and_by_what_it_was_measured(name):
-    found = load(FOLDER / f"{name}.toml")
-    assert re.search(r"[a-z] 20\d\d$", found.measured) or found.measured == "not recorded"
-    script = re.match(r"python (benchmarks/\w+\.py)", found.command)
-    assert script is None or (ROOT / script[1]).is_file()
-    assert all(found.rows)
+def test_a_result_file_says_when_and_by_what_it_was_measured():
+    for name in NAMES:
+        found = load(FOLDER / f"{name}.toml")
+        dated = re.search(r"[a-z] 20\d\d$", found.measured)
+        assert dated or found.measured == "not recorded", name
+        script = re.match(r"python (benchmarks/\w+\.py)", found.command)
+        assert script is None or (ROOT / script[1]).is_file(), name
+        assert all(found.rows), name
 
 
 def test_a_changed_figure_is_seen(tmp_path):

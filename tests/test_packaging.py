@@ -4,6 +4,7 @@ import ast
 import importlib
 import importlib.metadata
 import os
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from helpers.opdisc.cards import any_model
 from helpers.oracles import instances
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -122,7 +124,7 @@ def lower_bounds(requirements):
 def test_the_oldest_versions_that_are_tested_are_the_bounds():
     pins = re.findall(r"^(\S+)==(\S+)$", (ROOT / ".ci" / "oldest.txt").read_text(), re.MULTILINE)
     tested = {name.replace("_", "-"): version for name, version in pins}
-    bounds = lower_bounds(PROJECT["dependencies"]) | lower_bounds(EXTRAS["report"])
+    bounds = lower_bounds(PROJECT["dependencies"]) | lower_bounds(EXTRAS["pictures"])
 
     def numbers(version):
         return [int(part) for part in version.split(".")] + [0] * (3 - version.count(".") - 1)
@@ -193,12 +195,10 @@ def spreads(backend):
 
 
 def draws():
-    """A figure becomes a file."""
-    from matplotlib.figure import Figure
+    """A card becomes a picture."""
+    from opdisc.models.card import card_picture
 
-    from opdisc.report.figures.svg import image_bytes
-
-    return image_bytes(Figure(), "png").startswith(b"\x89PNG")
+    return card_picture(any_model(random.Random(0))).startswith(b"\x89PNG")
 
 
 def imports(*modules):
@@ -225,7 +225,7 @@ WORKS = {
     "cvxpy": minimises,
     "dask": lambda: spreads("dask"),
     "ray": lambda: spreads("ray"),
-    "report": draws,
+    "pictures": draws,
     "tables": reads,
     "sql": queries,
     "docs": lambda: imports("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_click"),
@@ -259,7 +259,7 @@ def test_every_extra_has_a_test():
     assert set(WORKS) == set(EXTRAS)
 
 
-BESIDE_THE_TESTS = {"test", "report"}
+BESIDE_THE_TESTS = {"test", "pictures"}
 """The extras that are there wherever the tests run."""
 
 
@@ -279,5 +279,5 @@ def test_an_extra_that_is_installed_works(extra):
 def test_an_extra_that_is_not_installed_is_noticed(monkeypatch):
     monkeypatch.setitem(EXTRAS, "absent", ["surely-absent>=1"])
     assert unmet("absent") == "surely-absent is not installed (pip extra absent)"
-    monkeypatch.setitem(EXTRAS, "absent", ["opdisc[report]", "numpy>=9999"])
+    monkeypatch.setitem(EXTRAS, "absent", ["opdisc[pictures]", "numpy>=9999"])
     assert unmet("absent").startswith(("numpy ", "matplotlib is not"))

@@ -14,6 +14,7 @@ from opdisc.cli.budget import budget
 from opdisc.cli.compare import compare
 from opdisc.cli.console import (
     CommandGroup,
+    GroupedCommand,
     WeightBound,
     print_bought,
     print_json,
@@ -78,7 +79,7 @@ _BASE_MEASURE = click.option(
     default="auto",
     show_default=True,
     help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0). "
-    "auto: levels where uniform is predicted to cost over 5% of the rows of a sampled draw.",
+    "auto: uniform, and levels for the first of staged draws.",
 )
 
 _PATIENCE = click.option(
@@ -157,12 +158,13 @@ def cli() -> None:
 
 
 @cli.command(
+    cls=GroupedCommand,
     epilog="""\b
 Examples
   opdisc budget --create loans.ledger --epsilon-limit 4 --table loans
   opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
   opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
-"""
+""",
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
@@ -181,7 +183,7 @@ Examples
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
-@click.option("--max-rounds", type=int, help=f"Most rounds of a long draw. {_IF_HIT}")
+@click.option("--max-rounds", type=int, help=f"Most nodes of a long search. {_IF_HIT}")
 @error_cost_options
 @click.option(
     "--progress",
@@ -251,11 +253,13 @@ def fit(
 
 
 @cli.command(
+    cls=GroupedCommand,
     epilog="""\b
 Examples
   opdisc plan loans.csv --schema loans.toml
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5
-"""
+  opdisc plan loans.csv --schema loans.toml --epsilon 0.5 --explain
+""",
 )
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
@@ -272,11 +276,15 @@ Examples
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
 @reading_options
+@click.option(
+    "--explain", is_flag=True, help="Print every mechanism too, and the reasons in detail."
+)
 @_JSON
 def plan(
     data: Path,
     schema: str,
     epsilon: float | None,
+    explain: bool,
     as_json: bool,
     false_negative_cost: int | None,
     false_positive_cost: int | None,
@@ -284,38 +292,44 @@ def plan(
 ) -> None:
     """Say whether a fit to the table in the file DATA can be any good; spends nothing.
 
-    Compares the extra errors that the noise may cost with the number of rows. Nothing else is
-    used of the rows, and their number only where the relation makes it public. Of more than two
-    classes each card's share of the budget is told, and what all cards may cost together.
+    Five lines: how the extra errors that the noise may cost compare with the number of rows, what
+    would draw the card and why, time and memory, what the receipt will say, and what more rows or
+    a larger epsilon would bring. Nothing else is used of the rows, and their number only where the
+    relation makes it public. With --explain also every mechanism, or of more than two classes each
+    card's share of the budget.
     """
-    from opdisc.cli.fitting import detail_text, plan_fields, planner_for, table_text
+    from opdisc.cli.fitting import explained_text, plan_fields, plan_text, planner_for, table_text
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit
 
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
-    plan_one = planner_for(declared, arguments, costs, in_detail=epsilon is not None)
+    one = epsilon is not None
+    in_detail = one and (explain or as_json)
+    plan_one = planner_for(declared, arguments, costs, in_detail=in_detail, look_ahead=one)
     planned: list[PlannedFit] = []
     with progress_steps(2) as step:
         step("reading the table")
         needed = (*declared.columns, declared.target.column)
         n_rows, assumptions = public_facts(data, columns=needed, **reading)
         step("predicting errors")
-        for one in PLANNED_EPSILONS if epsilon is None else (epsilon,):
+        for each in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             with ignored_weak_promises():  # the plan itself says them
-                planned += plan_one(n_rows=n_rows, epsilon=one, assumptions=assumptions)
+                planned += plan_one(n_rows=n_rows, epsilon=each, assumptions=assumptions)
     if as_json:
         print_json([plan_fields(item) for item in planned])
-    else:
-        print_text(table_text(planned) if epsilon is None else detail_text(planned))
+        return
+    text = plan_text(planned) if one else table_text(planned)
+    print_text(f"{text}\n{explained_text(planned)}" if explain else text)
 
 
 @cli.command(
+    cls=GroupedCommand,
     epilog="""\b
 Examples
   opdisc predict card.json applicants.csv --out scored.csv
   opdisc predict card.json applicants.csv | head -3
-"""
+""",
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))

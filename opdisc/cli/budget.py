@@ -89,6 +89,17 @@ def left_sentences(header: Header, spent: Spent) -> list[str]:
     return lines
 
 
+def delta_sentences(book: Book) -> list[str]:
+    """Return what the deltas in sum may expose, where that is much: at the most rows recorded."""
+    from opdisc.privacy import delta_conditions
+
+    rows = [spending.n_rows for spending in book.spendings if spending.n_rows is not None]
+    delta = book.head.spent.amounts[1]
+    if not delta:
+        return []
+    return [f"in sum {text}" for text in delta_conditions(delta, max(rows, default=None))]
+
+
 def _totals(book: Book) -> str:
     return ". ".join(
         [spent_sentence(book.head.spent), *left_sentences(book.header, book.head.spent)]
@@ -109,6 +120,7 @@ def _listing(book: Book) -> str:
     )
     lines += [_line(spending) for spending in book.spendings]
     lines += ["", spent_sentence(spent), *left_sentences(book.header, spent)]
+    lines += [f"Note: {text}" for text in delta_sentences(book)]
     return "\n".join(lines) + "\n"
 
 
@@ -143,5 +155,6 @@ def _record(book: Book) -> dict[str, Any]:
             "void": spent.void,
             "epsilon_without_void": spent.amounts[0],
         },
+        "notes": delta_sentences(book),
         "limits": {"epsilon": header.epsilon_limit, "delta": header.delta_limit},
     }

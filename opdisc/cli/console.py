@@ -167,6 +167,16 @@ def print_bytes(data: bytes) -> None:
     stream.flush()
 
 
+def toned(sentence: str, *, is_good: bool) -> str:
+    """Return a verdict's sentence as a terminal shows it: good news in another colour.
+
+    Without a terminal, or with NO_COLOR, as it is.
+    """
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return sentence
+    return click.style(sentence, fg="green") if is_good else click.style(sentence, bold=True)
+
+
 class WeightBound(click.ParamType):  # type: ignore[type-arg]
     """A whole number, or "auto"."""
 
@@ -207,6 +217,47 @@ class _Stopped(Exception):
     def __init__(self, reason: KeyboardInterrupt | OSError) -> None:
         super().__init__()
         self.reason = reason
+
+
+_EVERYONE, _FILE, _COSTS, _ADVANCED = (
+    "What everyone needs",
+    "The file",
+    "Costs and risks",
+    "Advanced",
+)
+
+_GROUPS = {
+    _EVERYONE: {
+        *("schema", "dataset", "epsilon", "epsilons", "methods", "repeats", "ledger", "out"),
+        *("resume", "list_methods", "explain", "as_json"),
+    },
+    _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
+    _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget"},
+}
+"""Options by what they are for; all others are advanced."""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups, what everyone needs first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups that have options, each with these in their order."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (*_GROUPS, _ADVANCED)}
+        for option in self.get_params(ctx):
+            shown = option.get_help_record(ctx)
+            if isinstance(option, click.Option) and shown is not None:
+                groups[_group(ctx, option)].append(shown)
+        for name, listed in groups.items():
+            if listed:
+                with formatter.section(name):
+                    formatter.write_dl(listed)
+
+
+def _group(ctx: click.Context, option: click.Option) -> str:
+    if set(option.opts) & set(ctx.help_option_names):
+        return _EVERYONE
+    known = (name for name, members in _GROUPS.items() if option.name in members)
+    return next(known, _ADVANCED)
 
 
 def run_command_line(command: click.Command, arguments: list[str] | None = None) -> int:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import json_text, print_bytes, print_json, print_text
+from opdisc.cli.console import json_text, print_bytes, print_json, print_text, toned
 from opdisc.data import atomic_write_bytes, check_output
 from opdisc.errors import FileMistake, ModelFileError
 from opdisc.models import SavedModel, SavedMulticlassModel, load_model
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedLinearModel
+    from opdisc.models import ClassesVerdict, SavedLinearModel, Verdict
 
 _FORMS = {
     "html": ("card_page", "A page to print."),
@@ -31,6 +31,8 @@ _FORMS = {
 _PRINTED = "-"
 
 
+_NO_POINTS = "Its points change no answer, so they are not listed: --explain, or --json, has them."
+
 _THE_REST = "The whole receipt: --explain, or --json for a machine."
 
 
@@ -43,10 +45,18 @@ def model_text(
     """Return a model as it is printed: the verdict first, the receipt short unless explained."""
     if as_json:
         return json_text(model.to_dict())
-    verdict = str(model.verdict_) if hasattr(model, "verdict_") else ""
+    verdict = _verdict_text(model.verdict_) if hasattr(model, "verdict_") else ""
     receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{_THE_REST}"
-    parts = [verdict, model.summary, f"Receipt\n{receipt}"]
+    constant = isinstance(model, SavedModel | SavedMulticlassModel) and model.is_only_constant
+    points = _NO_POINTS if constant and not explain else model.summary
+    parts = [verdict, points, f"Receipt\n{receipt}"]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _verdict_text(verdict: Verdict | ClassesVerdict) -> str:
+    """Return a verdict's sentences, one a line, good news in another colour on a terminal."""
+    lines = str(verdict).splitlines()
+    return "\n".join(toned(line, is_good=line == verdict.good_news) for line in lines)
 
 
 def _form_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -111,7 +111,7 @@ def compare(
     Raises
     ------
     ComparisonError
-        If nothing could be started.
+        If nothing could be started, or the results and the report would have no place.
     """
     watcher = Watcher() if watcher is None else watcher
     check_classes(plan, len(source.schema.labels))
@@ -120,6 +120,7 @@ def compare(
     settings = settings_of(source, plan, arguments or {})
     interrupted = False
     with open_store(directory, settings, resume=resume) as store:
+        reporter = _reporter(directory) if report is None else report
         runs = list(runs_of(plan))
         if not store.done <= {run.run_id for run in runs}:
             raise ComparisonMistake(
@@ -142,7 +143,7 @@ def compare(
             rows.close()  # type: ignore[attr-defined]
         watcher.say("writing the results")
         finished, failed = store.write_csv()
-        written, complaint = _reported(directory, report) if finished else (None, "")
+        written, complaint = _reported(directory, reporter) if finished else (None, "")
         return Outcome(
             directory=directory,
             planned=len(runs),
@@ -202,11 +203,20 @@ def settings_of(source: Source, plan: Plan, arguments: dict[str, Any]) -> dict[s
     }
 
 
-def _reported(directory: Path, report: Reporter | None) -> tuple[Path | None, str]:
+def _reporter(directory: Path) -> Reporter:
+    """Return what writes the report, once it is known that there is a place for it."""
+    room = importlib.import_module("opdisc.report")
+    try:
+        room.check_places(directory)
+    except OPDiscError as error:
+        raise ComparisonMistake(str(error)) from None
+    writer: Reporter = room.write_report
+    return writer
+
+
+def _reported(directory: Path, report: Reporter) -> tuple[Path | None, str]:
     """Write the report; what goes wrong must not look as if the runs were lost."""
     try:
-        if report is None:
-            report = importlib.import_module("opdisc.report").write_report
         return report(directory), ""
     except KeyboardInterrupt:
         return None, "the runs are safe, but the report was interrupted."

@@ -41,6 +41,9 @@ SEVERAL_CLASSES_METHODS = (
 )
 """The default ones where there are more than two classes."""
 
+LISTING_METHODS = ("exponential",)
+"""What leaves the default ones where the scorecards are too many to list."""
+
 YARDSTICKS = ("majority", "private-majority")
 """What every comparison of methods runs: the least that a private method must beat."""
 
@@ -244,7 +247,7 @@ def parse_method(name: str) -> tuple[Method, int | Literal["auto"] | None]:
 
 
 def method_names(
-    asked: tuple[str, ...], *, swept: bool, peers: bool, n_classes: int = 2
+    asked: tuple[str, ...], *, swept: bool, peers: bool, n_classes: int = 2, listed: bool = True
 ) -> tuple[str, ...]:
     """Return the methods of a plan: those asked for, or the default ones.
 
@@ -261,8 +264,12 @@ def method_names(
         Whether there is an interpreter for external peers.
     n_classes : int
         How many classes the table has: only methods that take so many stand for "all".
+    listed : bool
+        Whether all its scorecards can be listed: else "default" is without those that list them.
     """
-    defaults = DEFAULT_METHODS if n_classes == 2 else SEVERAL_CLASSES_METHODS
+    defaults: tuple[str, ...] = DEFAULT_METHODS if n_classes == 2 else SEVERAL_CLASSES_METHODS
+    if not listed:
+        defaults = tuple(name for name in defaults if name not in LISTING_METHODS)
     if not asked:
         asked = SWEPT_METHODS if swept else ("default",)
     names: list[str] = []

@@ -111,6 +111,11 @@ def open_store(directory: Path, settings: Mapping[str, Any], *, resume: bool) ->
                 f"{directory} exists and is not overwritten; continue it with --resume or name "
                 "another directory with --out."
             )
+        if (directory / TABLE).is_dir():
+            raise ComparisonMistake(
+                f"the runs go to a file {TABLE}, but {directory / TABLE} is a directory; move it "
+                "away."
+            )
         directory.mkdir(parents=True, exist_ok=True)
         lock.acquire()
         file = (directory / ROWS).open("a+b")

@@ -2,13 +2,16 @@ from .cells import (
     ANY_NUMBER as ANY_NUMBER,
     BOOLEAN_TEXTS as BOOLEAN_TEXTS,
     PLAIN_NUMBER as PLAIN_NUMBER,
-    PRINTED_NUMBER as PRINTED_NUMBER,
     canonical_text as canonical_text,
     format_number as format_number,
     is_kept_by_a_number as is_kept_by_a_number,
     parse_number as parse_number,
 )
-from .counting.row_counts import RowCounts as RowCounts, counted_problem as counted_problem
+from .counting.row_counts import (
+    RowCounts as RowCounts,
+    count_no_rows as count_no_rows,
+    counted_problem as counted_problem,
+)
 from .counting.sources import count_rows as count_rows, reads_twice as reads_twice
 from .datasets.loading import (
     DatasetListing as DatasetListing,
@@ -31,6 +34,8 @@ from .encoding import (
     encode_features as encode_features,
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
+    marks_missing as marks_missing,
+    plain_table as plain_table,
     require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )
@@ -85,6 +90,7 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .reading.workbook import told_sheets as told_sheets
 from .rows import as_table as as_table, plain_numbers as plain_numbers
 from .schema.categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
@@ -105,6 +111,10 @@ from .schema.features import (
     features_from_dict as features_from_dict,
 )
 from .schema.quantiles import QuantileFeature as QuantileFeature
+from .schema.rarity import (
+    constant_remedy as constant_remedy,
+    rare_outcome_text as rare_outcome_text,
+)
 from .schema.schema import (
     Schema as Schema,
     column_structure as column_structure,
@@ -115,6 +125,14 @@ from .schema.target import (
     Label as Label,
     MulticlassTarget as MulticlassTarget,
     Target as Target,
+    make_target as make_target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
+)
+from .spelling import (
+    MOMENT as MOMENT,
+    PRINTED_NUMBER as PRINTED_NUMBER,
+    SAS_ZERO_TEXTS as SAS_ZERO_TEXTS,
+    plain_text as plain_text,
+    spellings as spellings,
 )

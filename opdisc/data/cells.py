@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from opdisc.data.precision import plain_cells
+from opdisc.data.spelling import plain_text, require_readable, without_sas_zeros
 from opdisc.data.value_labels import CODES_INSTEAD, refuse_labels
 from opdisc.errors import TableError
 
@@ -29,28 +30,18 @@ BOOLEAN_TEXTS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "
 PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?")
 """A text that is a number. A leading zero ("007") or an exponent ("5E1") marks a code."""
 
-PRINTED_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]{1,2}")
-"""How a number prints by an exponent; a longer one would be a page of zeros without it."""
-
 _LARGEST_EXACT = 2**53
 """Integers below it are doubles, and no other integer is read as one of them."""
 
 ANY_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def cell_text(value: object) -> str:
-    """Text of a value as it stands, without white space around; a number without exponent."""
-    text = str(value)
-    if not isinstance(value, str) and PRINTED_NUMBER.fullmatch(text):
-        return format(Decimal(text), "f")
-    return text.strip()
-
-
 def canonical_text(value: object) -> str:
     """Text under which two cells are compared.
 
-    White space around the value is dropped, equal numbers agree however they are typed or plainly
-    spelled (``1``, ``1.0``, ``"1"``, ``"+1.0"``), and true and false are 1 and 0, as in Python.
+    It is the :func:`opdisc.data.plain_text` of the value; equal numbers agree however they are
+    typed or plainly spelled (``1``, ``1.0``, ``"1"``, ``"+1.0"``), and true and false are 1 and 0,
+    as in Python.
     Text is a number if it has a sign or none, digits without a leading zero, and decimals or none:
     ``"5E1"``, ``"05"`` and ``"1_000"`` are codes.
 
@@ -64,7 +55,7 @@ def canonical_text(value: object) -> str:
     str
         The canonical text. The function is idempotent.
     """
-    text = cell_text(value)
+    text = plain_text(value)
     text = BOOLEAN_TEXTS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -88,7 +79,7 @@ def parse_number(value: object) -> float | None:
         The nearest double, or None where the value is not a finite number: other text, ``"nan"``,
         infinities, and numbers beyond the range of a double.
     """
-    text = str(value).strip()
+    text = plain_text(value)
     text = BOOLEAN_TEXTS.get(text, text)
     if not ANY_NUMBER.fullmatch(text):
         return None
@@ -240,12 +231,17 @@ def read_numbers(
     is_labelled = isinstance(cells.dtype, pd.CategoricalDtype)
     cells = plain_cells(cells)
     if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
-        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        numbers = without_sas_zeros(cells.to_numpy(dtype=np.float64, na_value=np.nan).copy())
         unreadable = bool(np.isinf(numbers).any())
     else:
-        codes, distinct = _distinct_values(cells, column)
+        try:
+            codes, distinct = _distinct_values(cells, column)
+        except TableError:
+            codes, distinct, unreadable = np.empty(0, np.int64), [], True
+        else:
+            unreadable = False
         parsed = [_number_or_missing(value, missing_values) for value in distinct]
-        unreadable = None in parsed
+        unreadable = unreadable or None in parsed
         numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
     if unreadable:
         remedy = (
@@ -277,10 +273,14 @@ def _distinct_values(
         cells = plain_cells(cells)
         if cells.dtype == object:
             # As text first: equal objects of different types (1/2 and 0.5) are different cells.
-            cells = cells.map(cell_text, na_action="ignore")
+            cells = cells.map(plain_text, na_action="ignore")
         codes, distinct = pd.factorize(cells)
-    except (TypeError, ValueError):
+        values = list(distinct)
+        for kind in set(map(type, values)):
+            require_readable(kind)
+    except (TypeError, ValueError, NotImplementedError):  # the last: Arrow's, of lists
         raise TableError(
-            f"column {column!r} must hold text or numbers, but has a cell of another type"
+            f"column {column!r} must hold text, numbers or dates, but has a cell of another type; "
+            "decode it, leave that column out or store it as text"
         ) from None
-    return codes.astype(np.int64), list(distinct)
+    return codes.astype(np.int64), values

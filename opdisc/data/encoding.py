@@ -49,6 +49,15 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = pd.DataFrame
 
+_MISSING_REMEDY = (
+    "add it to the header line, give the names of a file that has no such line, or correct the "
+    "schema"
+)
+_MARKS_OF_MISSING = frozenset(
+    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", r"\n", "?", ".", "-", "--"}
+)
+"""What programs write where a value is missing, in lower case."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedTable:
@@ -96,14 +105,26 @@ def encode(table: Table, schema: Schema) -> EncodedTable:
         If columns are missing or repeated, the table is empty, a cell cannot be read, a label is
         of neither class, or only one class occurs.
     """
-    check_columns(table, (*schema.columns, schema.target.column))
+    table = plain_table(table, (*schema.columns, schema.target.column))
     labels = encode_labels(table, schema)
     require_both_classes(labels)
     return aggregate(encode_features(table, schema), labels)
 
 
-def encode_features(table: Table, schema: Schema) -> CellArray:
+def encode_features(
+    table: Table, schema: Schema, used: tuple[str, ...] | None = None
+) -> CellArray:
     """Encode the feature columns of each row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Raw rows.
+    schema : Schema
+        Public facts.
+    used : tuple of str or None
+        Raw columns that are read; the others are not asked for and encode to zeros. None reads
+        all of the schema's.
 
     Returns
     -------
@@ -118,10 +139,13 @@ def encode_features(table: Table, schema: Schema) -> CellArray:
         If thresholds are private and no fit has found them yet.
     """
     require_found_thresholds(schema)
-    check_columns(table, schema.columns)
+    columns = schema.columns if used is None else used
+    table = plain_table(table, columns)
     out = np.zeros((len(table), 1 + schema.n_columns), dtype=np.int8)
     out[:, 0] = 1
     for feature, attribute in zip(schema.features, schema.attributes, strict=True):
+        if feature.column not in columns:
+            continue
         cells = table[feature.column]
         block = slice(attribute.indices[0], attribute.indices[-1] + 1)
         missing = schema.missing_texts(feature)
@@ -146,7 +170,7 @@ def keep_first_of_exclusive(rows: CellArray, schema: Schema) -> None:
 
 def encode_labels(table: Table, schema: Schema) -> CellArray:
     """Encode the target column: :func:`encode_label_values` of that column."""
-    check_columns(table, (schema.target.column,))
+    table = plain_table(table, (schema.target.column,))
     return encode_label_values(table[schema.target.column], schema)
 
 
@@ -168,8 +192,9 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
     Raises
     ------
     TableError
-        If a negative label is declared and a label is neither, or labels are numbers where a
-        declared one is a code that numbers do not keep.
+        If a label is of neither class, or labels are numbers where a declared one is a code that
+        numbers do not keep. Where any other value is negative, if a text marks a missing value and
+        is not declared as one.
     """
     return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
 
@@ -250,14 +275,22 @@ def _label_signs(
     cells: pd.Series[Any], target: Target, missing_values: tuple[str, ...]
 ) -> CellArray:
     positive = canonical_text(target.positive)
-    negative = None if target.negative is None else canonical_text(target.negative)
+    negative = canonical_text(target.negative)
     refuse_lost_codes(cells, label_texts(target, missing_values), target.column)
     codes, texts = read_texts(cells, target.column)
     signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
     for i, text in enumerate(texts):
         if text in missing_values:
             continue
-        if negative is not None and text not in (positive, negative):
+        if target.takes_any_other:
+            if text != positive and marks_missing(text):
+                raise TableError(
+                    f"target column {target.column!r} must hold labels, any but "
+                    f"{target.positive!r} negative, but has a text that programs write for a "
+                    "missing one, such as NA; declare it in missing_values, or declare the "
+                    "negative label instead of '*'"
+                )
+        elif text not in (positive, negative):
             raise TableError(
                 f"target column {target.column!r} must hold only the labels {target.positive!r} "
                 f"and {target.negative!r}, but has a third label; correct the table or the "
@@ -268,6 +301,11 @@ def _label_signs(
     return out
 
 
+def marks_missing(text: str) -> bool:
+    """Return whether a text is one that programs write where a value is missing."""
+    return text.casefold() in _MARKS_OF_MISSING
+
+
 def label_texts(
     target: Target | MulticlassTarget, missing_values: tuple[str, ...]
 ) -> tuple[str, ...]:
@@ -275,7 +313,7 @@ def label_texts(
     if isinstance(target, MulticlassTarget):
         return tuple(map(canonical_text, target.labels))
     positive = canonical_text(target.positive)
-    if target.negative is None:
+    if target.takes_any_other:
         return (positive, *missing_values)
     return positive, canonical_text(target.negative)
 
@@ -332,7 +370,12 @@ def require_found_thresholds(schema: Schema) -> None:
 
 
 def check_columns(table: Table, columns: Sequence[str]) -> None:
-    """Refuse a table that is empty, lacks a declared column or repeats a column name.
+    """Refuse what :func:`plain_table` refuses."""
+    plain_table(table, columns)
+
+
+def plain_table(table: Table, columns: Sequence[str]) -> Table:
+    """Return a table with plain names; refuse one that is empty or lacks or repeats a column.
 
     Parameters
     ----------
@@ -348,13 +391,26 @@ def check_columns(table: Table, columns: Sequence[str]) -> None:
     """
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
+    table = with_plain_names(table)
     check_names(list(table.columns), columns)
     if len(table) == 0:
         raise TableError("a table must have at least one row, but this one is empty")
+    return table
 
 
-def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
-    """Refuse names of columns among which a declared one is missing, or any is repeated.
+def check_names(names: Sequence[Hashable], columns: Sequence[str], remedy: str = "") -> None:
+    """Refuse names of columns among which a declared one is missing or repeated.
+
+    Columns that nobody declared are not read, whatever they are called and however often.
+
+    Parameters
+    ----------
+    names : sequence
+        Of a table's columns.
+    columns : sequence of str
+        Declared ones.
+    remedy : str
+        What to do if one is missing, where more is known than that it is.
 
     Raises
     ------
@@ -367,13 +423,23 @@ def check_names(names: Sequence[Hashable], columns: Sequence[str]) -> None:
         if column not in present:
             raise TableError(
                 f"a table must have every column that its schema declares, but {column!r} is "
-                "missing; add it to the header line, give the names of a file that has no such "
-                "line, or correct the schema"
+                f"missing; {remedy or _MISSING_REMEDY}"
             )
     if len(present) < len(names):
-        repeated = {name for name in columns if names.count(name) > 1}
-        which = ", ".join(sorted(map(repr, repeated))) or "a column that the schema does not use"
-        raise TableError(f"column names must be distinct, but {which} occurs twice; rename one")
+        repeated = sorted({repr(name) for name in columns if names.count(name) > 1})
+        if repeated:
+            raise TableError(
+                f"column names must be distinct, but {', '.join(repeated)} occurs twice; rename "
+                "one"
+            )
+
+
+def with_plain_names(table: Table) -> Table:
+    """Return a table without white space around its column names, as files are read."""
+    names = [name.strip() if isinstance(name, str) else name for name in table.columns]
+    if all(name == before for name, before in zip(names, table.columns, strict=True)):
+        return table
+    return table.set_axis(names, axis=1)
 
 
 def refuse_value_labels(column: Any, feature: Feature, missing: tuple[str, ...]) -> None:

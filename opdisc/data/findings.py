@@ -11,7 +11,13 @@ from typing import Any
 import pandas as pd
 
 from opdisc.data.cells import canonical_text, format_number, parse_number
-from opdisc.data.encoding import check_columns, encode_features, encode_labels, label_texts
+from opdisc.data.encoding import (
+    encode_features,
+    encode_labels,
+    label_texts,
+    marks_missing,
+    plain_table,
+)
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.precision import plain_cells
 from opdisc.data.reading import frame_reader
@@ -21,9 +27,9 @@ from opdisc.data.schema import (
     MulticlassTarget,
     NumberFeature,
     Schema,
-    Target,
     did_you_mean,
 )
+from opdisc.data.spelling import require_readable
 from opdisc.errors import TableError, escaped, quoted
 
 NOT_PRIVATE = "NOT PRIVATE, for the owner of the table only: what follows comes from single rows."
@@ -99,7 +105,7 @@ def check_table(table: Any, schema: SchemaLike) -> TableFindings:
     declared = parse_schema(schema)
     if not isinstance(table, pd.DataFrame) and (reader := frame_reader(table)) is not None:
         table = named_cells(reader, (*declared.columns, declared.target.column))
-    check_columns(table, (*declared.columns, declared.target.column))
+    table = plain_table(table, (*declared.columns, declared.target.column))
     found = row_findings(table, declared, places=range(len(table)), word="row")
     return TableFindings(sentences=(*_refusals(table, declared), *found))
 
@@ -175,7 +181,18 @@ class _Places:
 def _values(column: pd.Series[Any]) -> list[Any]:
     """Return the cells of a column, None where one is missing."""
     plain = plain_cells(column).astype(object)
-    return [None if gone else cell for cell, gone in zip(plain, plain.isna(), strict=True)]
+    return [
+        None if gone else _readable(cell) for cell, gone in zip(plain, plain.isna(), strict=True)
+    ]
+
+
+def _readable(cell: Any) -> Any:
+    """Return a cell, or how Python writes it if no text stands for it: bytes, for one."""
+    try:
+        require_readable(type(cell))
+    except TableError:
+        return repr(cell)
+    return cell
 
 
 def _label_findings(cells: _Cells, schema: Schema, say: _Places) -> list[str]:
@@ -185,15 +202,18 @@ def _label_findings(cells: _Cells, schema: Schema, say: _Places) -> list[str]:
     if gone:
         share = f"{len(gone)} of {say.number} rows have no label, and teach nothing"
         found.append(f"{share}: {say.listed(gone)}")
-    if isinstance(target, MulticlassTarget) or _names_both(target):
-        declared = {*label_texts(target, missing), *missing}
-        own = [(at, cell) for at, cell in cells if cell is not None]
-        found += _undeclared(own, target.column, declared, canonical_text, say)
-    return found
-
-
-def _names_both(target: Target) -> bool:
-    return target.negative is not None  # or any other label is the negative one
+    declared = {*label_texts(target, missing), *missing}
+    own = [(at, cell) for at, cell in cells if cell is not None]
+    if isinstance(target, MulticlassTarget) or not target.takes_any_other:
+        return found + _undeclared(own, target.column, declared, canonical_text, say)
+    words = {}
+    for text, at in _values_besides(declared, own, canonical_text).items():
+        said = f"counts as negative{did_you_mean(text, declared)}"
+        if marks_missing(text):
+            said = "marks a missing value, so a fit refuses it"
+        rows = "1 row" if len(at) == 1 else f"{len(at)} rows"
+        words[f"{quoted(text)} {said}, {rows}:"] = at
+    return found + _most_frequent(words, escaped(target.column), say)
 
 
 def _missing_of_numbers(schema: Schema, column: str) -> Iterable[str]:
@@ -227,7 +247,7 @@ def _number_findings(
     if feature.range is not None:
         low, high = map(format_number, feature.range)
         where = {
-            f"{format_number(number)} is outside the declared range from {low} to {high}": at
+            f"{format_number(number)} is outside the declared range from {low} to {high},": at
             for number, at in outside.items()
         }
         found += _most_frequent(where, name, say)
@@ -241,22 +261,29 @@ def _undeclared(
     spell: Callable[[object], str],
     say: _Places,
 ) -> list[str]:
+    words = {
+        f"{quoted(text)} is not declared{did_you_mean(text, declared)},": at
+        for text, at in _values_besides(declared, cells, spell).items()
+    }
+    return _most_frequent(words, escaped(column), say)
+
+
+def _values_besides(
+    declared: set[str], cells: _Cells, spell: Callable[[object], str]
+) -> dict[str, list[int]]:
+    """Return where the values are that are not declared."""
     where: dict[str, list[int]] = {}
     for at, cell in cells:
         text = spell(cell)
         if text not in declared:
             where.setdefault(text, []).append(at)
-    words = {
-        f"{quoted(text)} is not declared{did_you_mean(text, declared)}": at
-        for text, at in where.items()
-    }
-    return _most_frequent(words, escaped(column), say)
+    return where
 
 
 def _most_frequent(where: dict[str, list[int]], name: str, say: _Places) -> list[str]:
     """Return a sentence for each value, the most frequent first."""
     ordered = sorted(where.items(), key=lambda item: -len(item[1]))
-    found = [f"{name}: {words}, {say.listed(at)}" for words, at in ordered[:_MOST_SHOWN]]
+    found = [f"{name}: {words} {say.listed(at)}" for words, at in ordered[:_MOST_SHOWN]]
     if len(ordered) > _MOST_SHOWN:
         found.append(f"{name}: {len(ordered) - _MOST_SHOWN} more values")
     return found

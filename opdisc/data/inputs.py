@@ -21,6 +21,7 @@ from opdisc.data.schema import (
     Schema,
     Target,
     make_target,
+    two_labels,
 )
 from opdisc.errors import LONGEST_NAME, SchemaError, TableError, is_plain, quoted
 
@@ -135,8 +136,7 @@ def parse_classes(classes: object, column: str = "y") -> Target:
             f"classes must be two labels, (negative, positive), got {classes!r}; leave it out to "
             "take them from y, which is a condition on the receipt."
         )
-    negative, positive = labels
-    return Target(column=column, positive=positive, negative=negative)
+    return two_labels(column, *labels)
 
 
 def parse_labels(classes: object) -> tuple[Label, ...]:

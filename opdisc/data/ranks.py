@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from opdisc.data.cells import read_numbers
-from opdisc.data.encoding import check_columns
+from opdisc.data.encoding import plain_table
 from opdisc.data.packing import CellArray
 from opdisc.data.schema import QuantileFeature, Schema
 from oracles.arithmetic import FloatArray, IntArray
@@ -94,7 +94,7 @@ def count_below(table: pd.DataFrame, schema: Schema, labels: CellArray) -> tuple
     TableError
         If a column is missing or a cell cannot be read, as :func:`opdisc.data.encode` does.
     """
-    check_columns(table, schema.columns)
+    table = plain_table(table, schema.columns)
     counter = RankCounter(schema)
     counter.add_table(table, labels)
     return counter.below()

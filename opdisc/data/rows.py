@@ -17,7 +17,9 @@ from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
 
-def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def as_table(
+    X: ArrayLike | pd.DataFrame, schema: Schema, used: tuple[str, ...] | None = None
+) -> pd.DataFrame:
     """Return rows as a DataFrame that has the schema's columns.
 
     Parameters
@@ -27,6 +29,8 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
         no names by place.
     schema : Schema
         Public facts.
+    used : tuple of str or None
+        Raw columns that a frame must have; None for all of the schema's.
 
     Raises
     ------
@@ -38,8 +42,9 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
         return X
     reader = frame_reader(X)
     if reader is not None:
-        refuse_value_labels_of(X, schema)
-        return named_cells(reader, schema.columns)
+        columns = schema.columns if used is None else used
+        refuse_value_labels_of(X, schema, columns)
+        return named_cells(reader, columns)
     _refuse_unknown_names(X)
     values = _by_place(X)
     if values.ndim != 2 or values.shape[1] != len(schema.columns):
@@ -50,13 +55,18 @@ def as_table(X: ArrayLike | pd.DataFrame, schema: Schema) -> pd.DataFrame:
     return pd.DataFrame(values, columns=list(schema.columns))
 
 
-def refuse_value_labels_of(frame: Any, schema: Schema) -> None:
-    """Refuse a frame of another library by what the types of the declared columns list."""
+def refuse_value_labels_of(
+    frame: Any, schema: Schema, used: tuple[str, ...] | None = None
+) -> None:
+    """Refuse a frame of another library by what the types of the declared columns list.
+
+    Of columns that are not ``used`` nothing is asked; None asks of all.
+    """
     columns = narwhals_frame(frame)
     if columns is None:
         return
     for feature in schema.features:
-        if feature.column in columns.columns:
+        if feature.column in (columns.columns if used is None else used):
             missing = schema.missing_texts(feature)
             refuse_value_labels(columns.get_column(feature.column), feature, missing)
 
@@ -67,7 +77,8 @@ def named_cells(reader: TableReader, names: Sequence[str]) -> pd.DataFrame:
     check_names(reader.header, columns)
     chunks = list(reader.chunks([reader.header.index(name) for name in columns]))
     cells = [[text for chunk in chunks for text in chunk.cells[at]] for at in range(len(columns))]
-    table = pd.DataFrame(dict(zip(columns, cells, strict=True)), dtype="str")
+    rows = range(sum(chunk.n_rows for chunk in chunks))
+    table = pd.DataFrame(dict(zip(columns, cells, strict=True)), index=rows, dtype="str")
     note_numbers(table, {columns[at] for chunk in chunks for at in chunk.numbers})
     return table
 

@@ -44,7 +44,7 @@ from opdisc.data import (
 )
 from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length, rows_refusal
-from opdisc.estimators.repeated_fits import as_declared, repetition_conditions
+from opdisc.estimators.repeated_fits import refuse_numbered_labels, repetition_conditions
 from opdisc.privacy import (
     EntropySource,
     Ledger,
@@ -121,10 +121,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return whether something was released."""
         return hasattr(self, "receipt_")
 
+    def _hides_rows(self) -> bool:
+        """Return whether rows may come and go: then none is needed, of no class."""
+        return parse_relation(self.relation) is NeighboringRelation.ADD_OR_REMOVE_ONE
+
     def _open_ledger(self) -> Ledger | None:
         if self.ledger is None or isinstance(self.ledger, Ledger):
             return self.ledger
         return Ledger(self.ledger)
+
+    def _earlier_delta(self) -> float:
+        """Return the sum of the deltas that the ledger holds already."""
+        ledger = self._open_ledger()
+        return 0.0 if ledger is None else ledger.ends()[1].amounts[1]
 
     def _entropy(self) -> EntropySource:
         return parse_entropy(self.random_state)
@@ -141,6 +150,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             "relation": relation,
             "n_rows": n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
             "assumptions": assumptions + repetition_conditions(self._open_ledger()),
+            "earlier_delta": self._earlier_delta(),
         }
         if schema is not None:
             facts["rows_per_unit"] = schema.rows_per_unit
@@ -238,7 +248,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     error_costs: CostsLike | None = None
     schema_: Schema
     classes_: NDArray[Any]
-    numbers_: NDArray[np.int64]
 
     def _read(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike, *, stand_ins: bool = False
@@ -254,12 +263,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         schema = parse_schema(self.schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
-        labels, numbers = as_declared(labels, schema.classes)
+        refuse_numbered_labels(labels, schema.binary_target, schema.missing_values)
         signs = encode_label_values(labels, schema)
-        require_both_classes(signs)
+        if not self._hides_rows():
+            require_both_classes(signs)
         rows = encode_features(table, schema.with_stand_ins() if stand_ins else schema)
         self._describe_columns(schema)
-        self._set_classes(schema.classes, numbers)
+        self.classes_ = np.sort(np.array(schema.classes))
         return LabelledRows(
             rows=rows, signs=signs, schema=schema, assumptions=table_assumptions(X, y, schema)
         )
@@ -281,17 +291,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         else:
             target = parse_classes(self.classes)
             values, labels = self._numbers_to_fit(X, y)
-            labels, numbers = as_declared(labels, target.classes)
+            refuse_numbered_labels(labels, target)
             signs = encode_declared_labels(labels, target)
-            require_both_classes(signs)
-            self._set_classes(target.classes, numbers)
+            if not self._hides_rows():
+                require_both_classes(signs)
+            self.classes_ = np.sort(np.array(target.classes))
         return LabelledRows(rows=values, signs=signs, schema=None, assumptions=assumptions)
-
-    def _set_classes(self, declared: tuple[Label, ...], numbers: NDArray[np.int64] | None) -> None:
-        """Set ``classes_``: the labels, or where a meta-estimator numbered them their numbers."""
-        if numbers is not None:
-            self.numbers_ = numbers
-        self.classes_ = np.sort(np.array(declared) if numbers is None else numbers)
 
     def _own_costs(self, schema: Schema | None) -> ErrorCosts:
         """Return what a mistake costs, once ``classes_`` is set."""
@@ -304,7 +309,12 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         check_is_fitted(self)
         if self.schema is None:
             return self._numbers(X)
-        return encode_features(as_table(X, self.schema_), self.schema_)
+        used = self._used_columns()
+        return encode_features(as_table(X, self.schema_, used), self.schema_, used)
+
+    def _used_columns(self) -> tuple[str, ...]:
+        """Return the raw columns that a prediction asks for."""
+        return self.schema_.columns
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return each row's score, above 0 where the positive label is predicted."""
@@ -319,8 +329,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _labels(self) -> NDArray[Any]:
         """Return (negative, positive) labels, of the type of ``classes_``."""
-        if hasattr(self, "numbers_"):
-            return self.numbers_
         if self.schema is not None:
             return np.array(self.schema_.classes, dtype=self.classes_.dtype)
         if self.classes is not None:
@@ -392,6 +400,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         check_is_fitted(self)
         labels = self._column(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if self.schema is not None and getattr(self.schema_.target, "takes_any_other", False):
+            right: NDArray[Any] = self._right(X, labels)
+            return float(np.average(right, weights=weights))
         # scikit-learn takes no numbers but whole ones for labels.
         if labels.dtype.kind == "f" or labels.dtype.kind != self.classes_.dtype.kind:
             known = {canonical_text(label): label for label in self.classes_.tolist()}
@@ -399,7 +411,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             predicted = self.predict(X)
             require_same_length(predicted, labels)
             right = predicted == np.array(stored, dtype=object)
-            weights = None if sample_weight is None else np.asarray(sample_weight)
             return float(np.average(right, weights=weights))
         return float(super().score(X, y, sample_weight))
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import LabelEncoder
 
-from opdisc.data import Label, canonical_text
+from opdisc.data import MulticlassTarget, Target, canonical_text
+from opdisc.errors import TableError
 from opdisc.privacy import Ledger
 
 _REPEATING = (
@@ -31,6 +31,12 @@ _REPEATING = (
     "sklearn.semi_supervised",
 )
 """Where scikit-learn fits clones of one estimator to the same rows, or to many of them."""
+
+_NUMBERING = ("sklearn.ensemble", "sklearn.multiclass")
+"""Where it numbers the labels first."""
+
+_MAY_NUMBER = "cross_val_predict"
+"""Numbers them for scores, and not for predictions."""
 
 _paid_together: ContextVar[bool] = ContextVar("_paid_together", default=False)
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -85,61 +91,63 @@ def paid_together() -> Iterator[None]:
         _paid_together.reset(token)
 
 
-def numbered_labels() -> NDArray[Any] | None:
-    """Return the labels that a meta-estimator of scikit-learn has replaced by their positions.
+def refuse_numbered_labels(
+    labels: NDArray[Any], target: Target | MulticlassTarget, missing: tuple[str, ...] = ()
+) -> None:
+    """Refuse whole numbers that may stand for labels which a caller has numbered.
 
-    ``VotingClassifier``, ``StackingClassifier`` and ``cross_val_predict`` number the labels before
-    they fit. A schema declares the labels themselves, so they are read off the caller's encoder.
-    None where nobody numbered them, inside a private search, and in worker processes, where the
-    caller cannot be seen.
+    Meta-estimators of scikit-learn number the labels 0, 1, ... in their order before they fit.
+    The numbers do not say which labels these were, nor whether they were the declared ones. So
+    they are taken only where the declared labels are these numbers.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        As they were handed to ``fit``.
+    target : Target or MulticlassTarget
+        The declared classes.
+    missing : tuple of str
+        Texts that count as missing.
+
+    Raises
+    ------
+    TableError
+        Names no label of a row.
     """
-    labels: NDArray[Any] | None = None
-    frame = None if _paid_together.get() else sys._getframe(1)
+    if labels.dtype.kind not in "iu":
+        return
+    caller = _numbering_caller()
+    declared = target.labels if isinstance(target, MulticlassTarget) else target.classes
+    texts = set(map(canonical_text, declared))
+    size = 2 if caller == "sklearn.multiclass" else len(declared)
+    numbers = {str(number) for number in range(size)}
+    if texts == numbers:
+        return
+    found = set(map(canonical_text, np.unique(labels).tolist())).difference(missing)
+    any_other = not isinstance(target, MulticlassTarget) and target.takes_any_other
+    are_declared = any_other or found <= texts
+    if caller in _NUMBERING or (found <= numbers and (caller or not are_declared)):
+        raise TableError(
+            "y must hold the labels as they are declared, but it holds whole numbers as "
+            "BaggingClassifier, VotingClassifier, StackingClassifier, OneVsRestClassifier and "
+            "cross_val_predict number them, and these do not say what they stand for; declare "
+            f"the labels {'0 and 1' if size == 2 else f'0 to {size - 1}'}, or correct y"
+        )
+
+
+def _numbering_caller() -> str:
+    """Return what of scikit-learn has called this fit and numbers labels, "" if nothing has."""
+    frame = sys._getframe(1)
     while frame is not None:
-        if str(frame.f_globals.get("__name__", "")).startswith("sklearn."):
-            owner = frame.f_locals.get("self")
-            coders = (
-                getattr(owner, "le_", None),
-                getattr(owner, "_label_encoder", None),
-                frame.f_locals.get("le"),
-            )
-            for coder in coders:
-                if isinstance(coder, LabelEncoder) and hasattr(coder, "classes_"):
-                    labels = in_place_of(np.asarray(coder.classes_), labels)
-        frame = frame.f_back
-    return labels
-
-
-def in_place_of(labels: NDArray[Any], numbers: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the labels that numbers stand for; what cannot be their numbers is left as it is."""
-    if numbers is None:
-        return labels
-    are_numbers = numbers.dtype.kind in "iu" and len(numbers) > 0
-    if not are_numbers or numbers.min() < 0 or numbers.max() >= len(labels):
-        return numbers
-    return np.asarray(labels[numbers])
-
-
-def as_declared(
-    labels: NDArray[Any], declared: tuple[Label, ...]
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    """Return labels as the caller of scikit-learn spelled them, and the declared ones' numbers.
-
-    The numbers are those of the caller's encoder, whichever of them these rows hold.
-    """
-    spelled = numbered_labels()
-    if spelled is None or len(spelled) != len(declared):
-        return labels, None
-    found = in_place_of(spelled, labels)
-    if found is labels:
-        return labels, None
-    texts = [canonical_text(label) for label in spelled.tolist()]
-    known = [texts.index(t) if t in texts else -1 for t in map(canonical_text, declared)]
-    if known.count(-1) > 1:
-        return found, None
-    # A label that is only declared as "any other" has the number that is left.
-    left = sum(range(len(texts))) - sum(number for number in known if number >= 0)
-    return found, np.array([left if number < 0 else number for number in known])
+        name = str(frame.f_globals.get("__name__", ""))
+        if ".".join(name.split(".")[:2]) in _NUMBERING:
+            return ".".join(name.split(".")[:2])
+        if name.startswith("sklearn.model_selection.") and (
+            frame.f_code.co_name == "_fit_and_predict"
+        ):
+            return _MAY_NUMBER
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
 
 
 def _repetition() -> tuple[str, Any] | None:

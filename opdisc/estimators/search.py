@@ -116,7 +116,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
     -----
     **Guarantee.** As stated on ``receipt_``; docs/tuning.md, entry "random-stopping". The other
     trials' models and scores, ``cv_results_`` in scikit-learn, are not released: they would cost
-    more. The running time tells the number of trials and must not be published.
+    more. The running time tells the number of trials and must not be published. An estimator's
+    ``progress`` is not called, for each trial would call it.
 
     Examples
     --------
@@ -194,7 +195,10 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
             selected = run_selection(
                 candidates,
                 PublicInputs(
-                    params=params, relation=parse_relation(self.estimator.relation), **self._unit()
+                    params=params,
+                    relation=parse_relation(self.estimator.relation),
+                    earlier_delta=self._earlier_delta(),
+                    **self._unit(),
                 ),
                 law,
                 score_share=self.score_share,
@@ -370,6 +374,7 @@ class SettingsCandidate:
     def _copy(self, params: PrivacyParams, ledger: Ledger | None) -> PrivateClassifier:
         copy: PrivateClassifier = clone(self.estimator)
         budget = {"epsilon": params.epsilon, "delta": params.delta, "ledger": ledger}
+        budget["progress"] = None  # a line for each trial would count them
         known = copy.get_params(deep=False)
         if not self.entropy.is_secure:
             budget["random_state"] = int(self.entropy.words(1)[0] >> np.uint64(33))

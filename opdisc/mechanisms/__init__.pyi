@@ -48,7 +48,7 @@ from .composition.thresholds import (
     rehearse_thresholds as rehearse_thresholds,
 )
 from .composition.totals import Bins as Bins
-from .exponential.base_measure import BaseMeasure as BaseMeasure, Mixture as Mixture
+from .exponential.base_measure import BaseMeasure as BaseMeasure
 from .exponential.mechanism import (
     ExponentialMechanism as ExponentialMechanism,
     ExponentialSpec as ExponentialSpec,

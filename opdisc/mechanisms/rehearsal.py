@@ -11,7 +11,7 @@ from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.base import NoiseSpec, PerturbingMechanism
 from opdisc.mechanisms.receipts import COMPLETE_ORACLES, trusted_name
 from opdisc.noise import MOST_NOISE
-from opdisc.privacy import SeededEntropy
+from opdisc.privacy import GridPublic, SeededEntropy
 from oracles.errors import OracleUnavailable, UnsupportedProblem
 from oracles.interface import HandoverOracle, Limit, Oracle, SolveOptions, Termination
 from oracles.problem import TabularProblem, WeightGrid, ZeroOneProblem
@@ -25,7 +25,11 @@ _FEW = 6
 _LIMITS = (Limit.TIME, Limit.NODE, Limit.MEMORY, Limit.INTERRUPTED)
 
 
-def check_amount(problem: object, spacing: float) -> None:
+MOST_ROWS = 2**34
+"""Rows that exact sums must have room for where their number is not public."""
+
+
+def check_amount(problem: object, spacing: float, public: GridPublic) -> None:
     """Refuse a table of more rows than exact sums have room for.
 
     Parameters
@@ -34,19 +38,28 @@ def check_amount(problem: object, spacing: float) -> None:
         The private problem.
     spacing : float
         Lattice spacing, rows; 0 for none, where losses are in rows.
+    public : GridPublic
+        Where it has no number of rows, spacing and costs must leave room for :data:`MOST_ROWS`:
+        tables that a computer can count are refused by these alone.
 
     Raises
     ------
     UnsupportedProblem
         If so; nothing is spent.
     """
+    if not isinstance(problem, ZeroOneProblem | TabularProblem):
+        return  # a loss of the caller's own is in Python's integers
+    unit = problem.unit if isinstance(problem, TabularProblem) else spacing or 1.0
+    if public.largest_loss is None and MOST_ROWS * public.error_costs.largest / unit > MOST_NOISE:
+        raise UnsupportedProblem(
+            "where the number of rows is not public there must be room for 2**34 rows, but all "
+            "rows together must weigh at most 2**54 lattice steps; use a coarser spacing."
+        )
     if isinstance(problem, ZeroOneProblem):
         counts = (problem.positives, problem.negatives)
         steps = sum(float(np.abs(c.astype(float)).sum()) for c in counts) / (spacing or 1.0)
-    elif isinstance(problem, TabularProblem):
-        steps = float(np.abs(problem.losses.astype(float)).max())
     else:
-        return  # a loss of the caller's own is in Python's integers
+        steps = float(np.abs(problem.losses.astype(float)).max())
     # Three times what rows and noise may reach is below what the exact search can add up, so that
     # no sum can overflow after the spend.
     if steps > MOST_NOISE:
@@ -55,37 +68,53 @@ def check_amount(problem: object, spacing: float) -> None:
         )
 
 
-def check_room(problem: object, spec: NoiseSpec, largest_loss: int | None, oracle: Oracle) -> None:
+def check_room(spec: NoiseSpec, public: GridPublic, oracle: Oracle) -> None:
     """Refuse an oracle whose numbers the rows and the largest noise together could outgrow.
 
     Parameters
     ----------
-    problem : object
-        The private problem. Its counts are looked at only where their sum is not public.
     spec : NoiseSpec
         The noise that will be drawn.
-    largest_loss : int or None
-        The most that all rows can cost together, where that is public.
+    public : GridPublic
+        What all rows can cost together; where that is not public, the guess takes its place. With
+        neither the noise alone must have room.
     oracle : Oracle
         Who will be asked.
 
     Raises
     ------
     UnsupportedProblem
-        If so; nothing is spent. Otherwise no draw can make the oracle refuse the problem.
+        If so; nothing is spent. Otherwise no draw can make the oracle refuse the problem, unless
+        the number of rows is not public and larger than was guessed: that oracles with such a
+        limit end with a certificate is a condition on the receipt.
     """
     most = getattr(oracle, "most_steps", None)
-    if most is None or not spec.spacing or not isinstance(problem, ZeroOneProblem):
+    if most is None or not spec.spacing:
         return
-    rows = largest_loss
+    rows = public.largest_loss
     if rows is None:
-        rows = int(problem.positives.sum() + problem.negatives.sum())
+        rows = (public.public_row_guess or 0) * public.error_costs.largest
     # Noise that comes as weighted rows may count twice in a solver's sum of absolute values.
     if rows / spec.spacing + 2 * spec.most_steps > most:
         raise UnsupportedProblem(
             f"oracle '{oracle.name}' takes objectives of at most {most:.0e} lattice steps, but "
             "rows and the largest noise together could need more; use a coarser spacing, a larger "
             "epsilon or 'branch-and-bound'."
+        )
+
+
+def check_certifies(oracle: Oracle) -> None:
+    """Refuse an oracle that never proves anything, so that no release could come of it.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent.
+    """
+    if not getattr(oracle, "can_certify", True):
+        raise UnsupportedProblem(
+            f"a release needs a certificate, but oracle '{oracle.name}' never proves a bound; let "
+            f"one take over that does: '{oracle.name} then branch-and-bound'."
         )
 
 

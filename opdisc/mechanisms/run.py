@@ -21,7 +21,13 @@ from opdisc.mechanisms.base import (
     SamplingMechanism,
 )
 from opdisc.mechanisms.receipts import PreparedRelease, trusted_name
-from opdisc.mechanisms.rehearsal import check_amount, check_room, rehearse_oracle
+from opdisc.mechanisms.rehearsal import (
+    check_amount,
+    check_certifies,
+    check_room,
+    rehearse_oracle,
+    toy_problem,
+)
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
@@ -132,11 +138,12 @@ def prepare_mechanism(
         )
     spec = mechanism.calibrate(public)
     problem = public.error_costs.weigh(problem)
-    check_amount(problem, spec.spacing)
+    check_amount(problem, spec.spacing, public)
     limits = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     chosen = resolve_oracle(oracle, problem)
-    check_room(problem, spec, public.largest_loss, chosen)
-    shape = _check_support(mechanism, problem, spec, chosen)
+    check_certifies(chosen)
+    check_room(spec, public, chosen)
+    shape = _check_support(mechanism, problem, spec, chosen, public)
     rehearse_oracle(chosen, mechanism, spec, shape, limits)
 
     def draw() -> Hypothesis:
@@ -191,7 +198,7 @@ def _prepare_sampler(
     spec = mechanism.calibrate(public)
     if isinstance(problem, ZeroOneProblem):
         problem = cast("Problem", public.error_costs.weigh(problem))
-    check_amount(problem, spec.spacing)
+    check_amount(problem, spec.spacing, public)
     options = replace(options or SolveOptions(), absolute_gap=spec.allowance)
     if isinstance(mechanism, PreparedMechanism) and isinstance(problem, ZeroOneProblem):
         mechanism.prepare(problem, spec)
@@ -242,12 +249,19 @@ def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
 
 
 def _check_support(
-    mechanism: PerturbingMechanism, problem: ZeroOneProblem, spec: NoiseSpec, oracle: Oracle
+    mechanism: PerturbingMechanism,
+    problem: ZeroOneProblem,
+    spec: NoiseSpec,
+    oracle: Oracle,
+    public: GridPublic,
 ) -> ZeroOneProblem:
     """Refuse an oracle that cannot take problems of this shape, before anything is spent.
 
-    Returns the problem under throw-away noise.
+    Returns the problem under throw-away noise. Where the number of rows is not public, nor
+    anything else that an oracle may see in them, a toy on the same grid takes its place.
     """
+    if public.n_rows is None and isinstance(problem, ZeroOneProblem):
+        problem = toy_problem(problem.grid)
     shape, supported = problem, oracle.supports(problem)
     if supported and trusted_name(oracle) != "enumeration":
         # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.

@@ -17,7 +17,7 @@ from .multiclass_file import (
 )
 from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
-from .scorecard import Scorecard as Scorecard
+from .scorecard import Scorecard as Scorecard, used_columns as used_columns
 from .scorecard_file import SavedModel as SavedModel
 from .verdict import (
     ClassesVerdict as ClassesVerdict,

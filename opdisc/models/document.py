@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data import Schema, canonical_text, plain_cells
+from opdisc.data import Schema, canonical_text, marks_missing, plain_cells
 from opdisc.errors import ModelFileError
 from opdisc.privacy import PrivacyReceipt
 from oracles.problem import ErrorCosts
@@ -32,7 +32,8 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     -------
     (negative, positive) : tuple of str
         The first spelling of each class in the target column; for a class that is not there, the
-        schema's. Where the schema declares no negative label, the table's only other label.
+        schema's. Where any other value is negative, the table's only other label; a mark of a
+        missing value is none.
     """
     target = schema.binary_target
     negative, positive = (str(label) for label in schema.classes)
@@ -43,10 +44,11 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
         if canonical_text(text) not in schema.missing_values:
             found.setdefault(canonical_text(text), str(text))
     positive = found.pop(canonical_text(target.positive), positive)
-    if target.negative is not None:
+    if not target.takes_any_other:
         negative = found.get(canonical_text(target.negative), negative)
-    elif len(found) == 1:
-        (negative,) = found.values()
+    else:
+        others = [spelled for text, spelled in found.items() if not marks_missing(text)]
+        negative = others[0] if len(others) == 1 else negative
     return negative, positive
 
 

@@ -110,6 +110,11 @@ class SavedLinearModel:
             values = np.clip(values, low, high)
         return np.asarray(values @ np.array(self.coefficients) + self.intercept)
 
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """Raw columns that a prediction asks for."""
+        return self.columns if self.schema is None else self.schema.columns
+
     def _numbers(self, table: pd.DataFrame) -> FloatArray:
         missing = [name for name in self.columns if name not in table.columns]
         if missing:

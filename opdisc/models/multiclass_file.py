@@ -16,7 +16,7 @@ from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preference
 from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
 from opdisc.models.document import check_receipt, model_digest
 from opdisc.models.risk_table import RiskTable
-from opdisc.models.scorecard import Scorecard
+from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.scorecard_file import check_points
 from opdisc.models.verdict import ClassesVerdict, judge_cards
 from opdisc.privacy import Record
@@ -113,7 +113,7 @@ class SavedMulticlassModel:
         Parameters
         ----------
         table : DataFrame
-            Has the schema's feature columns; the target is not needed. A frame of any library
+            Has the feature columns that have points; others are not needed. A frame of any library
             that :func:`opdisc.count_rows` reads.
         """
         return np.asarray(np.array(self.schema.labels, dtype=object)[self.positions(table)])
@@ -137,9 +137,15 @@ class SavedMulticlassModel:
             found[:, list(question.no)] *= 1 - rates
         return found
 
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """Raw columns that a prediction asks for: those that can change a total."""
+        return used_columns(self.schema, self.scorecards)
+
     def positions(self, table: pd.DataFrame) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
-        encoded = encode_features(as_table(table, self.schema), self.schema)
+        used = self.used_columns
+        encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
@@ -184,6 +190,11 @@ class SavedMulticlassModel:
         Computed from the cards and public facts only.
         """
         return judge_cards(self.scorecards, self.questions, self.receipt.strategy, self.schema)
+
+    @property
+    def is_only_constant(self) -> bool:
+        """Whether everyone gets one answer, and no rates were bought that points tell apart."""
+        return not self.risk_tables and self.verdict_.is_constant
 
     @property
     def summary(self) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.data import Label
+from opdisc.data import Label, Schema, exclusive_positions
 from opdisc.errors import escaped
 from opdisc.privacy import Record
 
@@ -108,3 +109,17 @@ class Scorecard(Record, frozen=True, kw_only=True):
             f"<table><caption>Predict {escape(self.target)}</caption>{rows}"
             f"<tr><td colspan='2'>{escape(self.rule())}</td></tr></table>"
         )
+
+
+def used_columns(schema: Schema, cards: Sequence[Scorecard]) -> tuple[str, ...]:
+    """Return the raw columns that decide a total: with points, or in a group with one that has."""
+    groups = exclusive_positions(schema.exclusive, schema.features)
+    pointed = {k + 1 for card in cards for k, points in enumerate(card.points) if points}
+    needed = pointed.union(*(group for group in groups if pointed.intersection(group)))
+    return tuple(
+        dict.fromkeys(
+            attribute.column
+            for attribute in schema.attributes
+            if needed.intersection(attribute.indices)
+        )
+    )

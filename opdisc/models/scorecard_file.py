@@ -14,8 +14,8 @@ from opdisc.errors import ModelFileError
 from opdisc.models.card import Explanation, Row, card_fragment, explain_row
 from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
 from opdisc.models.risk_table import RiskTable
-from opdisc.models.scorecard import Scorecard
-from opdisc.models.verdict import Verdict, judge_card
+from opdisc.models.scorecard import Scorecard, used_columns
+from opdisc.models.verdict import Verdict, is_constant, judge_card
 from opdisc.privacy import GridReceipt
 
 _LARGEST_FILE = 16 * 2**20
@@ -72,7 +72,7 @@ class SavedModel:
         Parameters
         ----------
         table : DataFrame
-            Has the schema's feature columns; the target is not needed. A frame of any library
+            Has the feature columns that have points; others are not needed. A frame of any library
             that :func:`opdisc.count_rows` reads.
         """
         labels = np.array(self.schema.classes, dtype=object)
@@ -80,9 +80,15 @@ class SavedModel:
 
     def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Return whether each row has a total of at least 1, shape (n,) bool."""
-        encoded = encode_features(as_table(table, self.schema), self.schema)
+        used = self.used_columns
+        encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
         scores = self.scorecard.scores(encoded)
         return np.asarray(scores >= 1)
+
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """Raw columns that a prediction asks for: those that can change a total."""
+        return used_columns(self.schema, (self.scorecard,))
 
     def written_predictions(
         self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
@@ -115,6 +121,11 @@ class SavedModel:
         Computed from the card and public facts only.
         """
         return judge_card(self.scorecard, self.schema, self.receipt)
+
+    @property
+    def is_only_constant(self) -> bool:
+        """Whether everyone gets one answer, and no rates were bought that points tell apart."""
+        return self.risk_table is None and is_constant(self.scorecard, self.schema)
 
     @property
     def summary(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from opdisc.data import Label, Schema, column_structure
+from opdisc.data import Label, Schema, column_structure, constant_remedy
 from opdisc.errors import CalibrationError, OPDiscError, escaped
 from opdisc.mechanisms import (
     SPHERE_NOISES,
@@ -35,6 +36,11 @@ from oracles.problem import ColumnGroup, WeightGrid
 
 _LEVEL = 0.95
 
+_NO_COSTS = (
+    "Other columns, more rows or a larger epsilon may tell rows apart; so may a target of two "
+    "classes with error costs."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -49,23 +55,34 @@ class Verdict:
     noise : NoiseVerdict or None
         What the noise may have cost; None where the receipt's law is not one that this version
         can recompute.
+    remedy : str
+        Of a card that answers the same to everyone: what would make it tell rows apart; empty
+        where noise dominates, whose own sentence says what is needed.
     """
 
     lowest: int
     highest: int
     answer: Label | None
     noise: NoiseVerdict | None
+    remedy: str = ""
 
     @property
     def is_constant(self) -> bool:
         """Whether every possible row gets the same answer."""
         return self.answer is not None
 
+    @property
+    def good_news(self) -> str:
+        """The sentence that is no warning; empty if there is none."""
+        return str(self.noise) if self.noise is not None and self.noise.is_small else ""
+
     def sentences(self) -> tuple[str, ...]:
         """Return the verdict, most important first; none where nothing can be said."""
         said = []
         if self.answer is not None:
             said.append(f"This card answers '{escaped(str(self.answer))}' to everyone.")
+        if self.remedy:
+            said.append(self.remedy)
         if self.noise is not None:
             said.append(str(self.noise))
         return tuple(said)
@@ -90,10 +107,18 @@ class ClassesVerdict:
     never: tuple[Label, ...]
     answer: Label | None
 
+    good_news: ClassVar[str] = ""
+    """No sentence of it is anything but a warning."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every possible row gets the same answer."""
+        return self.answer is not None
+
     def __str__(self) -> str:
-        """Return the verdict in a sentence; empty where nothing can be said."""
+        """Return the verdict, a sentence on each line; empty where nothing can be said."""
         if self.answer is not None:
-            return f"These cards answer '{escaped(str(self.answer))}' to everyone."
+            return f"These cards answer '{escaped(str(self.answer))}' to everyone.\n{_NO_COSTS}"
         if not self.never:
             return ""
         named = " or ".join(f"'{escaped(str(label))}'" for label in self.never)
@@ -158,11 +183,21 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict
     **Guarantee.** Post-processing: a function of the release and of public facts.
     """
     lowest, highest = attainable_totals(card, schema)
+    answer = _only_answer(card, lowest, highest)
+    noise, remedy = _noise_verdict(schema, receipt), ""
+    if answer is not None and not (noise is not None and noise.dominates):
+        remedy = constant_remedy(schema, answer)
+    return Verdict(lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy)
+
+
+def is_constant(card: Scorecard, schema: Schema) -> bool:
+    """Return whether every possible row gets the same answer of a card."""
+    return _only_answer(card, *attainable_totals(card, schema)) is not None
+
+
+def _only_answer(card: Scorecard, lowest: int, highest: int) -> Label | None:
     negative, positive = card.classes
-    answer = negative if highest < 1 else positive if lowest >= 1 else None
-    return Verdict(
-        lowest=lowest, highest=highest, answer=answer, noise=_noise_verdict(schema, receipt)
-    )
+    return negative if highest < 1 else positive if lowest >= 1 else None
 
 
 def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:

@@ -6,6 +6,7 @@ from .choice import (
 )
 from .classes import plan_cards as plan_cards
 from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
+from .effort.reach import can_list as can_list
 from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (

@@ -21,26 +21,20 @@ from opdisc.mechanisms import (
 from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
 from opdisc.planning.effort import (
     PATIENCE,
-    SAMPLING_LIMITS,
     can_flip_by_a_star,
-    can_list,
-    can_sample,
-    draw_is_short,
     is_searched,
     predict_draw,
 )
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.named import (
     MechanismSettings,
-    automatic_measure,
     check_uniform,
-    exponential_mechanism,
     permute_and_flip,
     staged_mechanism,
 )
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
-from oracles.sampling import LARGEST_TOTAL, is_sparse
+from oracles.sampling import MOST_LEVELS, is_sparse
 
 ScorecardMechanism = (
     PermuteAndFlipMechanism
@@ -136,8 +130,7 @@ def build_mechanism(
         case "permute_and_flip":
             return permute_and_flip(grid, settings, public), Reason()
         case "exponential":
-            measure = settings.base_measure or automatic_measure(grid, public)
-            return exponential_mechanism(grid, settings, measure), Reason()
+            return ExponentialMechanism(base_measure=measure), Reason()
         case "staged":
             return staged_mechanism(settings), Reason()
         case "block_one_hot":
@@ -192,13 +185,12 @@ def choose_mechanism(
     -----
     **Guarantee.** A function of public facts. The order is always the same (docs/utility.md): one
     block, the exponential mechanism on lists, staged draws. Where rows times epsilon are few, a
-    decision stump (of the staged draws) goes before all. Exact samples, whose time depends on
-    the rows, and then blocks remain where stages do not take the grid or its base measure.
+    decision stump (of the staged draws) goes before all. Blocks remain where the budget is not
+    known.
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
-    drawn = base_measure or automatic_measure(grid, public)
-    exponential = ExponentialMechanism(structure=structure, base_measure=drawn)
+    exponential = ExponentialMechanism(base_measure=measure)
     if minimise:
         check_uniform(measure, "a named oracle")
     staged = public is not None and not minimise and _takes_stages(public, measure)
@@ -275,17 +267,6 @@ def choose_mechanism(
             "always end",
             stages,
         )
-    if (
-        can_sample(grid, structure)
-        and not can_list(grid)
-        and (public is None or draw_is_short(public, structure))
-    ):
-        return "exponential", because(
-            f"{cards} cards are too many to try all, but few enough for one exact draw",
-            f"the grid's {size} weight combinations are too many to list, and its columns' "
-            "structure lets the exponential mechanism be sampled exactly",
-            exponential,
-        )
     if public is None and measure.is_uniform:
         return (
             "block_one_hot",
@@ -297,9 +278,9 @@ def choose_mechanism(
         )
     spent = "" if public is None else f" at epsilon {public.params.epsilon:g}"
     raise BeyondReach(
-        f"no accurate mechanism is expected to end soon on {size} weight combinations{spent}: up "
-        f"to {ENUMERATION_LIMIT:,} are listed, {SAMPLING_LIMITS}; use fewer columns, smaller "
-        "weights or a small max_nonzero, or name 'one_hot' or 'exponential' and wait."
+        f"no accurate mechanism is expected to end soon on {size} weight combinations{spent}, of "
+        f"which up to {ENUMERATION_LIMIT:,} are listed; use fewer columns, smaller weights or a "
+        "small max_nonzero, or name 'one_hot'."
     )
 
 
@@ -329,5 +310,5 @@ def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
         0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
         for allowed in public.grid.values
     )
-    countable = (public.largest_loss or 0) <= LARGEST_TOTAL
+    countable = (public.largest_loss or 0) <= MOST_LEVELS
     return intervals and countable and (measure.is_uniform or measure.by_levels)

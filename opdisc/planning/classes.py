@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -20,7 +20,7 @@ from opdisc.mechanisms import (
     split_epsilon,
 )
 from opdisc.planning.choice import build_mechanism
-from opdisc.planning.effort import PATIENCE
+from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_costs_of_classes,
@@ -31,9 +31,9 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
-from opdisc.planning.promise import cards_receipt, fit_receipt, promise_of
+from opdisc.planning.promise import cards_receipt, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import judge_noise
+from opdisc.planning.verdict import judge_noise, noise_outlook
 from opdisc.planning.weight_rule import SettledFit, settle_fit
 from opdisc.privacy import (
     GridPublic,
@@ -137,6 +137,7 @@ class _CardsPlanner:
             params=PrivacyParams(epsilon=epsilon, delta=0.0),
             relation=self.relation,
             rows_per_unit=self.schema.rows_per_unit,
+            privacy_unit=self.schema.privacy_unit,
             n_rows=rows,
             public_row_guess=self.public_row_guess,
             assumptions=self.assumptions,
@@ -222,6 +223,7 @@ def plan_cards(
     risk_budget: float | None = None,
     quantile: float = 0.95,
     each_card: bool = True,
+    look_ahead: bool = True,
     public_row_guess: int | None = None,
     assumptions: tuple[str, ...] = (),
 ) -> tuple[PlannedFit, ...]:
@@ -243,6 +245,8 @@ def plan_cards(
         Probability with which the bounds of all cards hold together.
     each_card : bool
         Whether the cards are listed too.
+    look_ahead : bool
+        As for :func:`plan_fit`.
     public_row_guess : int or None
         As for :func:`plan_fit`, of all rows.
     assumptions : tuple of str
@@ -302,6 +306,10 @@ def plan_cards(
     try:
         found = planner.all_cards(epsilon, rows)
         together = _together(planner, name, epsilon, rows, found)
+        if look_ahead and together.verdict is not None:
+            kept = keeping(lambda other: planner.receipt(other, rows))
+            outlook = noise_outlook(planner.excess, together.verdict, kept)
+            together = replace(together, outlook=outlook)
     except (CalibrationError, UnsupportedProblem) as error:
         return (
             PlannedFit(
@@ -333,6 +341,9 @@ def _together(
     beside = f"{' or '.join(staged)} for each card, added up" if staged else _BESIDE
     shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
     changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
+    works = [predict_work(s.mechanism, s.public, planner.settings.structure) for _, s, _ in found]
+    known = [work for work in works if work is not None]
+    are_known = len(known) == len(works)
     return PlannedFit(
         mechanism=name,
         automatic=False,
@@ -351,6 +362,8 @@ def _together(
             f"a unit that changes counts {changed} times",
         ),
         epsilon=epsilon,
+        seconds=sum(work.seconds for work in known) if are_known else None,
+        memory=max(work.memory for work in known) if are_known else None,
         promise=promise_of(
             planner.receipt(epsilon, rows), lambda other: planner.receipt(other, rows)
         ),

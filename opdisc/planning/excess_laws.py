@@ -171,24 +171,20 @@ def excess_over_constants(spec: NoiseSpec, level: float) -> float | None:
     share = _constant_share(spec)
     if share is None:
         return None
-    assert isinstance(spec, ExponentialSpec | StagedSpec)
+    assert isinstance(spec, StagedSpec)
     log_odds = math.log1p(-share) - math.log(share) + math.log(level) - math.log1p(-level)
     return max(log_odds / float(spec.beta), 0.0)
 
 
 def _constant_share(spec: NoiseSpec) -> float | None:
     """Return the mass of cards without points that answer "+", or "-" if that is smaller."""
-    whole = 0
-    if isinstance(spec, StagedSpec) and not spec.stages.later:
-        cards: object = spec.stages.first
-    elif isinstance(spec, ExponentialSpec) and spec.mixture is not None:
-        cards, whole = spec.mixture.cards, spec.mixture.whole
-    else:
+    if not isinstance(spec, StagedSpec) or spec.stages.later:
         return None
+    cards = spec.stages.first
     if not isinstance(cards, SparseCards) or cards.shares is None:
         return None
     low, high = cards.starts[0]
     answers = min(high, 1 - low)  # starts from 1 on say "+", the others "-"
     used = sum(mass for mass, n in zip(cards.shares, cards.counts, strict=True) if n)
-    share = cards.shares[0] * answers / ((high - low + 1) * (used + whole))
+    share = cards.shares[0] * answers / ((high - low + 1) * used)
     return share if 0 < share < 1 else None

@@ -1,4 +1,4 @@
-"""Public limits that a caller sets: weights, rounds, time."""
+"""Public limits that a caller sets: weights, nodes, time."""
 
 from __future__ import annotations
 

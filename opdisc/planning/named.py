@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
-    ExponentialMechanism,
-    Mixture,
     PermuteAndFlipMechanism,
     SphereNoise,
     StagedMechanism,
 )
-from opdisc.planning.effort import PATIENCE, can_list, can_sample, is_searched
+from opdisc.planning.effort import PATIENCE, is_searched
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
-from oracles.sampling import LARGEST_BLOCK, LARGEST_TOTAL, DrawProgress
-
-LEVELS_FROM = 0.05
-"""Share of the rows that the uniform measure is predicted to cost, from which on levels are the
-default. Measured (docs/utility.md): levels gain up to .025 at 7.6% and more, lose .004 at 3.0%."""
+from oracles.sampling import SearchProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +26,7 @@ class MechanismSettings:
     Parameters
     ----------
     structure : tuple of ColumnGroup
-        Facts about the columns, for ``"exponential"`` and ``"staged"``; see
+        Facts about the columns, for ``"staged"``; see
         :func:`opdisc.data.column_structure`.
     noise : str
         Noise of the sphere, for ``"opdisc"``.
@@ -42,13 +35,13 @@ class MechanismSettings:
     minimise : bool
         Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
     base_measure : BaseMeasure or None
-        As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: what
-        :func:`automatic_measure` says, and by levels for the first draw of ``"staged"``.
+        As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: uniform, and by levels for
+        the first draw of ``"staged"``.
     patience : float
         Seconds that a fit is expected to take at most, > 0: what is expected to draw longer is
         not chosen, and staged draws are planned for half of it.
     max_rounds, time_limit, progress
-        As in :class:`~opdisc.mechanisms.ExponentialMechanism`.
+        As in :class:`~opdisc.mechanisms.AStarPermuteAndFlipMechanism`.
     """
 
     structure: tuple[ColumnGroup, ...] = ()
@@ -59,7 +52,7 @@ class MechanismSettings:
     patience: float = PATIENCE
     max_rounds: int | None = None
     time_limit: float | None = None
-    progress: DrawProgress | None = None
+    progress: SearchProgress | None = None
 
     def __post_init__(self) -> None:
         """Refuse a patience that no fit could keep."""
@@ -67,32 +60,6 @@ class MechanismSettings:
             raise CalibrationError(
                 f"patience must be finite and > 0 seconds, got {self.patience:g}."
             )
-
-
-def automatic_measure(grid: WeightGrid, public: GridPublic | None) -> BaseMeasure:
-    """Return the base measure of the exponential mechanism where nobody named one.
-
-    By levels where not all cards can be listed and the uniform measure's predicted mean error,
-    ``ln |W| / beta``, exceeds ``LEVELS_FROM`` of the rows, at their typical cost; else uniform.
-
-    Notes
-    -----
-    **Guarantee.** A function of public facts.
-    """
-    uniform = BaseMeasure()
-    if public is None or can_list(grid) or not public.typical_loss:
-        return uniform
-    beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
-    weight = float(beta * public.typical_loss)
-    if math.log(grid.n_hypotheses) <= LEVELS_FROM * weight:
-        return uniform
-    if (public.largest_loss or 0) > LARGEST_TOTAL:
-        return uniform  # too many rows to count cards by their loss
-    try:
-        Mixture.on(grid, public.typical_rows)
-    except CalibrationError:
-        return uniform
-    return BaseMeasure(by_levels=True)
 
 
 def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:
@@ -133,27 +100,6 @@ def permute_and_flip(
             "itself; drop the oracle or use a smaller grid."
         )
     return AStarPermuteAndFlipMechanism(
-        max_rounds=settings.max_rounds,
-        time_limit=settings.time_limit,
-        progress=settings.progress,
-    )
-
-
-def exponential_mechanism(
-    grid: WeightGrid, settings: MechanismSettings, measure: BaseMeasure
-) -> ExponentialMechanism:
-    """Return the exponential mechanism; its limits concern grids that cannot be listed only."""
-    if can_list(grid):
-        return ExponentialMechanism(structure=settings.structure, base_measure=measure)
-    if not can_sample(grid, settings.structure):
-        raise CalibrationError(
-            f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations, or "
-            f"attributes that fit two blocks of {LARGEST_BLOCK:,} table entries each; use fewer "
-            "columns, smaller weights or mechanism='staged'."
-        )
-    return ExponentialMechanism(
-        base_measure=measure,
-        structure=settings.structure,
         max_rounds=settings.max_rounds,
         time_limit=settings.time_limit,
         progress=settings.progress,

@@ -12,6 +12,7 @@ from opdisc.data import (
     SchemaLike,
     column_structure,
     parse_schema,
+    rare_outcome_text,
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
@@ -32,9 +33,9 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.named import MechanismSettings
-from opdisc.planning.promise import Promise, fit_receipt, promise_of
+from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseVerdict, judge_noise
+from opdisc.planning.verdict import NoiseOutlook, NoiseVerdict, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
 from opdisc.privacy import (
     GridPublic,
@@ -50,7 +51,7 @@ from opdisc.privacy import (
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 
-_LONG = "an exact draw may take very long"
+_LONG = "the search may take very long"
 
 PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 """What ``opdisc plan`` compares where no epsilon is named."""
@@ -76,6 +77,8 @@ class PlannedFit:
         What would be spent.
     thresholds : str
         What private thresholds cost before it; empty where the schema declares none.
+    thresholds_brief : str
+        The same in a few words.
     verdict : NoiseVerdict or None
         Of the automatic choice: whether the noise leaves the rows a say.
     card : str
@@ -90,6 +93,11 @@ class PlannedFit:
     delta_note : str
         Of the automatic choice: what a delta that is not far below 1 / rows would be for a method
         that spends it, where this one spends none; else empty.
+    outlook : NoiseOutlook or None
+        Of the automatic choice, in detail: what more rows or a larger epsilon would bring.
+    rare_outcome : str
+        What the loss will do with a rare outcome: with the stated share of positive rows, else on
+        the condition that they are few. Empty where it is not rare, or where noise dominates.
     """
 
     mechanism: str
@@ -99,12 +107,15 @@ class PlannedFit:
     reason: Reason
     epsilon: float
     thresholds: str = ""
+    thresholds_brief: str = ""
     verdict: NoiseVerdict | None = None
     card: str = ""
     seconds: float | None = None
     memory: float | None = None
     promise: Promise = Promise()
     delta_note: str = ""
+    outlook: NoiseOutlook | None = None
+    rare_outcome: str = ""
 
 
 def plan_fit(
@@ -123,6 +134,7 @@ def plan_fit(
     threshold_budget: float | None = None,
     risk_budget: float | None = None,
     compare_others: bool = True,
+    look_ahead: bool = True,
     error_costs: CostsLike | None = None,
     public_row_guess: int | None = None,
     assumptions: tuple[str, ...] = (),
@@ -149,6 +161,8 @@ def plan_fit(
         Share of what is left that buys risks; the bounds are for the card, which is left the rest.
     compare_others : bool
         Whether the mechanisms that would not be chosen are asked too.
+    look_ahead : bool
+        Whether it is asked what more rows or a larger epsilon would bring.
     error_costs : ErrorCosts, mapping, "balanced" or None
         Instead of the schema's.
     public_row_guess : int or None
@@ -199,6 +213,7 @@ def plan_fit(
             params=PrivacyParams(epsilon=epsilon, delta=delta),
             relation=chosen_relation,
             rows_per_unit=declared.rows_per_unit,
+            privacy_unit=declared.privacy_unit,
             n_rows=rows,
             public_row_guess=public_row_guess,
             assumptions=assumptions,
@@ -223,6 +238,7 @@ def plan_fit(
             relation=chosen_relation,
             grid=grid_for(weight_bound),
             rows_per_unit=declared.rows_per_unit,
+            privacy_unit=declared.privacy_unit,
             error_costs=declared.error_costs,
             n_rows=rows,
             public_row_guess=public_row_guess,
@@ -255,10 +271,11 @@ def plan_fit(
         try:
             found = settled(name, bound, epsilon, public_n)
             prediction = predict_error(found.mechanism, found.public, quantile)
-            promise = promise_of(
-                receipt_at(found, epsilon),
-                lambda other: receipt_at(settled(name, bound, other, public_n), other),
-            )
+
+            def receipt_of(other: float) -> PrivacyReceipt:
+                return receipt_at(settled(name, bound, other, public_n), other)
+
+            promise = promise_of(receipt_at(found, epsilon), receipt_of)
         except (CalibrationError, UnsupportedProblem) as error:
             return PlannedFit(
                 mechanism=name,
@@ -267,9 +284,10 @@ def plan_fit(
                 prediction=None,
                 reason=Reason(str(error)),
                 thresholds=told,
+                thresholds_brief=told_briefly,
                 epsilon=epsilon,
             )
-        verdict = None
+        verdict = outlook = None
         if automatic:
             verdict = judge_noise(
                 excess,
@@ -280,6 +298,11 @@ def plan_fit(
                 over_constants=prediction.over_constants,
                 typical=float(declared.error_costs.typical),
             )
+            if look_ahead:
+                outlook = noise_outlook(excess, verdict, keeping(receipt_of))
+        told_rare = ""
+        if verdict is not None and not verdict.dominates:
+            told_rare = rare_outcome_text(declared)
         if not found.reason and not is_short(found):
             found = found.explained(Reason(_LONG))
         work = predict_work(found.mechanism, found.public, settings.structure)
@@ -289,6 +312,7 @@ def plan_fit(
             weight_bound=found.bound,
             prediction=prediction,
             thresholds=told,
+            thresholds_brief=told_briefly,
             reason=found.without_spare_delta().reason,
             epsilon=epsilon,
             verdict=verdict,
@@ -296,10 +320,13 @@ def plan_fit(
             memory=None if work is None else work.memory,
             promise=promise,
             delta_note=large_delta if automatic and not promise.weakness else "",
+            outlook=outlook,
+            rare_outcome=told_rare,
         )
 
     thresholds = thresholds_for(epsilon)
     told = "" if thresholds is None else thresholds.describe(public_n)
+    told_briefly = "" if thresholds is None else thresholds.brief(public_n)
     public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
     large = delta_conditions(delta, public_n, public_row_guess)
     large_delta = "" if not large else f"a method that spends it would rest on this: {large[0]}"

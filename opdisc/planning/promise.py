@@ -48,11 +48,14 @@ class Promise:
     epsilon_limit : float or None
         Where the size of epsilon makes it VOID, an epsilon at which the same fit is not: the
         largest, to three digits; None if there is none, or it is not VOID.
+    protects : str
+        The unit of privacy, with its most rows.
     """
 
     guarantee: str = ""
     conditions: tuple[str, ...] = ()
     epsilon_limit: float | None = None
+    protects: str = ""
 
     @property
     def weakness(self) -> str:
@@ -97,7 +100,12 @@ def promise_of(receipt: PrivacyReceipt, at: PromiseAt | None = None) -> Promise:
     limit = None
     if at is not None and receipt.guarantee == Guarantee.VOID.value:
         limit = _largest_epsilon(at, receipt.epsilon)
-    return Promise(guarantee=receipt.guarantee, conditions=receipt.conditions, epsilon_limit=limit)
+    return Promise(
+        guarantee=receipt.guarantee,
+        conditions=receipt.conditions,
+        epsilon_limit=limit,
+        protects=receipt.protected_unit,
+    )
 
 
 def _undrawn(settled: SettledFit) -> PreparedRelease:
@@ -121,8 +129,8 @@ def _no_draw() -> Hypothesis:
     raise CalibrationError("a plan must not draw; fit instead.")
 
 
-def _largest_epsilon(at: PromiseAt, epsilon: float) -> float | None:
-    """Return the largest epsilon below one that is VOID, rounded down to three digits."""
+def keeping(at: PromiseAt) -> Callable[[float], bool]:
+    """Return whether a fit at an epsilon can run and its receipt is not VOID, as a function."""
 
     def is_kept(epsilon: float) -> bool:
         try:
@@ -130,6 +138,12 @@ def _largest_epsilon(at: PromiseAt, epsilon: float) -> float | None:
         except (CalibrationError, UnsupportedProblem):
             return False
 
+    return is_kept
+
+
+def _largest_epsilon(at: PromiseAt, epsilon: float) -> float | None:
+    """Return the largest epsilon below one that is VOID, rounded down to three digits."""
+    is_kept = keeping(at)
     low = epsilon / 2
     while not is_kept(low):
         low /= 2

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LARGE_SHARE = 0.1
 """Share of the rows from which on the noise is called large."""
+
+TINY_SHARE = 0.01
+"""Share up to which there is hardly anything to gain."""
+
+_SMALL = "noise is small"
 
 MOST_ROWS, MOST_EPSILON = 10**12, 1000.0
 """Where the search for enough rows, or for enough of a budget, ends."""
@@ -83,7 +88,12 @@ class NoiseVerdict:
             return "rows not public"
         if self.dominates:
             return "noise dominates"
-        return "noise is large" if self.share > LARGE_SHARE else "noise is small"
+        return "noise is large" if self.share > LARGE_SHARE else _SMALL
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is known to be small: good news, where all else is a warning."""
+        return self.word == _SMALL
 
     def __str__(self) -> str:
         """Return the verdict as one sentence, or two."""
@@ -200,6 +210,96 @@ def judge_noise(
         epsilon_needed=epsilon_needed,
         typical=typical,
         n_classes=n_classes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseOutlook:
+    """What more rows, or a larger epsilon, would make of the noise.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss of the plan.
+    rows : int or None
+        Its rows; None where their number is not public.
+    share : float
+        The bound on the extra errors as a share of the rows; NaN where their number is not public.
+    small_rows : int or None
+        Fewest rows at this epsilon on which noise is small; None if it is, or on no number.
+    small_epsilon : float or None
+        Smallest epsilon, to three digits, at which it is small on these rows; None likewise, where
+        the number of rows is not public, or where such a receipt would promise nothing.
+    twice_rows, twice_epsilon : float or None
+        The share with twice the rows, or twice the epsilon; None where noise is not small yet,
+        where the share is at most 1% already, or as above.
+    """
+
+    epsilon: float
+    rows: int | None
+    share: float
+    small_rows: int | None = None
+    small_epsilon: float | None = None
+    twice_rows: float | None = None
+    twice_epsilon: float | None = None
+
+    def __str__(self) -> str:
+        """Return it in a few words."""
+        if self.share <= TINY_SHARE:
+            return f"hardly anything: the bound is at most {TINY_SHARE:.0%} already"
+        if self.twice_rows is not None:
+            assert self.rows is not None
+            ways = [f"with {2 * self.rows:,} rows at most {self.twice_rows:.1%} of them"]
+            if self.twice_epsilon is not None:
+                ways.append(f"with epsilon {2 * self.epsilon:g} at most {self.twice_epsilon:.1%}")
+            return ", ".join(ways)
+        ways = []
+        if self.small_rows is not None:
+            ways.append(f"from {self.small_rows:,} rows on")
+        if self.small_epsilon is not None:
+            ways.append(f"from epsilon {self.small_epsilon:g} on")
+        if not ways:
+            return "no number of rows would make the noise small"
+        return f"noise is small (at most {LARGE_SHARE:.0%}) {', or '.join(ways)}"
+
+
+def noise_outlook(
+    excess: Excess, verdict: NoiseVerdict, is_kept: Callable[[float], bool]
+) -> NoiseOutlook:
+    """Return what more rows or a larger epsilon would bring, by the bound of a verdict.
+
+    Parameters
+    ----------
+    excess : callable
+        The bound at an epsilon and a number of rows.
+    verdict : NoiseVerdict
+        What it means now.
+    is_kept : callable
+        Whether a receipt of that epsilon promises anything.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts, in the bound's own sense.
+    """
+    epsilon, rows, typical = verdict.epsilon, verdict.rows, verdict.typical
+
+    def share(epsilon: float, rows: int) -> float:
+        return min(1.0, excess(epsilon, rows) / (rows * typical)) if rows else 1.0
+
+    found = NoiseOutlook(epsilon=epsilon, rows=rows, share=verdict.share)
+    if rows is None:
+        enough = least_rows(lambda n: verdict.extra <= LARGE_SHARE * n * typical, 1)
+        return replace(found, small_rows=enough)
+    if verdict.share <= TINY_SHARE:
+        return found
+    if verdict.is_small:
+        more = share(2 * epsilon, rows) if is_kept(2 * epsilon) else None
+        return replace(found, twice_rows=share(epsilon, 2 * rows), twice_epsilon=more)
+    larger = least_epsilon(lambda e: share(e, rows) <= LARGE_SHARE, epsilon)
+    return replace(
+        found,
+        small_rows=least_rows(lambda n: share(epsilon, n) <= LARGE_SHARE, rows),
+        small_epsilon=larger if larger is not None and is_kept(larger) else None,
     )
 
 

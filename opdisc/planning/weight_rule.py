@@ -22,7 +22,6 @@ from opdisc.planning.effort import (
     PATIENCE,
     can_flip_by_a_star,
     can_list,
-    is_light,
     predict_draw,
 )
 from opdisc.planning.expected_errors import expected_excess
@@ -220,13 +219,9 @@ def _is_surely_short(settled: SettledFit) -> bool:
 
 
 def is_short(settled: SettledFit) -> bool:
-    """Return False where an exact draw, or A* sampling, may take very long."""
-    mechanism = settled.mechanism
-    if isinstance(mechanism, AStarPermuteAndFlipMechanism):
-        return can_flip_by_a_star(settled.public.grid)
-    if not isinstance(mechanism, ExponentialMechanism):
-        return True
-    return can_list(settled.public.grid) or is_light(settled.public)
+    """Return False where A* sampling may take very long."""
+    searched = isinstance(settled.mechanism, AStarPermuteAndFlipMechanism)
+    return not searched or can_flip_by_a_star(settled.public.grid)
 
 
 def mean_error(mechanism: Mechanism, public: GridPublic) -> float:

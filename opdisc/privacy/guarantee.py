@@ -65,7 +65,11 @@ _SMALL_DELTA = "is small enough, though"
 
 
 def delta_conditions(
-    delta: float, n_rows: int | None, public_row_guess: int | None = None
+    delta: float,
+    n_rows: int | None,
+    public_row_guess: int | None = None,
+    *,
+    earlier: float = 0.0,
 ) -> tuple[str, ...]:
     """Return what a promise rests on if its delta is not far below 1 / rows; nothing if it is.
 
@@ -82,6 +86,8 @@ def delta_conditions(
     public_row_guess : int or None
         What takes its place, if there is one; at least :data:`FEWEST_GUESSED`. Without either,
         :data:`ROWS_UNKNOWN`.
+    earlier : float
+        What the table's ledger holds already. Where only the sum is too large, it is named.
 
     Notes
     -----
@@ -93,13 +99,19 @@ def delta_conditions(
         said = f"{rows:,} rows, a guess"
     elif rows is None:
         rows, said = ROWS_UNKNOWN, f"{ROWS_UNKNOWN:,} rows, for their number is not public"
-    if delta * rows <= MOST_EXPOSED * (1 + 1e-12):
+    most = MOST_EXPOSED / rows
+    whole = delta + earlier
+    if whole * rows <= MOST_EXPOSED * (1 + 1e-12):
         return ()
-    exposed = delta * rows
+    is_large = delta * rows > MOST_EXPOSED * (1 + 1e-12)
+    exposed = (delta if is_large else whole) * rows
     count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"
+    exposes = f"{_SMALL_DELTA} it may expose {count} of {said}, outright and on average"
+    if is_large:
+        return (f"delta {delta:.3g} {exposes}: choose at most {_rounded_down(most)}",)
     return (
-        f"delta {delta:.3g} {_SMALL_DELTA} it may expose {count} of {said}, outright and on "
-        f"average: choose at most {_rounded_down(MOST_EXPOSED / rows)}",
+        f"delta {whole:.3g}, the sum with all in the ledger, {exposes}: "
+        f"all together choose at most {_rounded_down(most)}",
     )
 
 

@@ -45,6 +45,8 @@ class PublicInputs:
         to one, and for plans. It affects accuracy and time only.
     assumptions : tuple of str
         What the caller takes to be public without having said so; each becomes a condition.
+    earlier_delta : float
+        Sum of the deltas that the table's ledger holds already.
     """
 
     params: PrivacyParams
@@ -55,6 +57,7 @@ class PublicInputs:
     n_rows: int | None = None
     public_row_guess: int | None = None
     assumptions: tuple[str, ...] = ()
+    earlier_delta: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse impossible counts, and a public n where it is hidden."""

@@ -270,7 +270,7 @@ def common_fields(
         What will be drawn.
     public : PublicInputs
         The promise and the table's public facts; its assumptions become conditions, and so does a
-        delta that is not far below 1 / rows.
+        delta that is not far below 1 / rows, by itself or with those in the ledger.
     entropy, conditions, void
         As in :func:`~opdisc.privacy.guarantee.judge`.
     packages : mapping of str to str, or None
@@ -278,7 +278,9 @@ def common_fields(
     """
     numerical = numerical_delta(noise.total_variation, public.params.epsilon)
     whole = public.params.delta + numerical
-    large = delta_conditions(whole, public.n_rows, public.public_row_guess)
+    # What adds no delta to speak of leaves the sum as it was.
+    earlier = public.earlier_delta if public.params.delta > 0 else 0.0
+    large = delta_conditions(whole, public.n_rows, public.public_row_guess, earlier=earlier)
     rests_on = (*large, *public.assumptions, *conditions)
     void = (*void, *numerical_reasons(public.params.delta, numerical))
     guarantee, reasons = judge(noise.status, entropy, rests_on, void=void)

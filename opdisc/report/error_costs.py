@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from opdisc.report.analysis import Evaluation, ResultCell
-from opdisc.report.formats import joined
+from opdisc.report.formats import UNKNOWN, joined
 
 _CONSTANT = "majority"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostLine:
+    """What costs least at one epsilon, as text.
+
+    Parameters
+    ----------
+    epsilon : str
+        The privacy loss.
+    titles : str
+        The private method whose mistakes cost least on average, or several.
+    cost : str
+        What they cost a row.
+    constant : str
+        What the same answer for everyone costs a row; a dash where it was not run.
+    beats : bool
+        Whether the cost is below that.
+    """
+
+    epsilon: str
+    titles: str
+    cost: str
+    constant: str
+    beats: bool
 
 
 def cost_column(evaluation: Evaluation) -> str | None:
@@ -16,36 +42,27 @@ def cost_column(evaluation: Evaluation) -> str | None:
     return column if evaluation.runs[column].notna().any() else None
 
 
-def cost_sentences(evaluation: Evaluation, cells: Sequence[ResultCell]) -> tuple[str, ...]:
-    """Return which private method costs least at each epsilon, and whether that beats a constant.
-
-    Empty where every mistake costs the same.
-    """
+def cost_lines(evaluation: Evaluation, cells: Sequence[ResultCell]) -> list[CostLine]:
+    """Return which private method costs least at each epsilon; none where mistakes cost alike."""
     column = cost_column(evaluation)
     if column is None:
-        return ()
+        return []
     known = [cell for cell in cells if column in cell.metrics]
-    constant = [c.metrics[column].mean for c in known if c.series.method == _CONSTANT]
-    sentences = []
+    constant = next((c.metrics[column].mean for c in known if c.series.method == _CONSTANT), None)
+    lines = []
     for epsilon in evaluation.epsilons:
-        ranked = sorted(
-            (cell for cell in known if cell.series.private and cell.epsilon == epsilon),
-            key=lambda cell: cell.metrics[column].mean,
-        )
-        if not ranked:
+        private = [cell for cell in known if cell.series.private and cell.epsilon == epsilon]
+        if not private:
             continue
-        least = ranked[0].metrics[column].mean
-        titles = [f"“{c.series.title}”" for c in ranked if c.metrics[column].mean == least]
-        beside = ""
-        if constant:
-            beats = "less than" if least < constant[0] else "no less than"
-            beside = f", {beats} the same answer for everyone ({constant[0]:.3f})"
-        sentences.append(
-            f"At ε = {epsilon:g} {joined(titles)} costs least on average, {least:.3f} a row"
-            f"{beside}."
+        least = min(cell.metrics[column].mean for cell in private)
+        titles = [c.series.title for c in private if c.metrics[column].mean == least]
+        lines.append(
+            CostLine(
+                epsilon=f"{epsilon:g}",
+                titles=joined(titles),
+                cost=f"{least:.3f}",
+                constant=UNKNOWN if constant is None else f"{constant:.3f}",
+                beats=constant is not None and least < constant,
+            )
         )
-    sentences.append(
-        "What follows ranks by accuracy, for which every mistake counts the same. The column "
-        "“cost” of all numbers has the cost of a row. Regret is in units of cost."
-    )
-    return tuple(sentences)
+    return lines

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
+from opdisc.privacy import weak_promise_text
 from opdisc.report.analysis import (
     Evaluation,
     Ranking,
@@ -31,7 +34,8 @@ def headline(directory: str | Path) -> tuple[str, ...]:
     -------
     tuple of str
         Whether anything private beats the majority class, then the best private method at each
-        epsilon; none where it is oracles that are compared.
+        epsilon, then whose promise its own delta or epsilon empties; none where it is oracles that
+        are compared.
 
     Raises
     ------
@@ -43,7 +47,27 @@ def headline(directory: str | Path) -> tuple[str, ...]:
         return ()
     series, runs = find_series(results.runs)
     evaluation = evaluations(runs)[0]
-    return majority_sentences(evaluation, rank(evaluation, find_cells(evaluation, series)))
+    rankings = rank(evaluation, find_cells(evaluation, series))
+    return (*majority_sentences(evaluation, rankings), *weak_sentences(results.ok))
+
+
+def weak_sentences(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return which methods promise something that the size of delta or epsilon empties.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Runs that gave a classifier.
+    """
+    told: dict[str, list[str]] = {}
+    for run in runs.to_dict("records"):
+        conditions = run.get("conditions")
+        if isinstance(conditions, list):
+            text = weak_promise_text(str(run.get("guarantee")), conditions)
+            methods = told.setdefault(text, [])
+            if run["method"] not in methods:
+                methods.append(run["method"])
+    return tuple(f"{', '.join(methods)}: {text}." for text, methods in told.items() if text)
 
 
 def majority_sentences(evaluation: Evaluation, rankings: Sequence[Ranking]) -> tuple[str, ...]:

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import secrets
-import stat
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,14 +14,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.markers import MarkerStyle
 
 from opdisc.data import atomic_write_text, write_table
-from opdisc.errors import TableError
-from opdisc.report import evidence, formats, narrative
+from opdisc.report import evidence, formats
 from opdisc.report.analysis import (
     Evaluation,
     Ranking,
@@ -37,6 +31,7 @@ from opdisc.report.analysis import (
     rank,
     read_results,
 )
+from opdisc.report.error_costs import cost_lines
 from opdisc.report.figures import (
     DARK_BACKGROUND,
     GRID,
@@ -44,13 +39,19 @@ from opdisc.report.figures import (
     LIGHT_BACKGROUND,
     MUTED,
     PAPER,
+    REFERENCE_DASH,
+    Drawing,
     Plate,
     Style,
     color_rules,
+    draw_mark,
     plates,
     styles,
 )
-from opdisc.report.sweep import sweep_lines, swept_methods
+from opdisc.report.majority import majority_sentences
+from opdisc.report.outcomes import missing_sentences
+from opdisc.report.places import FIGURES, PAGE, SUMMARY
+from opdisc.report.sweep import sweep_lines, sweep_sentences, swept_methods
 from opdisc.report.tables import (
     area_sentence,
     best_lines,
@@ -64,46 +65,47 @@ from opdisc.report.tables import (
 _TEMPLATES = "templates"
 
 _SECTIONS = (
-    ("charts", "Figures"),
-    ("time", "Running times"),
+    ("leads", "Leads"),
+    ("charts", "More figures"),
     ("numbers", "All numbers"),
+    ("time", "Running times"),
     ("promises", "Guarantees"),
     ("cards", "Scorecards"),
     ("receipts", "Receipts"),
     ("appendix", "How this was done"),
 )
 
-_CAPTIONS = (
-    (
-        "accuracy-held-out",
-        "Share of held-out rows classified correctly. Horizontal lines need no ε: they have no "
-        "privacy.",
+_CAPTIONS = {
+    "accuracy-held-out": (
+        "Share of held-out rows classified correctly. Dashed level lines have no privacy."
     ),
-    (
-        "accuracy-training",
+    "accuracy-training": (
         "Share of training rows classified correctly: what the mechanisms optimise, and what the "
-        "paper of Neel, Roth, Vietri and Wu (2019) plots.",
+        "paper of Neel, Roth, Vietri and Wu (2019) plots."
     ),
-    (
-        "roc-held-out",
+    "roc-held-out": (
         "Whom a method finds (true positive rate) against whom it alarms in vain (false positive "
         "rate), for every threshold on its scores, on the held-out rows: at each false positive "
         "rate the mean over the splits. A curve further up and left is better; the dotted "
-        "diagonal is any constant answer.",
+        "diagonal is any constant answer."
     ),
-    (
-        "roc-training",
+    "roc-training": (
         "Whom a method finds (true positive rate) against whom it alarms in vain (false positive "
         "rate), for every threshold on its scores, on the training rows: at each false positive "
         "rate the mean over the repeats. A curve further up and left is better; the dotted "
-        "diagonal is any constant answer.",
+        "diagonal is any constant answer."
     ),
-    (
-        "regret",
+    "regret": (
         "What privacy costs on the training rows, beside the best scorecard of the same split "
         "(lower is better). The scale is linear between -1 and 1 and logarithmic beyond; bars may "
-        "end at the lower edge.",
+        "end at the lower edge."
     ),
+}
+
+
+_SWEPT = (
+    "None is ranked: the oracles were given the same noise on purpose, so that their answers and "
+    "times can be compared. Known noise protects nobody, so the receipts are VOID."
 )
 
 
@@ -172,7 +174,12 @@ def _content(
         "results": results,
         "evaluation": evaluation,
         "views": views,
-        "answers": narrative.answers(results, evaluation, cells, rankings, swept=bool(swept)),
+        "verdict": majority_sentences(evaluation, rankings)[:1]
+        if rankings or not swept
+        else (_SWEPT, *sweep_sentences(results.runs)),
+        "first": f"accuracy-{evaluation.name}",
+        "costs": cost_lines(evaluation, cells),
+        "missing": missing_sentences(results),
         "rankings": rankings,
         "best": best_lines(evaluation, rankings),
         "numbers": [
@@ -204,22 +211,13 @@ def _content(
 
 
 def swatch(style: Style, *, line: bool = False) -> str:
-    """Return a small drawing of a line and its marker; of the line of a reference if ``line``."""
-    marker = MarkerStyle(style.marker)
-    path = marker.get_path().transformed(marker.get_transform())
-    rings = [
-        "M" + "L".join(f"{14 + 8.5 * x:.2f},{7 - 8.5 * y:.2f}" for x, y in np.asarray(ring)) + "Z"
-        for ring in path.to_polygons(closed_only=True)
-    ]
-    color = f"var(--c-{style.light[1:]})"
-    dashes = "6 3" if line else {"dashed": "5 3", "dotted": "1.5 2.5"}.get(style.dash, "none")
-    stroke = f"stroke:{color};stroke-dasharray:{dashes}"
-    fill = color if style.filled else "var(--paper)"
-    shape = f'<path d="{"".join(rings)}" style="stroke:{color};fill:{fill};stroke-width:1.5"/>'
-    return (
-        '<svg class="swatch" viewBox="0 0 28 14" aria-hidden="true">'
-        f'<path d="M0,7H28" style="{stroke}"/>{"" if line else shape}</svg>'
-    )
+    """Return a small drawing of a line and its mark; of the line of a reference if ``line``."""
+    drawing = Drawing(28, 14, in_page=True)
+    ends = [(0.0, 7.0), (28.0, 7.0)]
+    drawing.line(ends, style.light, width=1.8, dash=REFERENCE_DASH if line else style.dash)
+    if not line:
+        draw_mark(drawing, (14, 7), style.marker, style.light, filled=style.filled, radius=5)
+    return drawing.swatch()
 
 
 def _date(started: object) -> str:
@@ -244,13 +242,6 @@ def _asset(name: str) -> str:
     return (resources.files("opdisc.report") / _TEMPLATES / name).read_text(encoding="utf-8")
 
 
-PAGE = "report.html"
-
-SUMMARY = "summary.csv"
-
-FIGURES = "figures"
-
-
 def write_report_files(directory: Path) -> Path:
     """Write the report of a comparison; see :func:`opdisc.report.write_report`."""
     results = read_results(directory)
@@ -261,28 +252,10 @@ def write_report_files(directory: Path) -> Path:
     drawn = plates(views, runs, series, looks)
     text = page(results, views, rank(*views[0]), series, looks, drawn)
     write_table(summary_table(views), directory / SUMMARY)
+    with suppress(OSError):  # where it cannot be, writing a file says why
+        (directory / FIGURES).mkdir(exist_ok=True)
     for plate in drawn:
         for name, content in plate.files:
-            _write_bytes(directory / FIGURES / name, content)
+            atomic_write_text(directory / FIGURES / name, content)
     atomic_write_text(directory / PAGE, text)
     return directory / PAGE
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        try:
-            temporary.write_bytes(content)
-            with suppress(FileNotFoundError):
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TableError(
-            f"figures must go to a writable place, but {path} is not: {reason}."
-        ) from None

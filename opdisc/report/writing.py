@@ -1,11 +1,10 @@
-"""The door of the report: what drawing needs is asked for before anything is read."""
+"""The door of the report: whether there is a place for it is asked before anything is computed."""
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
-from opdisc.report.analysis import ReportError
+from opdisc.report.places import check_places
 
 
 def write_report(directory: str | Path) -> Path:
@@ -21,13 +20,13 @@ def write_report(directory: str | Path) -> Path:
     -------
     Path
         ``report.html``, one file that needs no other and no network. Beside it ``summary.csv``
-        (a line for each method and epsilon) and ``figures/`` (PNG and SVG), each file whole or
-        not at all.
+        (a line for each method and epsilon) and ``figures/`` (SVG), each file whole or not at
+        all.
 
     Raises
     ------
     ReportError
-        If the results cannot be read or hold no run, or matplotlib is not installed.
+        If the results cannot be read or hold no run, or there is no place for the report.
     TableError
         If a file cannot be written; the older one is then untouched.
 
@@ -36,11 +35,7 @@ def write_report(directory: str | Path) -> Path:
     The report is computed from private rows without any privacy guarantee, and says so at its
     top. It is for the eyes of those who may see the rows.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ReportError(
-            "figures need matplotlib, which is not installed; run: pip install 'opdisc[report]', "
-            f"then: opdisc compare --resume --out {directory}."
-        )
-    from opdisc.report.page import write_report_files
+    check_places(directory)
+    from opdisc.report.page import write_report_files  # importing the package draws nothing in
 
     return write_report_files(Path(directory))

@@ -20,7 +20,6 @@ from .compilation import (
     compiled_entry as compiled_entry,
     compiled_in_place as compiled_in_place,
     copy_into as copy_into,
-    njit as njit,
 )
 from .compile_watch import (
     compiling as compiling,
@@ -32,7 +31,4 @@ from .random_bits import (
     RandomBits as RandomBits,
     exponential_enclosure as exponential_enclosure,
 )
-from .threads import (
-    products_on_one_thread as products_on_one_thread,
-    results_in_order as results_in_order,
-)
+from .threads import products_on_one_thread as products_on_one_thread

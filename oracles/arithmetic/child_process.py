@@ -11,6 +11,7 @@ import ctypes
 import os
 import pickle
 import queue
+import selectors
 import signal
 import subprocess
 import sys
@@ -67,6 +68,8 @@ class ChildProcess:
     own_group : bool
         Whether the child and all that it starts are a process group, which ends as one. Without,
         Ctrl-C reaches the child too, and whoever ends this process's group ends the child.
+    inherited : sequence of int
+        File descriptors that the child has too, under the same numbers; none but on POSIX.
     write, read : callable
         How a message goes to a stream and comes from one. ``read`` raises EOFError at the end.
 
@@ -83,6 +86,7 @@ class ChildProcess:
         environment: Mapping[str, str] | None = None,
         show_errors: bool = False,
         own_group: bool = True,
+        inherited: Sequence[int] = (),
         write: Callable[[IO[bytes], Any], None] = write_pickle,
         read: Callable[[IO[bytes]], Any] = read_pickle,
     ) -> None:
@@ -93,9 +97,10 @@ class ChildProcess:
             stderr=None if show_errors else subprocess.DEVNULL,
             env=environment,
             start_new_session=own_group,
+            pass_fds=tuple(inherited),
         )
         self._own_group, self._write, self._read = own_group, write, read
-        self._end = weakref.finalize(self, _end, self._process, own_group)
+        self._end = weakref.finalize(self, _end, self._process, own_group, os.getpid())
 
     @property
     def pid(self) -> int:
@@ -145,15 +150,27 @@ class ChildProcess:
         with self._exchange(time_limit):
             return self._read(_stream(self._process.stdout))
 
+    def has_message(self, seconds: float | None = None) -> bool:
+        """Wait for a child's first message or its end, and return whether either has come.
+
+        Nothing is killed where it has not. Where pipes cannot be watched, returns at once.
+        """
+        if os.name != "posix" or self.is_closed:
+            return True
+        with selectors.DefaultSelector() as selector:
+            selector.register(_stream(self._process.stdout), selectors.EVENT_READ)
+            return bool(selector.select(seconds))
+
     @contextmanager
     def _exchange(self, time_limit: float | None) -> Iterator[None]:
         if self.is_closed:
             raise ChildEnded(self.close(), overran=False)
-        overran = threading.Event()
+        # Whoever takes it says how the exchange ended: by its answer, or by the limit.
+        end = threading.Lock()
 
         def kill() -> None:
-            overran.set()
-            _kill(self._process, self._own_group)
+            if end.acquire(blocking=False):
+                _kill(self._process, self._own_group)
 
         timer = threading.Timer(max(time_limit or 0.0, 0.0), kill)
         timer.daemon = True
@@ -161,8 +178,11 @@ class ChildProcess:
             timer.start()
         try:
             yield
+            if not end.acquire(blocking=False):  # an answer came, but of a child that is killed
+                raise EOFError
         except (EOFError, OSError):
-            raise ChildEnded(self.close(), overran=overran.is_set()) from None
+            overran = not end.acquire(blocking=False)
+            raise ChildEnded(self.close(), overran=overran) from None
         except BaseException:
             self.close()
             raise
@@ -180,19 +200,30 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 def module_environment(**changes: str) -> dict[str, str]:
     """Return an environment in which modules are found where this process finds them."""
-    searched = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    searched = os.pathsep.join(map(os.path.abspath, sys.path))
     return {**os.environ, "PYTHONPATH": searched, **changes}
 
 
 class ParentConnection:
     """The child's end; while it exists, this process ends as soon as its parent is gone.
 
-    From now on, what is printed on standard output goes to the standard error stream.
+    From now on, what is printed on standard output goes to the standard error stream, and standard
+    input is empty.
+
+    Parameters
+    ----------
+    last : callable or None
+        Called once the parent is gone, before this process ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, last: Callable[[], None] | None = None) -> None:
+        self._last = last
         self._answers = os.fdopen(os.dup(1), "wb")
         os.dup2(2, 1)
+        # What runs here may read from standard input, and must not get a request.
+        self._incoming = os.dup(0)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -210,11 +241,13 @@ class ParentConnection:
     def _listen(self) -> None:
         """Queue requests; where there can be no more, end this process and what it started."""
         # Not sys.stdin: an interpreter that ends while a thread reads from it aborts.
-        source = open(0, "rb", closefd=False)  # noqa: SIM115
+        source = open(self._incoming, "rb", closefd=False)  # noqa: SIM115
         try:
             while True:
                 self._requests.put(pickle.load(source))  # nosec B301 # of the parent
         finally:
+            if self._last is not None:
+                self._last()
             _end_this_process()
 
 
@@ -247,7 +280,9 @@ def _kill(process: subprocess.Popen[bytes], own_group: bool) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end(process: subprocess.Popen[bytes], own_group: bool) -> None:
+def _end(process: subprocess.Popen[bytes], own_group: bool, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # forked since: the child is that of the process that started it
     _kill(process, own_group)
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError):

@@ -16,7 +16,7 @@ from numba.core import event
 from oracles.arithmetic import compile_watch
 from oracles.arithmetic.machine_code import KeptCode
 
-_KERNEL = re.compile(r"^@(?:compiled|njit)", re.MULTILINE)
+_KERNEL = re.compile(r"^@compiled", re.MULTILINE)
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n(]*|\([^)]*\))|import[ \t]+([^\n]+))",
@@ -97,25 +97,15 @@ def compiled_in_place(function: _Function) -> _Function:
     return cast(_Function, _kept(function, options))
 
 
-def njit(*, cache: bool = True, **options: Any) -> Callable[[_Function], _Function]:
-    """Return numba's decorator of that name, for functions that are kept on disk."""
-
-    def decorate(function: _Function) -> _Function:
-        return cast(_Function, _kept(function, options, cache=cache))
-
-    return decorate
-
-
-def _kept(function: Any, options: dict[str, Any], *, cache: bool = True) -> Any:
+def _kept(function: Any, options: dict[str, Any]) -> Any:
     """Return the compiled function, after what is on disk of older sources was removed."""
     dispatcher: Any = numba.njit(**options)(function)
     # Numba finds no folder in a read-only installation without a home directory: code is then
     # compiled in each process, and kept nowhere.
     with suppress(RuntimeError, OSError):
-        kept = KeptCode(function, source_digest(_package_root())) if cache else None
-        if kept is not None:
-            drop_stale_code(Path(kept.cache_path))
-            dispatcher._cache = kept
+        kept = KeptCode(function, source_digest(_package_root()))
+        drop_stale_code(Path(kept.cache_path))
+        dispatcher._cache = kept
     return dispatcher
 
 

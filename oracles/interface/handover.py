@@ -40,6 +40,11 @@ class HandoverOracle:
         """Most steps of the unit that the second oracle's objective may have."""
         return float(getattr(self.second, "most_steps", math.inf))
 
+    @property
+    def can_certify(self) -> bool:
+        """Whether either of the two ever gives a bound."""
+        return any(getattr(oracle, "can_certify", True) for oracle in (self.first, self.second))
+
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the second oracle takes the problem; the first may decline."""
         return self.second.supports(problem)

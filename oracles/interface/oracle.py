@@ -78,7 +78,8 @@ class Oracle(Protocol):
     -----
     An oracle whose numbers are limited may also have ``most_steps``, a float: the most steps of
     the unit that all counts and tables together may come to. A caller whose tables are yet to be
-    made compares with it what they may come to.
+    made compares with it what they may come to. One that never gives a bound may have
+    ``can_certify``, false: whoever needs a certificate then does without asking it.
     """
 
     name: str

@@ -237,7 +237,7 @@ ORACLES: Registry[Oracle] = Registry(
             modules=("ortools",),
             distributions=("ortools",),
             install="pip install ortools",
-            summary="OR-tools CP-SAT in a child process; integers",
+            summary="OR-tools CP-SAT; integers",
         ),
     },
     entry_points=ENTRY_POINTS,

@@ -1,17 +1,10 @@
-"""OR-tools CP-SAT: integers only, in a child process.
-
-OR-tools and HiGHS crash when loaded into one process, so CP-SAT never enters this one. The child
-is started at the first solve, serves one oracle object and dies with it or with this process.
-"""
+"""OR-tools CP-SAT: integers only, in a worker process."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any
 
-from oracles.arithmetic import ChildEnded, ChildProcess, module_command, module_environment
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import (
@@ -20,11 +13,10 @@ from oracles.milp.formulation import (
     formulation_limits,
     formulation_steps,
 )
+from oracles.milp.highs import count_of_nodes, meaning_of, no_claim
 from oracles.milp.program import MixedIntegerProgram
+from oracles.milp.workers import Answer, Report, Request, solve_in_worker
 from oracles.problem import ZeroOneProblem
-
-SECONDS_OF_GRACE = 10.0
-"""How long after its time limit a silent child is given before it is killed."""
 
 STATUS = {
     "UNKNOWN": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -33,11 +25,8 @@ STATUS = {
     # Every grid has a hypothesis.
     "INFEASIBLE": (Termination.NO_HYPOTHESIS, Limit.NUMERICAL),
     "OPTIMAL": (Termination.OPTIMAL, None),
-    "DIED": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
 }
-"""What every CP-SAT status means ("DIED": the child did); a missing one raises ``KeyError``."""
-
-Report = Callable[[dict[str, Any]], None]
+"""What every CP-SAT status means; a missing one is refused."""
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -70,7 +59,6 @@ class CpSatOracle:
     def __init__(self, formulation: str = "ordered") -> None:
         self.formulation = formulation
         self.requirement = "takes tables on a lattice only"
-        self._child: ChildProcess | None = None
 
     def supports(self, problem: ZeroOneProblem) -> bool:
         """Return whether the problem is exact and can be written down."""
@@ -87,112 +75,71 @@ class CpSatOracle:
             raise InvalidOption(
                 f"CP-SAT takes seeds in 0..{_LARGEST_SEED}, got seed={options.seed}."
             )
-        started, deadline = time.perf_counter(), None
+        started, deadline = time.monotonic(), None
         if options.time_limit is not None:
-            deadline = time.time() + options.time_limit
+            deadline = started + options.time_limit
         program = formulate(problem, self.formulation, tolerance=0.0)
         offset = round(program.offset * problem.steps_per_row)
-        request = {
-            "program": integer_program(program, problem.steps_per_row),
-            "threads": options.threads,
-            "seed": options.seed,
-            "gap": float(math.floor(options.absolute_gap * problem.steps_per_row)),
-            "deadline": deadline,
-            "report": options.progress is not None,
-        }
+        request = Request(
+            solver="cp-sat",
+            program=program,
+            scale=problem.steps_per_row,
+            settings={
+                "num_workers": options.threads,
+                "random_seed": options.seed,
+                "relative_gap_limit": 0.0,
+                "absolute_gap_limit": float(
+                    math.floor(options.absolute_gap * problem.steps_per_row)
+                ),
+            },
+            deadline=deadline,
+            wants_reports=options.progress is not None,
+        )
 
-        def report(message: dict[str, Any]) -> None:
+        def pass_on(report: Report) -> None:
             if options.progress is not None:
-                seconds = time.perf_counter() - started
-                incumbent = message["incumbent"]
+                found = report.incumbent
                 options.progress(
-                    None if incumbent is None else (round(incumbent) + offset) * problem.unit,
-                    float(_integer_bound(message["bound"]) + offset) * problem.unit,
-                    seconds,
+                    None if found is None else (round(found) + offset) * problem.unit,
+                    float(_integer_bound(report.bound) + offset) * problem.unit,
+                    time.monotonic() - started,
                 )
 
-        return _claim(problem, program, offset, self._ask(request, report), deadline)
-
-    def _ask(self, request: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Ask the child; whatever interrupts the wait also ends the child."""
-
-        def left() -> float | None:
-            deadline = request["deadline"]
-            return None if deadline is None else deadline - time.time() + SECONDS_OF_GRACE
-
-        child, self._child = self._child or _started(), None
-        try:
-            child.send(request, left())
-            while "status" not in (message := child.receive(left())):
-                report(message)
-        except ChildEnded:
-            return {"status": "DIED", "assignment": None, "bound": None, "nodes": None}
-        except BaseException:
-            child.close()
-            raise
-        self._child = child
-        answer: dict[str, Any] = message
-        return answer
-
-
-def _started() -> ChildProcess:
-    return ChildProcess(
-        module_command("oracles.milp.cp_sat_worker"), environment=module_environment()
-    )
-
-
-def integer_program(
-    program: MixedIntegerProgram, steps_per_row: int
-) -> dict[str, list[int | None]]:
-    """Return a program's arrays as integers, the objective in steps; None for infinite bounds.
-
-    Variables that may be continuous become integers too: their optimum is integral.
-    """
-
-    def integers(array: Any) -> list[int | None]:
-        return [None if math.isinf(v) else round(v) for v in array.tolist()]
-
-    return {
-        "objective": integers(program.objective * steps_per_row),
-        "lower": integers(program.lower),
-        "upper": integers(program.upper),
-        "starts": integers(program.starts),
-        "columns": integers(program.columns),
-        "coefficients": integers(program.coefficients),
-        "row_lower": integers(program.row_lower),
-        "row_upper": integers(program.row_upper),
-    }
+        answer = solve_in_worker(
+            self.name,
+            request,
+            hear=pass_on,
+            seconds_left=None if deadline is None else deadline - time.monotonic(),
+        )
+        return _claim(problem, program, offset, answer, deadline)
 
 
 def _claim(
     problem: ZeroOneProblem,
     program: MixedIntegerProgram,
     offset: int,
-    answer: dict[str, Any],
+    answer: Answer | None,
     deadline: float | None,
 ) -> Claim:
-    termination, limit = STATUS[answer["status"]]
-    if limit is Limit.UNKNOWN and deadline is not None and time.time() >= deadline - 0.1:
+    if answer is None:
+        return no_claim(Limit.TIME)
+    termination, limit = meaning_of(answer.status, STATUS)
+    if limit is Limit.UNKNOWN and deadline is not None and time.monotonic() >= deadline - 0.1:
         limit = Limit.TIME
     hypothesis = None
-    if answer["assignment"] is not None:
-        hypothesis = program.hypothesis(answer["assignment"])
+    if answer.assignment is not None:
+        hypothesis = program.hypothesis(answer.assignment)
+    nodes = count_of_nodes(answer)
     if hypothesis is None:
-        return Claim(
-            hypothesis=None,
-            objective=None,
-            dual_bound=-math.inf,
-            termination=Termination.NO_HYPOTHESIS,
-            limit=limit or Limit.UNKNOWN,
-            nodes=answer["nodes"],
-        )
+        return no_claim(limit or Limit.UNKNOWN, nodes)
+    assert answer.bound is not None
     return Claim(
         hypothesis=hypothesis,
         objective=problem.objective(hypothesis),
-        dual_bound=_integer_bound(answer["bound"]) + offset,
+        dual_bound=_integer_bound(answer.bound) + offset,
         termination=termination,
         limit=limit,
-        nodes=answer["nodes"],
+        nodes=nodes,
     )
 
 

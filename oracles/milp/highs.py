@@ -1,31 +1,27 @@
-"""HiGHS, called directly: dual bound, progress, interruption.
+"""HiGHS, called directly in a worker process: dual bound, progress, interruption.
 
 HiGHS stops at a relative gap of 1e-4 by default; here both gaps and all tolerances are tightened,
 and what the remaining absolute gap may hide is taken off the bound before it is claimed.
-
-A watcher passes on progress while HiGHS runs, and lets interruptions get out safely.
 """
 
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracles.arithmetic import Objective
-from oracles.errors import InvalidOption
+from oracles.arithmetic import FloatArray, IntArray, Objective
+from oracles.errors import InconsistentSolution
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.block_rows import find_block_rows, load_block_rows, takes_block_rows
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.warm_start import find_incumbent, load_search
+from oracles.milp.workers import Answer, Report, Request, solve_in_worker
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 if TYPE_CHECKING:
@@ -66,7 +62,7 @@ STATUS = {
     "kMemoryLimit": (Termination.FEASIBLE, Limit.MEMORY),
     "kHighsInterrupt": (Termination.FEASIBLE, Limit.INTERRUPTED),
 }
-"""What every ``HighsModelStatus`` means; one that is missing here raises ``KeyError``."""
+"""What every ``HighsModelStatus`` means; one that is missing here is refused."""
 
 
 def stopping_gap(problem: ZeroOneProblem, absolute_gap: float) -> float:
@@ -190,14 +186,31 @@ class _Attempt:
         program = formulate(
             problem, self.formulation, tolerance=TOLERANCE, inequalities=inequalities
         )
-        model = _model(program, highs_options(problem, options))
-        _start_from(model, program, start)
-        left = self.time_left() if seconds is None else min(seconds, self.time_left())
-        if left < math.inf:
-            _set(model, "time_limit", max(left, 0.0))
-        Watch(options, self.started, floor).run(model, _run)
+        deadline = None
+        if options.time_limit is not None:
+            deadline = time.monotonic() + self.time_left()
+        request = Request(
+            solver="highs",
+            program=program,
+            settings=highs_options(problem, options),
+            deadline=deadline,
+            seconds=seconds,
+            wants_reports=options.progress is not None,
+            start=None if start is None else _start_values(program, start),
+        )
         gap = stopping_gap(problem, options.absolute_gap)
-        return _with_incumbent(problem, _claim(problem, program, model, gap), start)
+        answer = solve_in_worker(
+            "highs",
+            request,
+            hear=lambda report: self._pass_on(report, floor),
+            seconds_left=None if options.time_limit is None else self.time_left(),
+        )
+        return _with_incumbent(problem, _claim(problem, program, answer, gap), start)
+
+    def _pass_on(self, report: Report, floor: float) -> None:
+        if self.options.progress is not None:
+            seconds = time.perf_counter() - self.started
+            self.options.progress(report.incumbent, max(report.bound, floor), seconds)
 
     def run_again(self, first: Claim) -> Claim:
         """Start again with the block bound's rows; what either proved is proved."""
@@ -232,86 +245,72 @@ class _Attempt:
         return replace(again, dual_bound=max(bound, again.dual_bound))
 
 
-def _set(model: Any, option: str, value: Any) -> None:
-    import highspy
-
-    if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-        raise InvalidOption(f"HiGHS must accept every option, but it rejected {option}={value}.")
-
-
-def _model(program: MixedIntegerProgram, options: dict[str, Any]) -> Any:
-    """Return a silent HiGHS instance holding the program."""
-    import highspy
-
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = program.n_variables, program.n_rows
-    lp.col_cost_, lp.offset_ = program.objective, program.offset
-    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
-    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = program.starts
-    lp.a_matrix_.index_ = program.columns
-    lp.a_matrix_.value_ = program.coefficients
-    kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-    lp.integrality_ = [kinds[int(integer)] for integer in program.integrality]
-    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    _set(model, "output_flag", False)
-    for option, value in options.items():
-        _set(model, option, value)
-    if model.passModel(lp) == highspy.HighsStatus.kError:
-        raise InvalidOption("HiGHS must accept the formulation, but it rejected the matrix.")
-    return model
-
-
-def _start_from(model: Any, program: MixedIntegerProgram, hypothesis: Hypothesis | None) -> None:
-    """Give HiGHS the choices of a hypothesis; everything else follows from them."""
-    import highspy
-
-    if hypothesis is None:
-        return
+def _start_values(
+    program: MixedIntegerProgram, hypothesis: Hypothesis
+) -> tuple[IntArray, FloatArray]:
+    """Return the choice binaries and their values; everything else follows from them."""
     columns = [column for group in program.choices for column in group]
     chosen = [
         float(value == weight)
         for allowed, weight in zip(program.values, hypothesis, strict=True)
         for value in allowed
     ]
-    status = model.setSolution(len(columns), np.array(columns, np.int32), np.array(chosen))
-    if status == highspy.HighsStatus.kError:
-        raise InvalidOption("HiGHS must accept the hypothesis to start from, but it rejected it.")
+    return np.array(columns, dtype=np.int64), np.array(chosen)
 
 
-def _run(model: Any) -> None:
-    """Run, making a new thread pool if an earlier solve left one of another size."""
-    import highspy
-
-    status = model.run()
-    not_started = model.getModelStatus() == highspy.HighsModelStatus.kNotset
-    if status == highspy.HighsStatus.kError and not_started:
-        model.resetGlobalScheduler(True)
-        model.run()
-
-
-def _claim(problem: ZeroOneProblem, program: MixedIntegerProgram, model: Any, gap: float) -> Claim:
-    info = model.getInfo()
-    termination, limit = STATUS[model.getModelStatus().name]
+def _claim(
+    problem: ZeroOneProblem, program: MixedIntegerProgram, answer: Answer | None, gap: float
+) -> Claim:
+    if answer is None:
+        return no_claim(Limit.TIME)
+    assert answer.objective is not None and answer.bound is not None
+    termination, limit = meaning_of(answer.status, STATUS)
     hypothesis = None
-    if termination is not Termination.NO_HYPOTHESIS and math.isfinite(
-        info.objective_function_value
-    ):
-        hypothesis = program.hypothesis(model.getSolution().col_value)
+    if termination is not Termination.NO_HYPOTHESIS and math.isfinite(answer.objective):
+        assert answer.assignment is not None
+        hypothesis = program.hypothesis(answer.assignment)
     if hypothesis is None or not problem.grid.contains(hypothesis):
         # A numerically sloppy solution may leave the norm budget once rounded: no answer then.
         hypothesis, termination = None, Termination.NO_HYPOTHESIS
         limit = limit or Limit.NUMERICAL
-    objective = info.objective_function_value * problem.steps_per_row
+    objective = answer.objective * problem.steps_per_row
     return Claim(
         hypothesis=hypothesis,
         objective=None if hypothesis is None else objective,
-        dual_bound=lowered_bound(problem, info.mip_dual_bound, objective, gap),
+        dual_bound=lowered_bound(problem, answer.bound, objective, gap),
         termination=termination,
         limit=limit,
-        nodes=int(info.mip_node_count) if info.mip_node_count >= 0 else None,
+        nodes=count_of_nodes(answer),
     )
+
+
+def meaning_of(
+    status: str, table: Mapping[str, tuple[Termination, Limit | None]]
+) -> tuple[Termination, Limit | None]:
+    """Return what a solver's status means; one that the table does not have is refused."""
+    if status not in table:
+        raise InconsistentSolution(
+            f"a solver's answer must have a status that is known here, got '{status}'; install "
+            "a version of the solver that this version of the library was tested with."
+        )
+    return table[status]
+
+
+def no_claim(limit: Limit, nodes: int | None = None) -> Claim:
+    """Return the claim of a search that ended with nothing."""
+    return Claim(
+        hypothesis=None,
+        objective=None,
+        dual_bound=-math.inf,
+        termination=Termination.NO_HYPOTHESIS,
+        limit=limit,
+        nodes=nodes,
+    )
+
+
+def count_of_nodes(answer: Answer) -> int | None:
+    """Return a solver's count of nodes, where it has one."""
+    return int(answer.nodes) if answer.nodes is not None and answer.nodes >= 0 else None
 
 
 def _with_incumbent(problem: ZeroOneProblem, claim: Claim, incumbent: Hypothesis | None) -> Claim:
@@ -356,81 +355,3 @@ def lowered_bound(
     if problem.is_exact and steps < closed:
         return steps - 1
     return min(steps, closed)
-
-
-_SECONDS_BETWEEN_REPORTS = 0.1
-
-
-class Watch:
-    """Forwards progress, and carries exceptions safely past the solver's own frames.
-
-    Parameters
-    ----------
-    options : SolveOptions
-        Whose progress callback is called.
-    started : float
-        When the solve began, on the clock of :func:`time.perf_counter`.
-    floor : float
-        A bound that was proved before, in rows.
-    """
-
-    def __init__(self, options: SolveOptions, started: float, floor: float = -math.inf) -> None:
-        self._floor = floor
-        self._progress = options.progress
-        self._started = started
-        self._last = -math.inf
-        self._error: BaseException | None = None
-
-    def __call__(self, event: Any) -> None:
-        """Report, or stop the solver if something was raised; never raise through it."""
-        try:
-            self._report(event.data_out.mip_primal_bound, event.data_out.mip_dual_bound)
-        except BaseException as error:  # raised again in run
-            self._error = self._error or error
-        if self._error is not None:
-            # In highspy 1.8 an event has no method for it.
-            if hasattr(event, "interrupt"):
-                event.interrupt()
-            else:
-                event.data_in.user_interrupt = True
-
-    def _report(self, incumbent: float, bound: float) -> None:
-        now = time.perf_counter()
-        due = now - self._last >= _SECONDS_BETWEEN_REPORTS
-        if self._progress is None or self._error is not None or not due:
-            return
-        self._last = now
-        known = incumbent if math.isfinite(incumbent) else None
-        self._progress(known, max(bound, self._floor), now - self._started)
-
-    def run(self, model: Any, run: Callable[[Any], object]) -> None:
-        """Call ``run(model)`` on a HiGHS instance; raise what stopped it afterwards."""
-        with self._deferring_interrupts():
-            model.cbMipInterrupt += self
-            try:
-                run(model)
-            finally:
-                model.cbMipInterrupt -= self
-
-    @contextmanager
-    def _deferring_interrupts(self) -> Iterator[None]:
-        """Let Ctrl-C stop the solver at its next callback, and raise it afterwards.
-
-        A handler of the application's own is left in place.
-        """
-        ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if ours:
-            signal.signal(signal.SIGINT, self._remember_interrupt)
-        try:
-            yield
-        finally:
-            if ours:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self._error is not None:
-            raise self._error
-
-    def _remember_interrupt(self, *_: Any) -> None:
-        self._error = KeyboardInterrupt()

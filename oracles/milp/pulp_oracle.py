@@ -8,27 +8,29 @@ statuses PuLP blurs, or that nobody has checked, never proves anything here.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
-import warnings
-from contextlib import ExitStack
-from typing import Any
 
-from oracles.errors import OracleUnavailable, UnsupportedProblem
+from oracles.errors import OracleUnavailable
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
-from oracles.milp.guarded_program import guarded_program
-from oracles.milp.highs import STATUS, Watch, lowered_bound, stopping_gap
+from oracles.milp.highs import (
+    STATUS,
+    count_of_nodes,
+    lowered_bound,
+    meaning_of,
+    no_claim,
+    stopping_gap,
+)
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.pulp_solvers import (
     SOLUTION_STATUS,
     TOLERANCE,
     cbc_increment,
-    check_highs_options,
     installed_solvers,
     runnable_classes,
     solver_profile,
 )
+from oracles.milp.workers import Answer, Request, solve_in_worker
 from oracles.problem import ZeroOneProblem
 
 
@@ -61,14 +63,14 @@ class PulpOracle:
         self.name = f"pulp:{solver}"
         self._profile = solver_profile(solver)
         self.formulation = formulation or self._profile.formulation
+        self.can_certify = self._profile.proves
         self.requirement = "needs a smaller problem"
         self._class = self._available_class()
 
     def _available_class(self) -> str:
-        found = runnable_classes()
-        for name in self._profile.classes:
-            if name in found:
-                return name
+        found = runnable_classes(self.name, self._profile.classes)
+        if found:
+            return found[0]
         names = ", ".join(f"pulp:{name}" for name in installed_solvers())
         raise OracleUnavailable(
             f"oracle '{self.name}' must be a solver that PuLP can run; choose one of the "
@@ -84,58 +86,41 @@ class PulpOracle:
 
     def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
         """Minimise through PuLP."""
-        started = time.perf_counter()
-        arguments = self._profile.arguments(problem, options)
-        program = formulate(problem, self.formulation, tolerance=TOLERANCE)
-        scale = problem.steps_per_row if self._profile.in_steps else 1
-        model, variables = _model(program, scale)
-        if options.time_limit is not None:
-            left = options.time_limit - (time.perf_counter() - started)
-            arguments["timeLimit"] = max(left, 1e-3)
-        self._run(model, arguments, started)
-        timed_out = (
-            options.time_limit is not None
-            and time.perf_counter() - started >= 0.9 * options.time_limit
+        started = time.monotonic()
+        deadline = None if options.time_limit is None else started + options.time_limit
+        request = Request(
+            solver=self._class,
+            program=formulate(problem, self.formulation, tolerance=TOLERANCE),
+            scale=problem.steps_per_row if self._profile.in_steps else 1,
+            settings=self._profile.arguments(problem, options),
+            deadline=deadline,
+            wants_reports=False,
         )
-        assignment = [variable.varValue or 0.0 for variable in variables]
-        claim = self._claim(problem, program, model, assignment, options, timed_out)
-        self._report(problem, claim, options, time.perf_counter() - started)
+        answer = solve_in_worker(
+            self.name,
+            request,
+            seconds_left=None if deadline is None else deadline - time.monotonic(),
+            with_files=True,
+            refusals=self._profile.refusals,
+        )
+        seconds = time.monotonic() - started
+        timed_out = options.time_limit is not None and seconds >= 0.9 * options.time_limit
+        claim = self._claim(problem, request.program, answer, options, timed_out)
+        self._report(problem, claim, options, seconds)
         return claim
-
-    def _run(self, model: Any, arguments: dict[str, Any], started: float) -> None:
-        """Run silently, with temporary files that go away whatever happens."""
-        import pulp
-
-        solver = pulp.getSolver(self._class, msg=False, **arguments)
-        with ExitStack() as stack, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if self._class == "HiGHS":
-                _watch_highs(solver, started)
-            if hasattr(solver, "tmpDir"):
-                folder = stack.enter_context(tempfile.TemporaryDirectory())
-                solver.tmpDir = folder
-                solver.path = guarded_program(solver.path, folder)
-            try:
-                model.solve(solver)
-            except Exception as error:
-                reason = self._profile.refusal(error)
-                if reason is None:
-                    raise
-                raise UnsupportedProblem(f"oracle '{self.name}' {reason}.") from None
-        if self._class == "HiGHS":
-            check_highs_options(model.solverModel, arguments)
 
     def _claim(
         self,
         problem: ZeroOneProblem,
         program: MixedIntegerProgram,
-        model: Any,
-        assignment: list[float],
+        answer: Answer | None,
         options: SolveOptions,
         timed_out: bool,
     ) -> Claim:
-        termination, limit = self._status(model)
-        hypothesis = program.hypothesis(assignment)
+        if answer is None or answer.assignment is None:
+            return no_claim(Limit.TIME if timed_out else Limit.UNKNOWN)
+        termination, limit = self._status(answer.status)
+        hypothesis = program.hypothesis(answer.assignment)
         if hypothesis is not None and not problem.grid.contains(hypothesis):
             hypothesis = None
         if hypothesis is None or termination is Termination.NO_HYPOTHESIS:
@@ -144,39 +129,22 @@ class PulpOracle:
         if limit is Limit.UNKNOWN and timed_out:
             limit = Limit.TIME
         if hypothesis is None:
-            return Claim(
-                hypothesis=None,
-                objective=None,
-                dual_bound=-math.inf,
-                termination=termination,
-                limit=limit,
-                nodes=self._nodes(model),
-            )
-        objective = program.value(assignment) * problem.steps_per_row
+            return no_claim(limit or Limit.UNKNOWN, count_of_nodes(answer))
+        objective = program.value(answer.assignment) * problem.steps_per_row
         return Claim(
             hypothesis=hypothesis,
             objective=objective,
-            dual_bound=self._bound(problem, program, model, objective, options, termination),
+            dual_bound=self._bound(problem, program, answer, objective, options, termination),
             termination=termination,
             limit=limit,
-            nodes=self._nodes(model),
+            nodes=count_of_nodes(answer),
         )
 
-    def _nodes(self, model: Any) -> int | None:
-        if self._profile.native_nodes is None:
-            return None
-        nodes = self._profile.native_nodes(model.solverModel)
-        return int(nodes) if nodes >= 0 else None
-
-    def _status(self, model: Any) -> tuple[Termination, Limit | None]:
-        import pulp
-
+    def _status(self, status: str) -> tuple[Termination, Limit | None]:
         if self._class == "HiGHS":
-            return STATUS[model.solverModel.getModelStatus().name]
-        names = {getattr(pulp.constants, name): name for name in SOLUTION_STATUS}
-        termination, limit = SOLUTION_STATUS[names[model.sol_status]]
-        agrees = model.status == pulp.constants.LpStatusOptimal and self._profile.proves
-        if termination is Termination.OPTIMAL and not agrees:
+            return meaning_of(status, STATUS)
+        termination, limit = meaning_of(status, SOLUTION_STATUS)
+        if termination is Termination.OPTIMAL and not self._profile.proves:
             return Termination.FEASIBLE, Limit.UNKNOWN
         return termination, limit
 
@@ -184,17 +152,16 @@ class PulpOracle:
         self,
         problem: ZeroOneProblem,
         program: MixedIntegerProgram,
-        model: Any,
+        answer: Answer,
         objective: float,
         options: SolveOptions,
         termination: Termination,
     ) -> float:
         """Return a lower bound in objective units: the solver's own, or a proof less its gaps."""
         gap = stopping_gap(problem, options.absolute_gap)
-        if self._profile.native_bound is not None:
+        if answer.bound is not None:
             # PuLP keeps the constant of the objective to itself.
-            native = self._profile.native_bound(model.solverModel) + program.offset
-            return float(lowered_bound(problem, native, objective, gap))
+            return float(lowered_bound(problem, answer.bound + program.offset, objective, gap))
         if termination is not Termination.OPTIMAL:
             return -math.inf
         return objective - gap * problem.steps_per_row - cbc_increment(problem)
@@ -207,48 +174,3 @@ class PulpOracle:
         if options.progress is not None:
             incumbent = None if claim.objective is None else claim.objective * problem.unit
             options.progress(incumbent, claim.dual_bound * problem.unit, seconds)
-
-
-def _watch_highs(solver: Any, started: float) -> None:
-    """Let Ctrl-C out of HiGHS, which PuLP calls without a callback."""
-    import highspy
-
-    # An earlier solve may have left a thread pool of another size: HiGHS refuses it.
-    highspy.Highs.resetGlobalScheduler(True)
-    watch = Watch(SolveOptions(), started)
-    solver.callSolver = lambda lp: watch.run(lp.solverModel, lambda highs: highs.run())
-
-
-def _model(program: MixedIntegerProgram, scale: int = 1) -> tuple[Any, list[Any]]:
-    """Return the program as a PuLP problem, its costs times ``scale``, and its variables."""
-    import pulp
-
-    model = pulp.LpProblem("oracle", pulp.LpMinimize)
-    add = getattr(model, "add_variable", pulp.LpVariable)
-    variables = [
-        add(f"x{i}", float(low), float(high), pulp.LpInteger if integer else pulp.LpContinuous)
-        for i, (low, high, integer) in enumerate(
-            zip(program.lower, program.upper, program.integrality, strict=True)
-        )
-    ]
-    model += pulp.LpAffineExpression(
-        [
-            (v, c)
-            for v, c in zip(variables, (program.objective * scale).tolist(), strict=True)
-            if c != 0
-        ]
-    )
-    columns, coefficients = program.columns.tolist(), program.coefficients.tolist()
-    starts = program.starts.tolist()
-    for k, (low, high) in enumerate(
-        zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
-    ):
-        terms = range(starts[k], starts[k + 1])
-        left = pulp.LpAffineExpression([(variables[columns[t]], coefficients[t]) for t in terms])
-        if low == high:
-            model += left == low
-        elif math.isinf(low):
-            model += left <= high
-        else:
-            model += left >= low
-    return model, variables

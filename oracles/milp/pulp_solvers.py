@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from oracles.errors import InvalidOption
+from oracles.arithmetic import ChildEnded
+from oracles.errors import InvalidOption, OracleError
 from oracles.interface import Limit, SolveOptions, Termination
 from oracles.milp.highs import FLOAT_GAP, highs_options, stopping_gap
+from oracles.milp.workers import RunnableQuestion, ask_worker
 from oracles.problem import ZeroOneProblem
 
 TOLERANCE = 1e-6
@@ -26,7 +27,7 @@ SOLUTION_STATUS = {
     "LpSolutionInfeasible": (Termination.FEASIBLE, Limit.UNKNOWN),
     "LpSolutionUnbounded": (Termination.FEASIBLE, Limit.NUMERICAL),
 }
-"""What every ``sol_status`` of PuLP means; one that is missing here raises ``KeyError``."""
+"""What every ``sol_status`` of PuLP means; one that is missing here is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,31 +40,25 @@ class SolverProfile:
         PuLP classes that run it, the preferred one first.
     arguments : callable
         Maps problem and options to the arguments of the class, time limit aside.
-    native_bound : callable or None
-        Reads the dual bound from the solver's model, in rows, the objective's constant left out.
     in_steps : bool
         Whether the objective is given in objective units instead of rows, so that a lattice is
         the integers: for solvers whose tolerances cannot all be set.
     proves : bool
         Whether an "Optimal Solution Found" is to be believed.
-    native_nodes : callable or None
-        Reads the number of search nodes from the solver's model.
     formulation : str
         The encoding that pays best: rows between neighbours helped HiGHS, SCIP and CBC, and did
         nothing for Gurobi, whose free licence they would use up.
-    refusal : callable
-        Maps an exception to what completes "this oracle ...", if it means that the solver does
-        not take the model, or to None.
+    refusals : mapping of (str, int or None) to str
+        By class and code of an exception of the solver's, what completes "this oracle ...", where
+        it means that the solver does not take the model here.
     """
 
     classes: tuple[str, ...]
     arguments: Callable[[ZeroOneProblem, SolveOptions], dict[str, Any]]
-    native_bound: Callable[[Any], float] | None = None
     in_steps: bool = False
     proves: bool = True
-    native_nodes: Callable[[Any], float] | None = None
     formulation: str = "aggregated"
-    refusal: Callable[[Exception], str | None] = lambda error: None
+    refusals: Mapping[tuple[str, int | None], str] = field(default_factory=dict)
 
 
 def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
@@ -128,27 +123,20 @@ def _gurobi_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[st
     }
 
 
-def _gurobi_refusal(error: Exception) -> str | None:
-    """Say what a licence does not cover; the model's own size stays out of the message."""
-    return _GUROBI_REFUSALS.get(getattr(error, "errno", 0))
-
-
-_GUROBI_REFUSALS = {
-    10009: "needs a valid Gurobi licence; renew it or choose another oracle",
-    10010: (
+_GUROBI_REFUSALS: dict[tuple[str, int | None], str] = {
+    ("GurobiError", 10009): "needs a valid Gurobi licence; renew it or choose another oracle",
+    ("GurobiError", 10010): (
         "takes models of at most 2,000 variables and 2,000 constraints under the licence that "
         "comes with gurobipy, and this one is larger; install a full Gurobi licence or choose "
         "another oracle"
     ),
 }
-"""By Gurobi's error code."""
+"""By Gurobi's error code; the model's own size stays out of the message."""
 
 _PROFILES = {
     "HiGHS": SolverProfile(
         classes=("HiGHS",),
         arguments=_highs_arguments,
-        native_bound=lambda model: float(model.getInfo().mip_dual_bound),
-        native_nodes=lambda model: float(model.getInfo().mip_node_count),
         formulation="ordered",
     ),
     "CBC": SolverProfile(
@@ -160,16 +148,12 @@ _PROFILES = {
     "SCIP": SolverProfile(
         classes=("SCIP_PY",),
         arguments=_scip_arguments,
-        native_bound=lambda model: float(model.getDualbound()),
-        native_nodes=lambda model: float(model.getNTotalNodes()),
         formulation="ordered",
     ),
     "GUROBI": SolverProfile(
         classes=("GUROBI",),
         arguments=_gurobi_arguments,
-        native_bound=lambda model: float(model.ObjBound),
-        native_nodes=lambda model: float(model.NodeCount),
-        refusal=_gurobi_refusal,
+        refusals=_GUROBI_REFUSALS,
     ),
 }
 
@@ -182,29 +166,23 @@ def solver_profile(solver: str) -> SolverProfile:
     return SolverProfile(classes=(solver,), arguments=lambda problem, options: {}, proves=False)
 
 
-def runnable_classes() -> tuple[str, ...]:
-    """Return the names of the PuLP classes whose solvers can run here."""
-    import pulp
+def runnable_classes(name: str, classes: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return those of the PuLP classes whose solvers can run here; None stands for all.
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tuple(pulp.listSolvers(onlyAvailable=True))
+    Asked of a worker of the oracle of that name: PuLP loads and makes them to find out.
+    """
+    try:
+        found = ask_worker(name, RunnableQuestion(classes=classes), keep=classes is not None)
+    except ChildEnded:
+        return ()
+    if isinstance(found, OracleError):
+        raise found
+    return found if isinstance(found, tuple) else ()
 
 
 def installed_solvers() -> tuple[str, ...]:
     """Return the names, as in ``pulp:NAME``, of the solvers that PuLP can run here."""
-    found = runnable_classes()
+    found = runnable_classes("pulp", None)
     known = [name for name, profile in _PROFILES.items() if set(profile.classes) & set(found)]
     covered = {c for profile in _PROFILES.values() for c in profile.classes}
     return (*known, *(name for name in found if name not in covered))
-
-
-def check_highs_options(model: Any, arguments: dict[str, Any]) -> None:
-    """Refuse options that HiGHS rejected, which PuLP does not say."""
-    names = {"gapRel": "mip_rel_gap", "gapAbs": "mip_abs_gap", "timeLimit": "time_limit"}
-    for argument, value in arguments.items():
-        option = names.get(argument, argument)
-        if model.getOptionValue(option)[1] != value:
-            raise InvalidOption(
-                f"HiGHS must accept every option, but it rejected {option}={value}."
-            )

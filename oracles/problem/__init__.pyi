@@ -15,7 +15,6 @@ from .level_weights import (
 from .perturbation import Perturbation as Perturbation
 from .product_weights import (
     LogWeights as LogWeights,
-    check_summable as check_summable,
     checked_weights as checked_weights,
 )
 from .structure import (

@@ -10,11 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.errors import InvalidProblem, UnsupportedProblem
+from oracles.errors import InvalidProblem
 from oracles.problem.grid import WeightGrid
-
-LARGEST_SPAN = 500.0
-"""Penalty, nats, up to which factors of block sums stay far from underflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +67,6 @@ class LogWeights:
         """By how much each value falls short of its coordinate's largest log-weight, >= 0."""
         return tuple(tuple(max(table) - v for v in table) for table in self.tables)
 
-    @property
-    def span(self) -> float:
-        """Largest penalty of a hypothesis of the box, nats."""
-        return float(sum(max(table) for table in self.penalties))
-
     def penalty(self, grid: WeightGrid, hypothesis: Sequence[int]) -> Fraction:
         """Return by how much a hypothesis falls short of the largest log-weight of the box."""
         indices = grid.indices(hypothesis)
@@ -120,21 +112,3 @@ def checked_weights(log_weights: LogWeights | None, grid: WeightGrid) -> LogWeig
         return None
     log_weights.check(grid)
     return None if log_weights.is_flat else log_weights
-
-
-def check_summable(log_weights: LogWeights, grid: WeightGrid) -> None:
-    """Refuse log-weights under which fixed factors could underflow, or a budget leaves little."""
-    if log_weights.span > LARGEST_SPAN:
-        raise UnsupportedProblem(
-            f"the log-weights of two hypotheses may differ by at most {LARGEST_SPAN:g} nats for "
-            f"sampling, got {log_weights.span:.0f}; use smaller ones."
-        )
-    if grid.norm_budget is not None:
-        share = (
-            log_weights.summary(grid)[0] - log_weights.summary(WeightGrid(values=grid.values))[0]
-        )
-        if share < -math.log(1000.0):
-            raise UnsupportedProblem(
-                "a norm budget must leave at least one part in 1,000 of the box's weight for "
-                "sampling; raise it or weigh large weights less."
-            )

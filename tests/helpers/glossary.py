@@ -63,16 +63,12 @@ WORDS: dict[str, str | None] = {
     "Allowance": r"allowances?",
     "Complete oracle": r"complete oracles?",
     "Hand-over": r"hand-over",
+    "Worker process": None,
     "Branch and bound": r"branch and bound",
     "Mixed-integer program": r"mixed-integer programs?|integer programs?",
     "Duality gap": r"duality gaps?",
     "Declared types": None,
     "Exact draw": r"exact draws?|drawn exactly|draws exactly",
-    "Variable elimination": r"variable elimination",
-    "Context": None,
-    "Cell": None,
-    "Lower bound (of the sampler)": None,
-    "Rejection": None,
     r"A\* sampling": r"A\\?\* sampling",
 }
 """Pattern of each entry's word. None: it is common English as well, so a page need not link it."""

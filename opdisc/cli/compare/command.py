@@ -13,7 +13,7 @@ import click
 
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
-from opdisc.cli.console import INTERRUPTED, print_json, print_text
+from opdisc.cli.console import INTERRUPTED, GroupedCommand, print_json, print_text
 from opdisc.cli.fitting import error_cost_options, reading_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
@@ -30,7 +30,7 @@ _LISTS = {"--epsilons": _NUMBER, "--methods": _NAME, "--oracles": _NAME}
 _RELATIONS = [member.value for member in NeighboringRelation]
 
 
-class ListCommand(click.Command):
+class ListCommand(GroupedCommand):
     """A command whose list options take every value that follows: ``--epsilons 0.1 0.5 1``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ from .fit import (
     take_out_two_class_options as take_out_two_class_options,
 )
 from .planning import (
-    detail_text as detail_text,
+    explained_text as explained_text,
     plan_fields as plan_fields,
+    plan_text as plan_text,
     planner_for as planner_for,
     table_text as table_text,
 )

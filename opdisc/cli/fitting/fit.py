@@ -17,6 +17,7 @@ from opdisc.data import (
     check_columns,
     count_rows,
     load_schema,
+    rare_outcome_text,
     read_table,
     reads_twice,
     with_error_costs,
@@ -64,14 +65,15 @@ def read_to_learn(
     Several classes need the rows themselves, and so do private thresholds of a pipe.
     """
     declared = load_schema(schema)
+    columns = (*declared.columns, declared.target.column)
     if declared.private_thresholds and not reads_twice(path):
         say(
             f"private thresholds look at the rows twice and {path} can be read once, so the whole "
             "table is held in memory; name a file to avoid that"
         )
-        return read_table(path, **reading)
+        return read_table(path, columns=columns, **reading)
     if declared.is_multiclass:
-        return read_table(path, **reading)
+        return read_table(path, columns=columns, **reading)
     return count_rows(path, schema, **reading)
 
 
@@ -136,6 +138,8 @@ def learn_model(
         check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
+        if declared.positive_share is not None and (rare := rare_outcome_text(declared)):
+            say(f"note: {rare}")
     classifier: PrivateScorecardClassifier
     if isinstance(table, pd.DataFrame) and declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)

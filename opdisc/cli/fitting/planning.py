@@ -1,4 +1,4 @@
-"""What ``opdisc plan`` prints: a verdict, then one epsilon in detail or several in a table."""
+"""What ``opdisc plan`` prints: one epsilon in five lines, or several in a table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from opdisc.cli.console import toned
 from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ _LARGE_MEMORY = 1e9
 
 
 def planner_for(
-    schema: Schema, arguments: dict[str, Any], costs: dict[str, int] | None, *, in_detail: bool
+    schema: Schema,
+    arguments: dict[str, Any],
+    costs: dict[str, int] | None,
+    *,
+    in_detail: bool,
+    look_ahead: bool,
 ) -> Callable[..., tuple[PlannedFit, ...]]:
     """Return what plans a fit for a number of rows and an epsilon.
 
@@ -33,6 +39,8 @@ def planner_for(
         Error costs that options state.
     in_detail : bool
         Whether the mechanisms that would not run, or the single cards, are told too.
+    look_ahead : bool
+        Whether what more rows or a larger epsilon would bring is told too.
 
     Raises
     ------
@@ -42,12 +50,14 @@ def planner_for(
     from opdisc.planning import plan_cards, plan_fit
 
     if not schema.is_multiclass:
-        return partial(plan_fit, schema, error_costs=costs, compare_others=in_detail, **arguments)
+        settings = {**arguments, "compare_others": in_detail, "look_ahead": look_ahead}
+        return partial(plan_fit, schema, error_costs=costs, **settings)
     from opdisc.cli.fitting.fit import take_out_two_class_options
 
     settings = dict(arguments)
     take_out_two_class_options(settings, schema)
-    return partial(plan_cards, with_error_costs(schema, costs), each_card=in_detail, **settings)
+    settings |= {"each_card": in_detail, "look_ahead": look_ahead}
+    return partial(plan_cards, with_error_costs(schema, costs), **settings)
 
 
 def plan_fields(item: PlannedFit) -> dict[str, Any]:
@@ -57,32 +67,79 @@ def plan_fields(item: PlannedFit) -> dict[str, Any]:
     return {**asdict(item), **said}
 
 
-def detail_text(planned: Sequence[PlannedFit]) -> str:
-    """Return the verdict on the automatic choice, and every mechanism's prediction."""
-    judged = [item for item in planned if item.verdict is not None and not item.card]
-    lines = [_loud(item) for item in planned[:1] if item.promise.weakness]
-    lines += [f"Note: {item.delta_note}." for item in planned if item.delta_note]
-    lines += [str(item.verdict) for item in judged]
-    lines += [line for item in planned[:1] for line in promise_lines(item.promise)]
-    lines += list(dict.fromkeys(item.thresholds for item in planned if item.thresholds))
+def plan_text(planned: Sequence[PlannedFit]) -> str:
+    """Return a plan in five lines.
+
+    Verdict, choice and why, time and memory, what the receipt will say, what more rows or a larger
+    epsilon would bring.
+    """
+    chosen = planned[0]
+    if chosen.prediction is None:
+        return f"Nothing can run: {chosen.reason.brief}\n"
+    lines = [
+        verdict_text(chosen),
+        f"choice: {_choice(chosen)}",
+        f"time: {_time_and_memory(chosen)}",
+        receipt_text(chosen.promise),
+    ]
+    if chosen.outlook is not None:
+        lines.append(f"more: {chosen.outlook}")
+    return "\n".join(lines) + "\n"
+
+
+def verdict_text(item: PlannedFit) -> str:
+    """Return what to know first, in one line: an empty promise before the noise."""
+    said = []
+    if weakness := item.promise.weakness:
+        said.append(f"{weakness[0].upper()}{weakness[1:]}.")
+    if item.delta_note:
+        said.append(f"Note: {item.delta_note}.")
+    is_good = not said and item.verdict is not None and item.verdict.is_small
+    noise = toned(" ".join([*said, str(item.verdict)]), is_good=is_good)
+    return f"{noise} {item.rare_outcome}" if item.rare_outcome else noise
+
+
+def _choice(item: PlannedFit) -> str:
+    reason = item.reason.brief or item.reason.detail
+    parts = [f"{item.mechanism}: {reason}" if reason else item.mechanism]
+    return "; ".join([*parts, item.thresholds_brief] if item.thresholds_brief else parts)
+
+
+def _time_and_memory(item: PlannedFit) -> str:
+    if item.seconds is None:
+        return "not known beforehand, nor is the memory: the search depends on the rows"
+    memory = item.memory
+    if memory is None or memory < _LARGE_MEMORY:
+        return f"{_about(item.seconds)}, memory below 1 GB"
+    return f"{_about(item.seconds)}, memory up to {memory / 1e9:.1f} GB"
+
+
+def receipt_text(promise: Promise) -> str:
+    """Return what a receipt will say of its guarantee, and of whom it protects, in one line."""
+    said = f"receipt: {promise.guarantee} for {promise.protects}"
+    if not promise.conditions:
+        return said
+    why = "because" if promise.guarantee == "VOID" else "if"
+    return f"{said}, {why} {'; and '.join(promise.conditions)}"
+
+
+def explained_text(planned: Sequence[PlannedFit]) -> str:
+    """Return every mechanism's prediction, or every card's, with the reasons in detail."""
+    lines = list(dict.fromkeys(item.thresholds for item in planned if item.thresholds))
+    several = len({item.epsilon for item in planned if not item.card}) > 1
     for item in planned:
         text = item.reason.brief if item.prediction is None else str(item.prediction)
-        lines.append(f"{_name(item)}: {text}")
+        at = f"epsilon {item.epsilon:g}, " if several else ""
+        lines.append(f"{at}{_name(item)}: {text}")
         if item.reason and item.prediction is not None:
             brief, detail = item.reason.brief, item.reason.detail
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
                 lines.append(f"  in detail: {detail}")
-        if item is not planned[0]:
-            lines += [f"  {line}" for line in promise_lines(item.promise)]
+        lines += [f"  {line}" for line in promise_lines(item.promise)]
         if item.seconds is not None:
             lines.append(f"  {work_text(item.seconds, item.memory)}")
     return "\n".join(lines) + "\n"
-
-
-def _loud(item: PlannedFit) -> str:
-    weakness = item.promise.weakness
-    return f"{weakness[0].upper()}{weakness[1:]}."
 
 
 def promise_lines(promise: Promise) -> list[str]:
@@ -109,13 +166,16 @@ def _rows_of_its_classes(verdict: NoiseVerdict) -> str:
     return f", noise dominates below {verdict.rows_needed:,} rows of its classes"
 
 
+def _about(seconds: float) -> str:
+    rounded = float(f"{seconds:.1g}")
+    return "about a second or less" if seconds < 1.5 else f"about {rounded:,.0f} seconds"
+
+
 def work_text(seconds: float, memory: float | None) -> str:
     """Return what a fit is expected to take, as orders of magnitude; memory where it is large."""
-    rounded = float(f"{seconds:.1g}")
-    took = "about a second or less" if seconds < 1.5 else f"about {rounded:,.0f} seconds"
     if memory is None or memory < _LARGE_MEMORY:
-        return f"takes {took}"
-    return f"takes {took} and up to {memory / 1e9:.1f} GB of memory"
+        return f"takes {_about(seconds)}"
+    return f"takes {_about(seconds)} and up to {memory / 1e9:.1f} GB of memory"
 
 
 def table_text(planned: Sequence[PlannedFit]) -> str:
@@ -134,24 +194,24 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     lines += [
         "",
         f"Extra errors: beyond {beside}, at most so many with probability {_LEVEL}, on any table.",
+        *dict.fromkeys(item.rare_outcome for item in planned if item.rare_outcome),
         *_promises(planned),
-        f"One epsilon in detail, with every {each}: --epsilon. Nothing was spent.",
+        f"One epsilon in five lines: --epsilon; with every {each}: --explain too. Nothing was "
+        "spent.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _promises(planned: Sequence[PlannedFit]) -> list[str]:
     """Return what the receipts will say, each promise once with the epsilons that it is for."""
-    told: dict[tuple[str, ...], list[str]] = {}
+    told: dict[str, list[str]] = {}
     for item in planned:
-        lines = promise_lines(item.promise)
-        if lines:
-            told.setdefault(tuple(lines), []).append(f"{item.epsilon:g}")
-    return [
-        line
-        for (first, *rest), epsilons in told.items()
-        for line in (f"At epsilon {', '.join(epsilons)}: {first}", *rest)
-    ] + [f"Note: {note}." for note in dict.fromkeys(i.delta_note for i in planned if i.delta_note)]
+        if item.promise.guarantee:
+            told.setdefault(receipt_text(item.promise), []).append(f"{item.epsilon:g}")
+    notes = dict.fromkeys(item.delta_note for item in planned if item.delta_note)
+    return [f"At epsilon {', '.join(epsilons)}: {line}" for line, epsilons in told.items()] + [
+        f"Note: {note}." for note in notes
+    ]
 
 
 def _summary(planned: Sequence[PlannedFit]) -> str:

@@ -58,14 +58,17 @@ def predict_file(
                 raise TableError(
                     f"the table must not have a column '{PREDICTION}' yet; rename it."
                 )
-            needed = model.schema.columns if model.schema is not None else model.columns
-            check_names(names, [name for name in needed if model.schema is not None])
+            needed = model.used_columns
+            required = [n for n in needed if model.schema is not None or n in names]
+            check_names(names, required, table.remedy)
             yield csv_text([[*names, PREDICTION]]), []
             rows = 0
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
                 part = pd.DataFrame(
-                    {name: cells[name] for name in needed if name in cells}, dtype="str"
+                    {name: cells[name] for name in needed if name in cells},
+                    index=range(chunk.n_rows),
+                    dtype="str",
                 )
                 predictions = model.written_predictions(part, spelled).tolist()
                 lines = zip(*chunk.cells, map(str, predictions), strict=True)
@@ -100,11 +103,14 @@ def _read_twice(path: Path) -> Iterator[Path]:
     if not is_pipe:
         yield path
         return
-    with tempfile.NamedTemporaryFile() as copy:
-        with path.open("rb") as pipe:
-            shutil.copyfileobj(pipe, copy)
-        copy.flush()
-        yield Path(copy.name)
+    # A file without a name is gone with this process, however that ends.
+    with tempfile.TemporaryFile() as unnamed:
+        held = Path(f"/proc/self/fd/{unnamed.fileno()}")
+        with unnamed if held.exists() else tempfile.NamedTemporaryFile() as copy:
+            with path.open("rb") as pipe:
+                shutil.copyfileobj(pipe, copy)
+            copy.flush()
+            yield held if copy is unnamed else Path(copy.name)
 
 
 def _spellings(

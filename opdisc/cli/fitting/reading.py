@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import click
 
-from opdisc.data import read_names
+from opdisc.cli.console import warn
+from opdisc.data import read_names, told_sheets
 from opdisc.errors import FileMistake
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,7 +42,7 @@ _OPTIONS = (
     click.option("--delimiter", help="Between DATA's cells, or 'tab'.  [default: by its header]"),
     click.option("--encoding", default="utf-8", show_default=True, help="Of DATA, if it is text."),
     click.option("--query", help="SQL whose result is the table, if DATA is a database file."),
-    click.option("--sheet", help="Of DATA, if it is an Excel file; else its first sheet."),
+    click.option("--sheet", help="Of DATA, if it is an Excel file.  [default: the visible one]"),
     click.option(
         "--names",
         callback=_given_names,
@@ -50,10 +52,20 @@ _OPTIONS = (
 
 
 def reading_options(command: Command) -> Command:
-    """Add ``--delimiter``, ``--encoding``, ``--query``, ``--sheet``, ``--names`` to a command."""
+    """Add ``--delimiter``, ``--encoding``, ``--query``, ``--sheet``, ``--names`` to a command.
+
+    It says which sheet of a workbook it reads, to whoever runs it alone.
+    """
+
+    @wraps(command)
+    def telling(*arguments: Any, **options: Any) -> Any:
+        with told_sheets(warn):
+            return command(*arguments, **options)
+
+    told = cast(Command, telling)
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        told = option(told)
+    return told
 
 
 def taken_reading(arguments: dict[str, Any]) -> dict[str, Any]:

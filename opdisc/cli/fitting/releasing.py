@@ -107,10 +107,10 @@ def limit_note(oracle: str, time_limit: float | None, max_rounds: int | None = N
     time_limit : float or None
         Seconds.
     max_rounds : int or None
-        Cap on a long draw.
+        Cap on the nodes of a long search.
     """
     if max_rounds is not None:
-        return _at_stake(f"the draw takes more than {max_rounds:,} rounds", "--max-rounds")
+        return _at_stake(f"the search takes more than {max_rounds:,} nodes", "--max-rounds")
     if _THEN in oracle:
         return ""
     handover = f"--oracle '{oracle}{_THEN}branch-and-bound'"

@@ -121,9 +121,11 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any
     with open_table(data, TableFormat(**reading)) as table:
         found = header_findings(table.header, declared, table.doubt)
     if as_json:
-        print_json({"missing": found.missing, "repeated": found.repeated, "extra": found.extra})
+        print_json(
+            {"missing": found.missing, "repeated": found.repeated, "undeclared": len(found.extra)}
+        )
         return 0 if found.fits else 1
-    lines = found.lines()
+    lines = found.lines(owner_only=owner_only)
     if owner_only and found.fits:
         rows, first = read_table(data, **reading), 1 if reading.get("names") else None
         places = line_numbers(rows, first)

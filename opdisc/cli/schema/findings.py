@@ -20,9 +20,10 @@ class HeaderFindings:
     repeated : tuple of str
         Declared columns that it has twice.
     extra : tuple of str
-        Its columns that are not declared; they are not read.
+        Its columns that are not declared; they are not read. For the owner only: of a file without
+        a header they are cells.
     doubt : str
-        Why its names may be the cells of a row, so that ``extra`` holds none.
+        Why its names may be the cells of a row.
     """
 
     missing: tuple[str, ...]
@@ -35,20 +36,23 @@ class HeaderFindings:
         """Whether a fit finds its columns."""
         return not self.missing and not self.repeated
 
-    def lines(self) -> list[str]:
-        """Return the findings in words."""
-        found = [
-            f"missing: {quoted(name)}{did_you_mean(name, self.extra)}" for name in self.missing
-        ]
+    def lines(self, *, owner_only: bool = False) -> list[str]:
+        """Return the findings in words; for the owner with names that nobody declared."""
+        known = self.extra if owner_only else ()
+        found = [f"missing: {quoted(name)}{did_you_mean(name, known)}" for name in self.missing]
         found += [f"there twice: {quoted(name)}" for name in self.repeated]
-        if self.extra:
-            named = ", ".join(quoted(name) for name in self.extra)
+        if known:
+            named = ", ".join(quoted(name) for name in known)
             found.append(f"not declared, so not read: {shortened(named, 2_000)}")
-        if self.doubt:
-            remedy = "" if self.fits else "; if it is one, give the names with --names"
+        elif self.extra:
             found.append(
-                f"columns that are not declared are not named: the line of names {self.doubt}, so "
-                f"it may be a row{remedy}"
+                f"not declared, so not read: {len(self.extra)} other names; --owner-only shows "
+                "them"
+            )
+        if self.doubt and not self.fits:
+            found.append(
+                f"the line of names {self.doubt}, so it may be a row; if it is one, give the "
+                "names with --names"
             )
         if self.fits:
             found.insert(0, "every declared column is in the header")
@@ -56,17 +60,13 @@ class HeaderFindings:
 
 
 def header_findings(header: Sequence[str], schema: Schema, doubt: str = "") -> HeaderFindings:
-    """Compare a header with a schema.
-
-    Columns that are not declared are left unnamed where no declared one is found, or the header
-    may be a row by itself (``doubt``): its cells are private.
-    """
+    """Compare a header with a schema."""
     declared = (schema.target.column, *schema.columns)
     missing = tuple(name for name in declared if name not in header)
     extra = tuple(dict.fromkeys(name for name in header if name not in declared))
     return HeaderFindings(
         missing=missing,
         repeated=tuple(name for name in declared if list(header).count(name) > 1),
-        extra=() if doubt or len(missing) == len(declared) else extra,
+        extra=extra,
         doubt=doubt,
     )

@@ -58,9 +58,9 @@ def ask_everything(
     )
 
     def target() -> dict[str, Any]:
-        given = {"column": column, "positive": ask(f"{escaped(column)}: positive value?", "")}
-        other = ask(f"{escaped(column)}: the other value, if there are only two?", "any other")
-        given |= {} if other == "any other" else {"negative": other}
+        shown = escaped(column)
+        given = {"column": column, "positive": ask(f"{shown}: positive value?", "")}
+        given["negative"] = ask(f"{shown}: negative value, or * for any other value?", "")
         target_from_dict(given)
         return given
 

@@ -89,17 +89,9 @@ def one_versus_rest(task: FitTask, fit: Callable[[FitTask], Fitted]) -> Fitted:
     assert task.epsilon is not None
     labels = task.schema.labels
     epsilon, delta = (_share(budget, len(labels)) for budget in (task.epsilon, task.delta))
-    column = task.schema.target.column
     fits = [
-        fit(
-            replace(
-                task,
-                schema=replace(task.schema, target=Target(column=column, positive=label)),
-                epsilon=epsilon,
-                delta=delta,
-            )
-        )
-        for label in labels
+        fit(replace(_against_the_rest(task, position), epsilon=epsilon, delta=delta))
+        for position in range(len(labels))
     ]
     receipts = [one.receipt.to_dict() for one in fits if one.receipt is not None]
     assert len(receipts) == len(labels)
@@ -123,6 +115,21 @@ def one_versus_rest(task: FitTask, fit: Callable[[FitTask], Fitted]) -> Fitted:
         conditions=tuple(conditions),
         unit=unit_in_words(task.schema.privacy_unit, task.schema.rows_per_unit),
     )
+
+
+def _against_the_rest(task: FitTask, position: int) -> FitTask:
+    """Return a task in which one other label stands for all others."""
+    column, labels = task.schema.target.column, task.schema.labels
+    target = Target(column=column, positive=labels[position], negative=labels[position - 1])
+    classes = class_positions(task.table, task.schema)
+    spelled = [target.positive if k == position else target.negative for k in classes]
+    cells = pd.Series(
+        [None if k < 0 else label for k, label in zip(classes, spelled, strict=True)],
+        index=task.table.index,
+        dtype=object,
+    )
+    table = task.table.assign(**{column: cells})
+    return replace(task, table=table, schema=replace(task.schema, target=target))
 
 
 def _share(budget: float, parts: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import threading
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -91,9 +92,31 @@ def run_all(
         parallel = joblib.Parallel(
             n_jobs=count, batch_size=1, return_as="generator_unordered", pre_dispatch="3*n_jobs"
         )
+        with _interrupts_held():
+            rows = stack.enter_context(_ended_quietly(parallel(calls)))
         # Not "yield from": that would end joblib's generator before this one can prepare.
-        for row in stack.enter_context(_ended_quietly(parallel(calls))):  # noqa: UP028
+        for row in rows:  # noqa: UP028
             yield row
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C back until the end, and from every process that is started meanwhile.
+
+    A worker that is still loading would answer a terminal's Ctrl-C with a traceback; once it has
+    loaded, it leaves Ctrl-C to the process that started it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Both start a process of their own with the first worker, and then let signals through.
+    for tracker in ("multiprocessing", "joblib.externals.loky.backend"):
+        importlib.import_module(f"{tracker}.resource_tracker").ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

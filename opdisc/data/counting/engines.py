@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opdisc.data.counting.row_counts import RowCounts
+from opdisc.data.counting.row_counts import PointCounter, RowCounts
 from opdisc.data.schema import Schema
 from opdisc.errors import OPDiscError, TableError
 
@@ -74,13 +74,14 @@ def _counted(part: Any, schema: dict[str, Any], count: Counter) -> bytes:
 
 
 def _added(outcomes: list[bytes]) -> bytes:
-    total: RowCounts | None = None
+    total: PointCounter | None = None
     for outcome in outcomes:
         read = pickle.loads(outcome)  # nosec B301 # of our own workers
         if isinstance(read, str):
             return outcome
-        total = read if total is None else total + read
-    return pickle.dumps(total)
+        total = total or PointCounter(read.schema)
+        total.add_counts(read)
+    return pickle.dumps(None if total is None else total.result())
 
 
 def _unpacked(outcome: bytes) -> RowCounts:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from opdisc.data.packing import (
     unpack_rows,
 )
 from opdisc.data.ranks import RankCounter
-from opdisc.data.reading import all_assumptions
+from opdisc.data.reading import MADE_BY_HAND, NO_ROW_TWICE, all_assumptions
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 from oracles.arithmetic import IntArray
@@ -31,17 +31,29 @@ Counts: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 
 Grouped: TypeAlias = tuple[WordArray, IntArray, IntArray]
 
-Recount: TypeAlias = Callable[[Schema], "RowCounts"]
-
 _PENDING = 2**18
 """Points of single chunks that wait before they are merged into the sum."""
+
+
+class Recount(Protocol):
+    """What reads the same rows once more."""
+
+    def __call__(self, schema: Schema) -> RowCounts:
+        """Return them by the schema with the thresholds that were drawn."""
+        ...
+
+    def check(self) -> None:
+        """Refuse where it is known that the rows cannot be read as they were."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RowCounts:
     """A table as distinct points with their counts. All of it but the schema is private.
 
-    ``counts + counts`` are the counts of both tables' rows together: exact, in any order.
+    ``first + second`` are the counts of both tables' rows together: exact, in any order. That
+    no row is in both becomes a condition. Counts that were not made by counting may hold any
+    numbers, so that they count rows becomes one too.
 
     Parameters
     ----------
@@ -58,9 +70,14 @@ class RowCounts:
     ranks : tuple of int64 array, each of shape (n_candidates + 1,)
         For each private threshold of the schema: rows with a number below each candidate, then all
         rows that count. The points are then those of stand-ins.
-    recount : callable or None
+    recount : Recount or None
         From the schema with the thresholds that were drawn to the same rows, read once more; None
         where no threshold is private.
+
+    Raises
+    ------
+    TableError
+        If the numbers cannot be counts of so many rows.
     """
 
     schema: Schema
@@ -71,6 +88,9 @@ class RowCounts:
     assumptions: tuple[str, ...] = ()
     ranks: tuple[IntArray, ...] = ()
     recount: Recount | None = None
+    _parts: frozenset[str] = field(init=False, default=frozenset())
+    _is_counted: bool = field(init=False, default=False)
+    _is_sum: bool = field(init=False, default=False)
 
     @classmethod
     def from_rows(
@@ -82,7 +102,7 @@ class RowCounts:
     ) -> RowCounts:
         """Return the counts of encoded rows with labels +1, -1 and 0, none."""
         encoded = aggregate(rows, signs)
-        return cls(
+        counts = cls(
             schema=schema,
             points=encoded.points,
             positives=encoded.positives,
@@ -90,12 +110,75 @@ class RowCounts:
             n_rows=encoded.n_rows,
             assumptions=assumptions,
         )
+        return counts._noted(frozenset({new_part()}), is_counted=True, is_sum=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
+        """Refuse what cannot be counts; make the arrays read-only."""
+        self.check()
         self.points.setflags(write=False)
         for counts in (self.positives, self.negatives, *self.ranks):
             counts.setflags(write=False)
+        object.__setattr__(self, "_parts", frozenset({new_part()}))
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be counts of so many rows: none that were counted are."""
+        shape = (len(self.positives), 1 + self.schema.n_columns)
+        if self.points.shape != shape or self.negatives.shape != shape[:1]:
+            raise TableError(
+                "counts must be two whole numbers for each point, and points must have the "
+                "schema's columns; count the rows with opdisc.count_rows."
+            )
+        rising = (np.diff(below, prepend=0) for below in self.ranks)
+        several = (self.positives, self.negatives, *rising)
+        if any(counts.dtype.kind not in "iu" or counts.min(initial=0) < 0 for counts in several):
+            raise TableError(
+                "counts must be whole numbers of at least 0, but one is not; count the rows with "
+                "opdisc.count_rows."
+            )
+        rows = exact_sum(self.positives) + exact_sum(self.negatives)
+        if max([rows, *(int(below[-1]) for below in self.ranks if len(below))]) > self.n_rows:
+            raise TableError(
+                "counts must add up to at most n_rows, but they are more; count the rows with "
+                "opdisc.count_rows."
+            )
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must be true of the rows besides the schema, for a receipt."""
+        by_hand = () if self._is_counted else (MADE_BY_HAND,)
+        added_up = (NO_ROW_TWICE,) if self._is_sum else ()
+        return all_assumptions(self.assumptions, added_up, by_hand)
+
+    def described(
+        self,
+        *,
+        schema: Schema | None = None,
+        ranks: tuple[IntArray, ...] | None = None,
+        recount: Recount | None = None,
+    ) -> RowCounts:
+        """Return the same rows with another schema, ranks or recount; None keeps what there is."""
+        return self._as_these(
+            replace(
+                self,
+                schema=schema or self.schema,
+                ranks=self.ranks if ranks is None else ranks,
+                recount=recount or self.recount,
+            )
+        )
+
+    def swapped(self) -> RowCounts:
+        """Return the same rows with the negative label in the place of the positive one."""
+        return self._as_these(replace(self, positives=self.negatives, negatives=self.positives))
+
+    def _as_these(self, changed: RowCounts) -> RowCounts:
+        return changed._noted(self._parts, self._is_counted, self._is_sum)
+
+    def _noted(self, parts: frozenset[str], is_counted: bool, is_sum: bool) -> RowCounts:
+        """Note which rows these are, whether they were counted, and whether they were added up."""
+        object.__setattr__(self, "_parts", parts)
+        object.__setattr__(self, "_is_counted", is_counted)
+        object.__setattr__(self, "_is_sum", is_sum)
+        return self
 
     def __repr__(self) -> str:
         """Say what was counted and how, and nothing that the rows decide."""
@@ -122,16 +205,17 @@ class RowCounts:
         Raises
         ------
         TableError
-            If they were not counted by the same schema.
+            If they were not counted by the same schema, or are known to count the same rows.
         """
         if not isinstance(other, RowCounts):
             return NotImplemented
         counter = PointCounter(self.schema)
         for counts in (self, other):
             counter.add_counts(counts)
+        counter.is_sum = True
         if self.recount is None or other.recount is None:
             return counter.result()
-        return counter.result(partial(_recounted, (self.recount, other.recount)))
+        return counter.result(_BothAgain(self.recount, other.recount))
 
 
 def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
@@ -160,6 +244,8 @@ class PointCounter:
         The same with stand-ins for private thresholds.
     ranks : RankCounter
         Where private thresholds may be drawn.
+    is_sum : bool
+        Whether tables are added up that may share rows.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -167,6 +253,8 @@ class PointCounter:
         self.encoded_by = schema.with_stand_ins() if schema.private_thresholds else schema
         self.ranks = RankCounter(schema)
         self._n_rows = 0
+        self._parts: set[str] = set()
+        self._is_counted, self.is_sum = True, False
         self._assumptions: tuple[str, ...] = ()
         width = -(-(1 + schema.n_columns) // WORD_BITS)
         empty = np.zeros(0, dtype=np.int64)
@@ -190,6 +278,9 @@ class PointCounter:
                     "both tables by the same"
                 )
             self.assume(counts.assumptions)
+            self.note_parts(counts._parts)
+            self._is_counted &= counts._is_counted
+            self.is_sum |= counts._is_sum
             self.ranks.add_below(counts.ranks)
         self._n_rows += counts.n_rows
         self._add(pack_rows(counts.points), counts.positives, counts.negatives)
@@ -197,6 +288,22 @@ class PointCounter:
     def assume(self, assumptions: tuple[str, ...]) -> None:
         """Note what must be true of rows that were added."""
         self._assumptions = all_assumptions(self._assumptions, assumptions)
+
+    def note_parts(self, parts: Iterable[str]) -> None:
+        """Note which tables are added, by names that the program gave them in memory.
+
+        Raises
+        ------
+        TableError
+            If one of them was added before.
+        """
+        new = set(parts)
+        if self._parts & new:
+            raise TableError(
+                "rows must be added once, but the same table or counts were given twice; count "
+                "each table once."
+            )
+        self._parts |= new
 
     def result(self, recount: Recount | None = None) -> RowCounts:
         """Return the sum so far, and how to read its rows once more."""
@@ -207,7 +314,7 @@ class PointCounter:
             keep_first_of_exclusive(points, self.schema)
             words, positives, negatives = _merged(pack_rows(points), positives, negatives)
             points = unpack_rows(words, 1 + self.schema.n_columns)
-        return RowCounts(
+        counts = RowCounts(
             schema=self.schema,
             points=points,
             positives=positives.copy(),
@@ -217,6 +324,8 @@ class PointCounter:
             ranks=self.ranks.below(),
             recount=recount,
         )
+        parts = frozenset(self._parts or {new_part()})
+        return counts._noted(parts, is_counted=self._is_counted, is_sum=self.is_sum)
 
     def _add(self, words: WordArray, positives: Counts, negatives: Counts) -> None:
         self._pending.append(_merged(words, positives, negatives))
@@ -232,9 +341,36 @@ class PointCounter:
         self._pending, self._waiting = [], 0
 
 
-def _recounted(again: tuple[Recount, Recount], schema: Schema) -> RowCounts:
-    first, second = again
-    return first(schema) + second(schema)
+def count_no_rows(schema: Schema, assumptions: tuple[str, ...]) -> RowCounts:
+    """Return the counts of a table without rows."""
+    counter = PointCounter(schema)
+    counter.assume(assumptions)
+    return counter.result()
+
+
+def exact_sum(counts: IntArray) -> int:
+    """Return a sum that no number of counts can overflow."""
+    return (int((counts >> 31).sum()) << 31) + int((counts & (2**31 - 1)).sum())
+
+
+def new_part() -> str:
+    """Return a name for rows that are counted, which says nothing of them."""
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class _BothAgain:
+    """Reads the rows of two tables once more."""
+
+    first: Recount
+    second: Recount
+
+    def __call__(self, schema: Schema) -> RowCounts:
+        return self.first(schema) + self.second(schema)
+
+    def check(self) -> None:
+        self.first.check()
+        self.second.check()
 
 
 def _merged(words: WordArray, positives: Counts, negatives: Counts) -> Grouped:

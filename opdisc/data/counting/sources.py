@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import stat
+import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
 from opdisc.data.counting.engines import engine_counts
-from opdisc.data.counting.row_counts import PointCounter, RowCounts
+from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
-from opdisc.data.encoding import aggregate, check_names, encode_features, encode_labels
+from opdisc.data.encoding import (
+    aggregate,
+    check_names,
+    encode_features,
+    encode_labels,
+    with_plain_names,
+)
 from opdisc.data.inputs import SchemaLike, parse_schema
 from opdisc.data.reading import (
     CHUNK_CELLS,
@@ -56,7 +62,8 @@ def count_rows(
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
         Arrow or whatever narwhals knows; a Dask or Ray data set; a database cursor or DuckDB
         relation; an iterable of any of these. A data set is counted where its parts are. An
-        iterable's tables are added up.
+        iterable's tables are added up; a table that is given twice is refused where that can be
+        seen, else that no row is in two of them becomes a condition.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, sheet, names
@@ -68,7 +75,8 @@ def count_rows(
     -------
     RowCounts
         Private but for its schema. Of a text file it needs no condition on a receipt. With private
-        thresholds the fit reads the source once more, when they are drawn: keep it until then.
+        thresholds the fit reads the source once more, when they are drawn: keep it until then. A
+        file that is gone or has changed is refused before anything is spent.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def count_rows(
     >>> from opdisc import PrivateScorecardClassifier, Schema
     >>> schema = Schema.equal_width(2)
     >>> rows = pd.DataFrame({"x0": [0, 1], "x1": [1, 0], "target": [0, 1]})
-    >>> counts = count_rows(rows, schema) + count_rows([rows, rows], schema)
+    >>> counts = count_rows(rows, schema) + count_rows([rows.copy(), rows.copy()], schema)
     >>> counts
     RowCounts(schema='equal-width')
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
@@ -104,8 +112,50 @@ def count_rows(
             f"rows are read twice for private thresholds, but a {kind} gives them once; read them "
             "into a table or a file first."
         )
-    again = partial(_counted, source, declared, chunk_cells)
-    return replace(again(parsed), recount=again)
+    again = _Again(source, declared, chunk_cells, tuple(map(_file_state, _paths(source))))
+    return again(parsed).described(recount=again)
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """Reads a source once more, as long as its files are what they were."""
+
+    source: Any
+    declared: TableFormat
+    chunk_cells: int
+    states: tuple[str, ...]
+
+    def __call__(self, schema: Schema) -> RowCounts:
+        return _counted(self.source, self.declared, self.chunk_cells, schema)
+
+    def check(self) -> None:
+        if tuple(map(_file_state, _paths(self.source))) != self.states or "" in self.states:
+            raise TableError(
+                "rows are read once more for private thresholds, but a file is gone or has "
+                "changed since they were counted; count the rows again."
+            )
+        for counts in self.source if isinstance(self.source, list | tuple) else [self.source]:
+            if isinstance(counts, RowCounts) and counts.recount is not None:
+                counts.recount.check()
+
+
+def _paths(source: Any) -> list[str | PathLike[str]]:
+    """Return the paths in a source."""
+    if isinstance(source, str | PathLike):
+        return [source]
+    if isinstance(source, list | tuple):
+        return [path for part in source for path in _paths(part)]
+    return []
+
+
+def _file_state(path: str | PathLike[str]) -> str:
+    """Return what the disk's records tell a file and a change of it by; "" without one."""
+    try:
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
 
 
 def reads_twice(source: Any) -> bool:
@@ -135,6 +185,7 @@ def _counted(source: Any, declared: TableFormat, chunk_cells: int, schema: Schem
 def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells: int) -> None:
     """Add all rows of one thing, or of many things one after the other."""
     schema = counter.schema
+    counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
@@ -155,10 +206,38 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         refuse_value_labels_of(source, schema)
         _add_texts(counter, frame, chunk_cells)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
+        counter.is_sum = True
         for part in source:
             _add(counter, part, declared, chunk_cells)
     else:
         raise TableError(_NOTHING.format(type(source).__name__))
+
+
+_GIVEN: dict[int, tuple[weakref.ref[Any], str]] = {}
+"""Tables in memory that were counted, by their place in it, and the names that they got."""
+
+
+def _parts(source: Any, declared: TableFormat) -> list[str]:
+    """Return the name of a table that may be given once more; another table has another."""
+    if isinstance(source, str | PathLike):
+        state = "" if _is_pipe(source) else _file_state(source)
+        return [f"{state} {declared.sheet} {declared.query}"] if state else []
+    if isinstance(source, RowCounts) or not hasattr(source, "columns"):
+        return []
+    known = _GIVEN.get(id(source))
+    if known is not None and known[0]() is source:
+        return [known[1]]
+    place, part = id(source), new_part()
+    try:
+        _GIVEN[place] = (weakref.ref(source, lambda gone: _forget(place, gone)), part)
+    except TypeError:  # nothing can refer to it without keeping it
+        return []
+    return [part]
+
+
+def _forget(place: int, gone: weakref.ref[Any]) -> None:
+    if place in _GIVEN and _GIVEN[place][0] is gone:
+        del _GIVEN[place]
 
 
 def _count_part(part: Any, schema: Schema) -> RowCounts:
@@ -168,7 +247,7 @@ def _count_part(part: Any, schema: Schema) -> RowCounts:
 
 def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:
     encoder = ChunkEncoder(counter.encoded_by, counter.ranks)
-    check_names(table.header, encoder.columns)
+    check_names(table.header, encoder.columns, table.remedy)
     positions = [table.header.index(name) for name in encoder.columns]
     for chunk in table.chunks(positions, chunk_cells):
         counter.add_rows(*encoder.packed(chunk))
@@ -177,7 +256,7 @@ def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int
 
 def _add_frame(counter: PointCounter, frame: pd.DataFrame, size: int) -> None:
     """Add a table whose columns have types: it is read as a fit reads it."""
-    schema = counter.schema
+    schema, frame = counter.schema, with_plain_names(frame)
     check_names(list(frame.columns), (*schema.columns, schema.target.column))
     counter.assume(table_assumptions(frame, frame[schema.target.column], schema))
     for start in range(0, len(frame), size):

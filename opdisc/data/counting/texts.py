@@ -25,6 +25,7 @@ from opdisc.data.packing import WORD_BITS, CellArray, WordArray
 from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema
+from opdisc.data.spelling import without_sas_zeros
 from oracles.arithmetic import FloatArray, IntArray
 
 _REMEMBERED = 2**16
@@ -152,6 +153,7 @@ def plain_numbers(cells: Sequence[str], missing_values: tuple[str, ...]) -> Floa
     numbers = _floats(cells) if "" not in cells else _floats([cell or "nan" for cell in cells])
     if numbers is None or np.isinf(numbers).any():
         return None
+    without_sas_zeros(numbers)
     declared = [number for text in missing_values if (number := parse_number(text)) is not None]
     if declared:
         numbers[np.isin(numbers, declared)] = np.nan

@@ -12,6 +12,8 @@ from .provenance import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
+    MADE_BY_HAND as MADE_BY_HAND,
+    NO_ROW_TWICE as NO_ROW_TWICE,
     ROWS_ALONE as ROWS_ALONE,
     all_assumptions as all_assumptions,
     has_declared_dtypes as has_declared_dtypes,
@@ -28,3 +30,4 @@ from .tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .workbook import told_sheets as told_sheets

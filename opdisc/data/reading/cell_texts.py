@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from opdisc.data.cells import cell_text
 from opdisc.data.reading.chunks import Chunk
-from opdisc.errors import TableError
-
-_NUMBERS = (bool, int, float, decimal.Decimal, np.number, np.bool_)
-
-_READABLE = (*_NUMBERS, str, datetime.date, datetime.time, uuid.UUID)
+from opdisc.data.spelling import NUMBERS, plain_text, require_readable
 
 
 def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
@@ -43,19 +33,17 @@ def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
     kinds = set(map(type, values)) - {type(None)}
     if kinds <= {str} and None not in values:
         return list(values), False
-    if not all(issubclass(kind, _READABLE) for kind in kinds):
-        raise TableError(
-            "a table's columns must hold text, numbers or dates, but one has a cell of another "
-            "type; leave that column out or store it as text"
-        )
+    for kind in kinds:
+        require_readable(kind)
     texts = ["" if value is None or value != value else _text(value) for value in values]
-    numbers = tuple(kind for kind in kinds if issubclass(kind, _NUMBERS))
+    numbers = tuple(kind for kind in kinds if issubclass(kind, NUMBERS))
     holds = any(isinstance(value, numbers) and value == value for value in values)
     return texts, holds
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else cell_text(value)
+    """Return a text as it stands, and the plain text of anything else."""
+    return value if isinstance(value, str) else plain_text(value)
 
 
 def chunk_of_values(columns: Sequence[Sequence[Any]], n_rows: int) -> Chunk:

@@ -40,10 +40,13 @@ class TableReader(Protocol):
         Why the names may be cells of a row, which are private; "" if they surely are names.
     assumptions : tuple of str
         What must be true of the table and the reader cannot see; each becomes a condition.
+    remedy : str
+        What to do if a column is missing, where the file holds other tables; "" elsewhere.
     """
 
     header: tuple[str, ...]
     doubt: str
+    remedy: str
     assumptions: tuple[str, ...]
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:

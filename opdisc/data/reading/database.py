@@ -37,6 +37,7 @@ class QueryResult:
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
     doubt = ""
+    remedy = ""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor

@@ -12,7 +12,7 @@ import numpy as np
 from opdisc.data.reading.cell_texts import chunk_of_values
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk, TableReader
 from opdisc.data.reading.provenance import COLUMNS_UNSEEN, DTYPES_DECLARED
-from opdisc.data.reading.typed_file import ArrowBatches
+from opdisc.data.reading.typed_file import ArrowBatches, plain_name
 from opdisc.errors import TableError
 
 _NARROW = {"Float16": np.float16, "Float32": np.float32}
@@ -34,17 +34,19 @@ class FrameReader:
 
     assumptions: tuple[str, ...] = (DTYPES_DECLARED, COLUMNS_UNSEEN)
     doubt = ""
+    remedy = ""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
-        self.header = tuple(frame.columns)
+        self._names = tuple(frame.columns)
+        self.header = tuple(plain_name(name) for name in self._names)
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
         size = max(1, chunk_cells // max(1, len(positions)))
         for start in range(0, len(self._frame), size):
             part = self._frame[start : start + size]
-            columns = [_values(part.get_column(self.header[at])) for at in positions]
+            columns = [_values(part.get_column(self._names[at])) for at in positions]
             yield chunk_of_values(columns, len(part))
 
 
@@ -72,7 +74,9 @@ def frame_reader(source: Any) -> TableReader | None:
     if arrow is not None and isinstance(source, arrow.Table):
         batches = ArrowBatches(
             source.column_names,
-            lambda names, size: source.select(names).to_batches(max_chunksize=size),
+            lambda names, size: source.select(
+                [at for at, name in enumerate(source.column_names) if name in names]
+            ).to_batches(max_chunksize=size),
         )
         batches.assumptions = FrameReader.assumptions
         return batches

@@ -146,25 +146,35 @@ def header_doubt(names: Sequence[str]) -> str:
     return ""
 
 
-def refuse_doubtful(names: Sequence[str], doubt: str, path: FilePath) -> None:
+def refuse_doubtful(names: Sequence[str], doubt: str, path: FilePath, remedy: str = "") -> None:
     """Refuse names for a public purpose that may be the cells of a row, or are too few.
+
+    Parameters
+    ----------
+    names, doubt
+        Of a reader of the table.
+    path : path
+        The file's name, for messages.
+    remedy : str
+        What to do first, where the file holds other tables.
 
     Raises
     ------
     TableError
         Quotes none of them.
     """
+    first = remedy and f"{remedy}; "
     if doubt == ONE_NAME or len(names) < 2:
         raise TableError(
-            f"a table must have a column to predict and another one, but {path} {ONE_NAME}; give "
-            "--delimiter if it has another one between its cells, or --names if it starts with a "
-            "row"
+            f"a table must have a column to predict and another one, but {path} {ONE_NAME}; "
+            f"{first}give --delimiter if it has another one between its cells, or --names if it "
+            "starts with a row"
         )
     if doubt:
         raise TableError(
             f"a table must start with a line that surely holds names only, but that of {path} "
-            f"{doubt}; if it is a row, give the names with --names a,b,c or --names FILE, else "
-            "correct that line"
+            f"{doubt}; {first}if it is a row, give the names with --names a,b,c or --names FILE, "
+            "else correct that line"
         )
 
 

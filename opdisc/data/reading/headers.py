@@ -46,5 +46,5 @@ def public_header(path: FilePath, **reading: Any) -> tuple[str, ...]:
         given, and those that Parquet, Arrow and databases keep apart from the rows, are names.
     """
     with open_table(path, TableFormat(**reading)) as table:
-        refuse_doubtful(table.header, table.doubt, path)
+        refuse_doubtful(table.header, table.doubt, path, table.remedy)
         return table.header

@@ -12,7 +12,8 @@ from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.database import SQLITE, open_query
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.data.reading.text_file import open_text, refusals
-from opdisc.data.reading.typed_file import open_arrow, open_excel, open_parquet
+from opdisc.data.reading.typed_file import open_arrow, open_parquet
+from opdisc.data.reading.workbook import OLD_EXCEL, open_excel, other_spreadsheet
 from opdisc.errors import FileMistake
 
 _KINDS = (
@@ -59,6 +60,8 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             with open_excel(file, path, declared.sheet, declared.names) as table:
                 yield table
             return
+        if start.startswith(OLD_EXCEL):
+            raise other_spreadsheet(path)
         if declared.sheet is not None:
             raise _no_sheets(path)
         opener = next((opener for magic, opener in _KINDS if start.startswith(magic)), None)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.data.encoding import with_plain_names
 from opdisc.data.schema import Schema
 
 COLUMNS_UNSEEN = "columns were made without looking at the rows"
@@ -29,9 +30,15 @@ CLASSES_PUBLIC = "the label values, taken from the table, are public"
 
 ROWS_ALONE = "each row that the query returned was made from one row of the table"
 
-_ORDER = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE)
+MADE_BY_HAND = "the counts, made by hand, count every row of a table once"
+
+NO_ROW_TWICE = "no row is in two of the tables that were added up"
+
+_ORDER = (DTYPES_DECLARED, COLUMNS_UNSEEN, ROWS_ALONE, NO_ROW_TWICE, MADE_BY_HAND)
 
 _MARK = "opdisc: declared dtypes"
+
+_NOTE = "opdisc: assumptions"
 
 
 def with_declared_dtypes(table: pd.DataFrame) -> pd.DataFrame:
@@ -42,6 +49,19 @@ def with_declared_dtypes(table: pd.DataFrame) -> pd.DataFrame:
     """
     table.attrs[_MARK] = " ".join(sorted({str(dtype) for dtype in table.dtypes}))
     return table
+
+
+def with_assumptions(table: pd.DataFrame, assumptions: tuple[str, ...]) -> pd.DataFrame:
+    """Note on a table what its source takes for granted; it follows the table as types do."""
+    table.attrs[_NOTE] = "\n".join(assumptions)
+    return table
+
+
+def _noted(*several: object) -> tuple[str, ...]:
+    """Return what is noted on tables or columns; nothing that is not this library's own."""
+    frames = [cells for cells in several if isinstance(cells, pd.DataFrame | pd.Series)]
+    notes = {line for cells in frames for line in str(cells.attrs.get(_NOTE, "")).split("\n")}
+    return tuple(each for each in _ORDER if each in notes)
 
 
 def has_declared_dtypes(cells: object) -> bool:
@@ -68,12 +88,12 @@ def table_assumptions(X: Any, y: Any, schema: Schema) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        None for what :func:`opdisc.read_table` read. No cell is looked at.
+        None for what :func:`opdisc.read_table` read from a text file. No cell is looked at.
     """
-    used = X[list(schema.columns)] if isinstance(X, pd.DataFrame) else X
+    used = with_plain_names(X)[list(schema.columns)] if isinstance(X, pd.DataFrame) else X
     if has_declared_dtypes(used) and has_declared_dtypes(y):
         return ()
-    return DTYPES_DECLARED, COLUMNS_UNSEEN
+    return all_assumptions((DTYPES_DECLARED, COLUMNS_UNSEEN), _noted(X, y))
 
 
 def all_assumptions(*several: tuple[str, ...]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class TableFormat:
     query : str or None
         SQL whose result is the table, for a database file.
     sheet : str or None
-        Name of the sheet of an Excel file; None takes the first one.
+        Name of the sheet of an Excel file; None takes the first visible one.
     names : sequence of str or None
         One for each column, for a text or Excel file whose first line is a row. A text file then
         has commas, if no delimiter is declared: no row is looked at to find it.

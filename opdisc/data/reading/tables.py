@@ -11,8 +11,9 @@ import pandas as pd
 from opdisc.data.cells import note_numbers
 from opdisc.data.encoding import check_names
 from opdisc.data.files import FilePath, atomic_write_text
+from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.opening import open_table
-from opdisc.data.reading.provenance import all_assumptions, with_declared_dtypes
+from opdisc.data.reading.provenance import all_assumptions, with_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
 
@@ -47,7 +48,8 @@ def read_table(
     query : str or None
         SQL whose result is the table.
     sheet : str or None
-        Name of the sheet of an Excel file; None takes the first one.
+        Name of the sheet of an Excel file. None takes the first visible one, which
+        ``attrs["sheet"]`` of the result names; several visible ones with a table are refused.
     names : sequence of str or None
         One for each column, for a text or Excel file whose first line is a row. A text file then
         has commas between its cells, if no ``delimiter`` is given.
@@ -71,8 +73,8 @@ def read_table(
     )
     with open_table(path, declared) as table:
         kept = list(table.header if columns is None else columns)
-        chunks = list(table.chunks(_positions(table.header, columns)))
-        assumptions = table.assumptions
+        chunks = list(table.chunks(_positions(table, columns)))
+        assumptions, sheet = table.assumptions, getattr(table, "title", None)
     require_rows(len(chunks))
     cells = [
         list(chain.from_iterable(parts))
@@ -81,14 +83,16 @@ def read_table(
     read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
     read.columns = pd.Index(kept, dtype="str")
     note_numbers(read, (kept[at] for at in sorted({at for c in chunks for at in c.numbers})))
-    return read if assumptions else with_declared_dtypes(read)
+    if sheet is not None:
+        read.attrs["sheet"] = sheet
+    return with_assumptions(read, assumptions) if assumptions else with_declared_dtypes(read)
 
 
-def _positions(header: Sequence[str], columns: Sequence[str] | None) -> Sequence[int]:
+def _positions(table: TableReader, columns: Sequence[str] | None) -> Sequence[int]:
     if columns is None:
-        return range(len(header))
-    check_names(header, columns)
-    return [header.index(name) for name in columns]
+        return range(len(table.header))
+    check_names(table.header, columns, table.remedy)
+    return [table.header.index(name) for name in columns]
 
 
 def count_lines(
@@ -125,7 +129,7 @@ def public_facts(
     )
     with open_table(path, declared) as table:
         if columns:
-            check_names(table.header, columns)
+            check_names(table.header, columns, table.remedy)
         found = sum(chunk.n_rows for chunk in table.chunks(()))
         assumptions = all_assumptions(table.assumptions)
     return require_rows(found), assumptions

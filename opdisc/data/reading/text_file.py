@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import StringIO, TextIOWrapper
 from itertools import chain, islice
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from opdisc.data.files import FilePath, unusable
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
@@ -55,6 +56,7 @@ class TextFile:
     """
 
     assumptions: tuple[str, ...] = ()
+    remedy = ""
 
     def __init__(
         self,
@@ -76,8 +78,10 @@ class TextFile:
         first: list[str] = []
         if delimiter is None:
             first, delimiter = _header_lines(lines)
-        reader = csv.reader(chain(first, lines), strict=True, delimiter=delimiter)
-        self.header = tuple(name.strip() for name in next(reader, []))
+        reader = _csv_reader(chain(first, lines), delimiter)
+        names: list[str] = next(reader, [])
+        _refuse_blanks_before_quotes(names)
+        self.header = tuple(name.strip() for name in names)
         self._delimiter, self._lines, self._unread = delimiter, reader.line_num, ""
         if not self.header:
             raise TableError(
@@ -89,7 +93,7 @@ class TextFile:
         """Compare the first row with the names that were given, and keep its text to be read."""
         kept: list[str] = []
         noted = (kept.append(line) or line for line in lines)  # type: ignore[func-returns-value]
-        row = next(csv.reader(noted, strict=True, delimiter=delimiter), [])
+        row: list[str] = next(_csv_reader(noted, delimiter), [])
         if len(row) != len(names):
             raise names_unlike_columns(self._path)
         refuse_named_header(row, names, self._path)
@@ -145,10 +149,12 @@ class TextFile:
         size = max(1, chunk_cells // len(self.header))
         while some := list(islice(rows, size)):
             columns = tuple([row[position] for row in some] for position in positions)
+            for column in columns:
+                _refuse_blanks_before_quotes(column)
             yield Chunk(n_rows=len(some), cells=columns)
 
     def _strict_rows(self, lines: Iterator[str]) -> Iterator[list[str]]:
-        reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
+        reader = _csv_reader(lines, self._delimiter)
         width = len(self.header)
         for row in reader:
             if len(row) == width:
@@ -160,6 +166,54 @@ class TextFile:
                     "every line of a table must have as many cells as its header, but line "
                     f"{line} of {self._path} does not; correct that line"
                 )
+
+
+def _csv_reader(lines: Iterable[str], delimiter: str) -> Any:
+    """Return a reader of rows, to which a quotation mark may follow spaces."""
+    if delimiter != " ":
+        lines = _closed_up(lines, delimiter)
+    return csv.reader(lines, strict=True, delimiter=delimiter)
+
+
+def _closed_up(lines: Iterable[str], delimiter: str) -> Iterator[str]:
+    """Yield lines without the spaces between a delimiter and a quotation mark."""
+    spaced = re.compile(rf'(?:^|{re.escape(delimiter)}) +"')
+    inside = False
+    for line in lines:
+        closed = line
+        if inside or line.count('"') % 2 or spaced.search(line):
+            closed, inside = _closed_line(line, delimiter, inside)
+        yield closed
+
+
+def _closed_line(line: str, delimiter: str, inside: bool) -> tuple[str, bool]:
+    """Return one line, and whether it ends inside a quoted cell, as it may have begun."""
+    parts, at = [], 0
+    while True:
+        if not inside:
+            mark = len(line) - len(line[at:].lstrip(" "))
+            if line[mark : mark + 1] == '"':
+                parts.append('"')
+                at, inside = mark + 1, True
+        if inside:
+            end = line.find('"', at)
+            while end >= 0 and line[end + 1 : end + 2] == '"':
+                end = line.find('"', end + 2)
+            if end < 0:
+                return "".join([*parts, line[at:]]), True
+            parts.append(line[at : end + 1])
+            at, inside = end + 1, False
+        following = line.find(delimiter, at)
+        if following < 0:
+            return "".join([*parts, line[at:]]), False
+        parts.append(line[at : following + 1])
+        at = following + 1
+
+
+def _refuse_blanks_before_quotes(cells: Iterable[str]) -> None:
+    """Refuse a quotation mark after white space of another kind: it would be part of the cell."""
+    if any('"' in cell and cell[:1].isspace() and cell.lstrip()[:1] == '"' for cell in cells):
+        raise csv.Error
 
 
 @contextmanager
@@ -223,8 +277,8 @@ def _header_lines(lines: Iterable[str]) -> tuple[list[str], str]:
             if character == '"' and (quoted or at_start):
                 quoted, at_start = not quoted, quoted  # a second one at once is part of the name
             elif not quoted:
-                at_start = character in counts
-                if at_start:
+                at_start = character in counts or (at_start and character == " ")
+                if character in counts:
                     counts[character] += 1
         # What is longer than csv takes for one cell is no header.
         if not quoted or sum(map(len, read)) > csv.field_size_limit():

@@ -19,12 +19,18 @@ from .features import (
     features_from_dict as features_from_dict,
 )
 from .quantiles import QuantileFeature as QuantileFeature
+from .rarity import (
+    constant_remedy as constant_remedy,
+    rare_outcome_text as rare_outcome_text,
+)
 from .schema import Schema as Schema, column_structure as column_structure
 from .target import (
+    ANY_OTHER as ANY_OTHER,
     Label as Label,
     MulticlassTarget as MulticlassTarget,
     Target as Target,
     make_target as make_target,
     plain_label as plain_label,
     target_from_dict as target_from_dict,
+    two_labels as two_labels,
 )

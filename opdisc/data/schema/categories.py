@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from opdisc.data.cells import canonical_text, cell_text
+from opdisc.data.cells import canonical_text
 from opdisc.data.schema.checks import (
     Kind,
     Sign,
@@ -23,6 +23,7 @@ from opdisc.data.schema.checks import (
     refuse_repeats,
     stated,
 )
+from opdisc.data.spelling import plain_text
 from opdisc.errors import SchemaError, quoted
 
 
@@ -68,7 +69,7 @@ def _value(value: object, text: bool = False) -> str:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise SchemaError(f"a category value must be finite, got {quoted(value)}")
-    return cell_text(value) if text else canonical_text(value)
+    return plain_text(value) if text else canonical_text(value)
 
 
 def read_category(entry: object, column: str, text: bool = False) -> Category:
@@ -189,7 +190,7 @@ class CategoryFeature:
 
     def spell(self, value: object) -> str:
         """Return the text under which a cell is compared with the categories."""
-        return cell_text(value) if self.text else canonical_text(value)
+        return plain_text(value) if self.text else canonical_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

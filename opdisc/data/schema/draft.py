@@ -109,7 +109,7 @@ def draft_schema(
         TOML. A column that no schema can name, and a name that occurs twice, is left out and
         counted in a comment.
     """
-    label = {"column": BLANK, "positive": BLANK, **(target or {})}
+    label = {"column": BLANK, "positive": BLANK, "negative": BLANK, **(target or {})}
     known = features or {}
     names = [one for one in dict.fromkeys(columns) if is_usable(one)]
     chosen = [one for one in names if one != label["column"] and known.get(one, {}) is not None]
@@ -122,7 +122,9 @@ def draft_schema(
     lines.append(f"name = {toml_text(name)}")
     if label["column"] == BLANK:
         lines.append("# The column to predict; delete its [[feature]] block below.")
-    lines.append("# Add negative = ... to refuse all but two labels.")
+    lines.append(
+        '# Any other label is refused; negative = "*" counts any other value as negative.'
+    )
     lines.append(f"target = {toml_text(label)}")
     lines.append('unit = "one row"  # what one neighbour changes: "one person", "one household"')
     lines.append("rows_per_unit = 1  # most rows that one of them has")
@@ -150,7 +152,11 @@ def refuse_blanks(raw: Mapping[str, Any]) -> None:
     blanks = []
     target = raw.get("target")
     if isinstance(target, Mapping):
-        words = {"column": "the column to predict", "positive": "its positive label"}
+        words = {
+            "column": "the column to predict",
+            "positive": "its positive label",
+            "negative": "its negative label",
+        }
         blanks += [words.get(key, str(key)) for key, value in target.items() if value == BLANK]
     features = raw.get("feature")
     for feature in features if isinstance(features, list | tuple) else ():

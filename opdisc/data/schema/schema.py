@@ -37,6 +37,7 @@ from opdisc.data.schema.target import (
     MulticlassTarget,
     Target,
     make_target,
+    stored_target,
     target_from_dict,
 )
 from opdisc.errors import SchemaError, escaped, quoted
@@ -317,8 +318,8 @@ class Schema:
     def _declared_labels(self) -> tuple[Label, ...]:
         if isinstance(self.target, MulticlassTarget):
             return self.target.labels
-        found = (self.target.negative, self.target.positive)
-        return tuple(label for label in found if label is not None)
+        # Any other value is no label of its own, though it is shown as one.
+        return (self.target.positive,) if self.target.takes_any_other else self.classes
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -338,9 +339,7 @@ class Schema:
         if isinstance(self.target, MulticlassTarget):
             target["classes"] = list(self.target.labels)
         else:
-            target["positive"] = self.target.positive
-            if self.target.negative is not None:
-                target["negative"] = self.target.negative
+            target |= {"positive": self.target.positive, "negative": self.target.negative}
         out: dict[str, Any] = {
             "name": self.name,
             "target": target,
@@ -358,8 +357,14 @@ class Schema:
         return out | {"feature": [feature.to_dict() for feature in self.features]}
 
     def digest(self) -> str:
-        """Return the SHA-256 (hex) of the canonical JSON of :meth:`to_dict`."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        """Return the SHA-256 (hex) of the canonical JSON of :meth:`to_dict`.
+
+        ``negative = "*"`` is left out of it: models made before it was written have none there.
+        """
+        record = self.to_dict()
+        if isinstance(self.target, Target) and self.target.takes_any_other:
+            del record["target"]["negative"]
+        text = json.dumps(record, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     @classmethod
@@ -371,7 +376,7 @@ class Schema:
         SchemaError
             For an unknown key, a missing key or a declaration that breaks a rule.
         """
-        schema = cls.from_stored(raw)
+        schema = cls._read(raw)
         schema.refuse_values_as_missing()
         return schema
 
@@ -379,11 +384,19 @@ class Schema:
     def from_stored(cls, raw: object) -> Schema:
         """Read the schema of a saved model, also of one made before some rules were.
 
+        Before both labels had to be declared, and missing values to be no value of any column.
+
         Raises
         ------
         SchemaError
             As for :meth:`from_dict`.
         """
+        if isinstance(raw, Mapping) and "target" in raw:
+            raw = {**raw, "target": stored_target(raw["target"])}
+        return cls._read(raw)
+
+    @classmethod
+    def _read(cls, raw: object) -> Schema:
         if not isinstance(raw, Mapping):
             raise SchemaError("a schema must be a table of keys")
         check_keys(raw, _SCHEMA_KEYS, "the schema")

@@ -19,6 +19,9 @@ Label: TypeAlias = str | int | float | bool
 MOST_CLASSES = 100
 """Most classes of a target."""
 
+ANY_OTHER = "*"
+"""Declared as the negative label: every value other than the positive label and missing ones."""
+
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
@@ -32,8 +35,13 @@ class Target:
         Raw column.
     positive : str, int, float or bool
         Label of the positive class; cells compare by :func:`opdisc.data.canonical_text`.
-    negative : str, int, float, bool or None
-        Label of the negative class; None makes every other label negative.
+    negative : str, int, float or bool
+        Label of the negative class; ``"*"`` counts every other value as negative.
+
+    Raises
+    ------
+    SchemaError
+        If only one label is declared, or one breaks a rule.
     """
 
     column: str
@@ -44,8 +52,17 @@ class Target:
         """Validate."""
         check_name(self.column, "the target's column")
         object.__setattr__(self, "positive", _label(self.positive, "positive"))
+        if canonical_text(self.positive) == ANY_OTHER:
+            raise SchemaError(
+                f"the positive label must be a value, but {quoted(ANY_OTHER)} stands for any "
+                "other; declare the value that is positive"
+            )
         if self.negative is None:
-            return
+            raise SchemaError(
+                "target must have both labels, but only positive is declared; add negative, the "
+                f"other label, or negative = {quoted(ANY_OTHER)} to count any other value as "
+                "negative"
+            )
         object.__setattr__(self, "negative", _label(self.negative, "negative"))
         if canonical_text(self.negative) == canonical_text(self.positive):
             raise SchemaError(
@@ -55,9 +72,15 @@ class Target:
 
     @property
     def classes(self) -> tuple[Label, Label]:
-        """(negative, positive) labels; ``"not <positive>"`` where no negative is declared."""
-        negative = f"not {self.positive}" if self.negative is None else self.negative
+        """(negative, positive) labels; ``"not <positive>"`` where any other is negative."""
+        assert self.negative is not None
+        negative = f"not {self.positive}" if self.takes_any_other else self.negative
         return negative, self.positive
+
+    @property
+    def takes_any_other(self) -> bool:
+        """Whether every other value is negative."""
+        return self.negative == ANY_OTHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +119,24 @@ class MulticlassTarget:
 def make_target(column: str, labels: tuple[Label, ...]) -> Target | MulticlassTarget:
     """Return the target of two labels, (negative, positive), or of more in their order."""
     if len(labels) == 2:
-        return Target(column=column, positive=labels[1], negative=labels[0])
+        return two_labels(column, *labels)
     return MulticlassTarget(column=column, labels=labels)
+
+
+def two_labels(column: str, negative: Label, positive: Label) -> Target:
+    """Return the target of two labels that stand for themselves.
+
+    Raises
+    ------
+    SchemaError
+        If one is ``"*"``, or breaks a rule.
+    """
+    if ANY_OTHER in map(canonical_text, (negative, positive)):
+        raise SchemaError(
+            f"classes must be values, but {quoted(ANY_OTHER)} stands for any other; in a schema "
+            f"declare positive and negative = {quoted(ANY_OTHER)}"
+        )
+    return Target(column=column, positive=positive, negative=negative)
 
 
 def target_from_dict(raw: object) -> Target | MulticlassTarget:
@@ -111,7 +150,9 @@ def target_from_dict(raw: object) -> Target | MulticlassTarget:
         For an unknown or missing key, or a label that breaks a rule.
     """
     if not isinstance(raw, Mapping):
-        raise SchemaError("target must be a table such as { column = ..., positive = ... }")
+        raise SchemaError(
+            "target must be a table such as { column = ..., positive = ..., negative = ... }"
+        )
     check_keys(raw, ("column", "positive", "negative", "classes"), "target")
     if "classes" in raw:
         if "positive" in raw or "negative" in raw:
@@ -124,6 +165,17 @@ def target_from_dict(raw: object) -> Target | MulticlassTarget:
         if key not in raw:
             raise SchemaError(f"target must have {key}, but it is missing")
     return Target(column=raw["column"], positive=raw["positive"], negative=raw.get("negative"))
+
+
+def stored_target(raw: object) -> object:
+    """Return the ``target`` table of a saved model as it is declared today.
+
+    Files made before both labels had to be declared may have ``positive`` alone: there any other
+    label was negative.
+    """
+    if isinstance(raw, Mapping) and "positive" in raw and "negative" not in raw:
+        return {**raw, "negative": ANY_OTHER}
+    return raw
 
 
 def plain_label(label: Label) -> Label:

@@ -27,6 +27,7 @@ from opdisc.models import (
     SavedMulticlassModel,
     Scorecard,
     Verdict,
+    used_columns,
 )
 from opdisc.privacy import GridReceipt
 from oracles.arithmetic import FloatArray
@@ -82,6 +83,9 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
         rows = self._rows(X)
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    def _used_columns(self) -> tuple[str, ...]:
+        return used_columns(self.schema_, (self.scorecard_,))
 
     @property
     def verdict_(self) -> Verdict | ClassesVerdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from opdisc.data import CellArray, EncodedTable, RowCounts, aggregate
 from opdisc.mechanisms import Question
@@ -42,9 +42,9 @@ def classes_of_rows(
 
 def classes_of_counts(counts: RowCounts) -> CountedClasses:
     """Return counted rows of two classes; a question may ask for the negative one."""
-    swapped = replace(counts, positives=counts.negatives, negatives=counts.positives)
+    swapped = counts.swapped()
 
     def of(question: Question) -> RowCounts:
         return counts if question.yes == (1,) else swapped
 
-    return CountedClasses(n_rows=counts.n_rows, assumptions=counts.assumptions, of=of)
+    return CountedClasses(n_rows=counts.n_rows, assumptions=counts.conditions, of=of)

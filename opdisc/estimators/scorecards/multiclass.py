@@ -29,6 +29,7 @@ from opdisc.data import (
     encode_classes,
     encode_features,
     encode_label_values,
+    make_target,
     parse_labels,
     parse_schema,
     plain_label,
@@ -40,7 +41,7 @@ from opdisc.data import (
 )
 from opdisc.errors import SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length
-from opdisc.estimators.repeated_fits import as_declared
+from opdisc.estimators.repeated_fits import refuse_numbered_labels
 from opdisc.estimators.scorecards.counted_classes import (
     CountedClasses,
     classes_of_counts,
@@ -62,7 +63,14 @@ from opdisc.mechanisms import (
     preferences,
     run_cards,
 )
-from opdisc.models import RiskTable, SavedMulticlassModel, Scorecard, card_classes, fitted_risks
+from opdisc.models import (
+    RiskTable,
+    SavedMulticlassModel,
+    Scorecard,
+    card_classes,
+    fitted_risks,
+    used_columns,
+)
 from opdisc.planning import (
     SettledFit,
     check_costs_of_cards,
@@ -303,14 +311,15 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         check_costs_of_cards(schema)
         table, labels = as_table(X, schema), self._column(y)
         require_same_length(table, labels)
-        labels, numbers = as_declared(labels, schema.labels)
+        refuse_numbered_labels(labels, schema.target, schema.missing_values)
         positions = self._positions(labels, schema)
-        _require_two_classes(positions)
+        if not self._hides_rows():
+            _require_two_classes(positions)
         rows = encode_features(table, schema)
         self.schema_ = schema
         self.n_features_in_ = len(schema.columns)
         self.feature_names_in_ = np.array(schema.columns, dtype=object)
-        self._set_classes(schema.labels, numbers)
+        self.classes_ = np.sort(np.array(schema.labels))
         return rows, positions, table_assumptions(X, y, schema)
 
     def _read_plain_numbers(
@@ -329,12 +338,13 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             assumptions = (CLASSES_PUBLIC, *assumptions)
         else:
             stored = declared
-            labels, numbers = as_declared(labels, declared)
+            refuse_numbered_labels(labels, make_target("y", declared))
             positions = encode_classes(labels, declared, "y", ("",))
             if (positions < 0).any():
                 raise TableError("y must hold a label in each row; leave out rows without one.")
-            _require_two_classes(positions)
-            self._set_classes(declared, numbers)
+            if not self._hides_rows():
+                _require_two_classes(positions)
+            self.classes_ = np.sort(np.array(declared))
         require_storable_labels(stored)
         names = getattr(self, "feature_names_in_", None)
         self.schema_ = Schema.equal_width(
@@ -354,11 +364,12 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
 
     def _labels(self) -> NDArray[Any]:
         """Return all labels in declared order, of the type of ``classes_``."""
-        if hasattr(self, "numbers_"):
-            return self.numbers_
         if self.schema is None and self.classes is None:
             return self.classes_
         return np.array(self.schema_.labels, dtype=self.classes_.dtype)
+
+    def _used_columns(self) -> tuple[str, ...]:
+        return used_columns(self.schema_, self.scorecards_)
 
     def _encoded(self, X: ArrayLike | pd.DataFrame) -> CellArray:
         rows = self._rows(X)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sized
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from msgspec.structs import replace
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from opdisc.data import (
     Classes,
@@ -19,16 +19,20 @@ from opdisc.data import (
     Schema,
     SchemaLike,
     as_table,
+    check_names,
     column_structure,
     count_below,
+    count_no_rows,
     counted_problem,
     encode_features,
     parse_schema,
     require_both_classes,
     require_rows,
+    table_assumptions,
     with_error_costs,
 )
 from opdisc.errors import SchemaError, TableError
+from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
@@ -111,17 +115,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         Largest number of weights other than 0, the starting points included, public; needs
         ``weight_bound=1``.
     max_rounds : int or None
-        Public cap on the rounds of the exact sampler of large grids, or on the nodes of
-        permute-and-flip's search there. A cap makes the guarantee
-        conditional; if it is met, nothing is released.
+        Public cap on the nodes of permute-and-flip's search of grids that cannot be listed. A cap
+        makes the guarantee conditional; if it is met, nothing is released.
     base_measure : str or BaseMeasure, default "auto"
         Public measure that the exponential mechanism weighs scorecards by. "uniform" weighs all
         alike. "levels" has half of all mass on all scorecards, a quarter on those of 4 points,
         and half as much for each point fewer. With "sparse" or "sparse:PENALTY" every weight
         other than 0 counts exp(-PENALTY), by default exp(-1). Or give a
-        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels where the cards cannot be
-        listed and a uniform one is predicted to cost more than 5% of the rows, and for the first
-        of staged draws; else uniform.
+        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels for the first of staged draws;
+        else uniform.
     patience : float or None
         Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
         what is expected to draw longer, and staged draws look at as many cards as half of it
@@ -188,10 +190,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     the private rows. What the code cannot know becomes a condition on the receipt. With
     ``schema=None`` the columns were made without looking at the rows. Without ``classes`` the two
     labels are public too. With a schema, types of columns were not inferred from the rows, unless
-    :func:`opdisc.read_table` read them. ``VotingClassifier``, ``StackingClassifier`` and
-    ``cross_val_predict`` number the labels before they fit; the labels are then read off their
-    encoder, and ``classes_`` has the numbers. In worker processes it cannot be seen: there a
-    schema or ``classes`` must call the labels 0 and 1.
+    :func:`opdisc.read_table` read them. ``BaggingClassifier``, ``VotingClassifier``,
+    ``StackingClassifier``, ``cross_val_predict`` for scores and what is in ``sklearn.multiclass``
+    number the labels before they fit. A number does not say which label it stands for, so within
+    them a schema or ``classes`` must call the labels 0 and 1; the ensemble itself answers in its
+    own labels.
 
     References
     ----------
@@ -282,18 +285,27 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self._learn_counts(lambda: self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
+        if self.schema is not None and self._hides_rows() and isinstance(X, Sized) and not len(X):
+            return self._no_rows(X, y, parse_schema(self.schema))
         schema, rows, signs, assumptions = self._read_encoded(X, y, stand_ins=True)
         counts = RowCounts.from_rows(rows, signs, schema, assumptions)
         if not schema.private_thresholds:
             return counts
         table = as_table(X, schema)
 
-        def recount(concrete: Schema) -> RowCounts:
-            rows = encode_features(table, concrete)
-            return RowCounts.from_rows(rows, signs, concrete, assumptions)
-
         ranks = count_below(table, schema, signs)
-        return dataclasses.replace(counts, ranks=ranks, recount=recount)
+        return counts.described(ranks=ranks, recount=_Again(table, signs, assumptions))
+
+    def _no_rows(self, X: ArrayLike | pd.DataFrame, y: ArrayLike, schema: Schema) -> RowCounts:
+        """Return the counts of a table without rows, which is one like any other."""
+        table, labels = as_table(X, schema), self._column(y)
+        check_names(list(table.columns), schema.columns)
+        require_same_length(table, labels)
+        assumptions = table_assumptions(X, y, schema)
+        counts = count_no_rows(schema, assumptions)
+        if schema.private_thresholds:
+            counts = counts.described(recount=_Again(table, labels, assumptions))
+        return self._checked(counts)
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         """Return counts by this estimator's schema, of both classes."""
@@ -315,18 +327,20 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 "counts for private thresholds must hold ranks and read their rows once more, but "
                 "these cannot; count the rows with opdisc.count_rows."
             )
-        require_rows(counts.n_rows)
-        require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
+        counts.check()
+        if not self._hides_rows():
+            require_rows(counts.n_rows)
+            require_both_classes(np.sign([counts.positives.sum(), -counts.negatives.sum()]))
         self._describe_columns(schema)
         self.classes_ = np.sort(np.array(schema.classes))
-        return dataclasses.replace(counts, schema=schema)
+        return counts.described(schema=schema)
 
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
         counts = read()
         schema = counts.schema
-        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.assumptions)
+        facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
         facts["public_row_guess"] = self.public_row_guess
 
         risks, params = None, whole
@@ -349,6 +363,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         receipt = None
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
+            if counts.recount is not None:
+                counts.recount.check()
             rehearse_thresholds(cuts)
             own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
             receipt = receipt_with_thresholds(own, cuts)
@@ -420,3 +436,21 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=settled.reason,
             counts_rows=True,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """Encodes a table in memory once more."""
+
+    table: pd.DataFrame
+    signs: NDArray[np.int8]
+    assumptions: tuple[str, ...]
+
+    def __call__(self, schema: Schema) -> RowCounts:
+        if not len(self.table):
+            return count_no_rows(schema, self.assumptions)
+        rows = encode_features(self.table, schema)
+        return RowCounts.from_rows(rows, self.signs, schema, self.assumptions)
+
+    def check(self) -> None:
+        """Do nothing: it is in memory."""

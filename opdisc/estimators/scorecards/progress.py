@@ -6,25 +6,18 @@ import math
 from collections.abc import Callable
 
 from oracles.interface import Progress
-from oracles.sampling import DrawProgress, SamplingDiagnostics, SearchDiagnostics
+from oracles.sampling import SearchDiagnostics, SearchProgress
 
 Report = Callable[[str], None]
 
 WARNING = "not private, do not publish"
 
 
-def draw_progress(report: Report) -> DrawProgress:
-    """Return a callback of the exact samplers that reports a line of text."""
+def draw_progress(report: Report) -> SearchProgress:
+    """Return a callback of the draw by a search that reports a line of text."""
 
-    def told(now: SamplingDiagnostics | SearchDiagnostics) -> None:
-        if isinstance(now, SearchDiagnostics):
-            report(f"{WARNING}: {now.nodes:,} nodes, {now.open_nodes:,} open, {now.seconds:.0f} s")
-            return
-        needed = "" if now.gap is None else f", a success in about 1e{now.gap / math.log(10):.0f}"
-        report(
-            f"{WARNING}: {now.rounds:,} rounds{needed}, acceptance {now.acceptance:.2g}, "
-            f"{now.cells:,} cells, {now.seconds:.0f} s"
-        )
+    def told(now: SearchDiagnostics) -> None:
+        report(f"{WARNING}: {now.nodes:,} nodes, {now.open_nodes:,} open, {now.seconds:.0f} s")
 
     return told
 

@@ -36,7 +36,14 @@ THRESHOLD_BUDGET = 0.1
 
 _CHANCE = 0.05
 
+_REMEDY = "declare them, ask for fewer or spend more"
+
 _THEOREM = "McSherry, Talwar 2007, Theorem 6, in parts (docs/theory.md, private-thresholds)"
+
+
+def _rows_between(feature: QuantileFeature, n_rows: int | None) -> float:
+    """Return how many rows are from one threshold to the next, if their number is public."""
+    return math.inf if n_rows is None else n_rows / (feature.quantiles + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +86,26 @@ class ThresholdPlan:
                 f"{scale} rows, on any table at most {most:,.0f} "
                 f"rows off with probability {1 - _CHANCE:.0%}, ties aside"
             )
-            between = math.inf if n_rows is None else n_rows / (feature.quantiles + 1)
+            between = _rows_between(feature, n_rows)
             if scales[-1] > between:
-                told += (
-                    f" (a scale above the {between:,.3g} rows from one to the next: declare them, "
-                    "ask for fewer or spend more)"
-                )
+                told += f" (a scale above the {between:,.3g} rows from one to the next: {_REMEDY})"
             parts.append(told)
         return (
             f"private thresholds take epsilon {float(self.epsilon):.6g} of {self.whole:g}, which "
             f"leaves {self.card_epsilon:.6g} for the rest: {'; '.join(parts)}"
         )
+
+    def brief(self, n_rows: int | None = None) -> str:
+        """Return the split in a few words, and whose thresholds would be drawn nearly blindly."""
+        split = f"private thresholds take {float(self.epsilon):.6g} of epsilon {self.whole:g}"
+        drowned = [
+            feature.column
+            for feature, cuts in zip(self.features, self.cuts, strict=True)
+            if max(float(cut.rows_per_nat) for cut in cuts) > _rows_between(feature, n_rows)
+        ]
+        if not drowned:
+            return split
+        return f"{split}, too little for {', '.join(map(repr, drowned))} ({_REMEDY})"
 
     def stage(self) -> Stage:
         """Return the section of a receipt."""

@@ -1,7 +1,4 @@
-from .base_measure import (
-    BaseMeasure as BaseMeasure,
-    Mixture as Mixture,
-)
+from .base_measure import BaseMeasure as BaseMeasure
 from .mechanism import (
     ExponentialMechanism as ExponentialMechanism,
     ExponentialSpec as ExponentialSpec,

@@ -11,7 +11,7 @@ from typing import Self
 
 from opdisc.errors import CalibrationError
 from oracles.problem import ENUMERATION_LIMIT, LevelWeights, LogWeights, WeightGrid
-from oracles.sampling import SparseCards, is_sparse, sparse_memory, sparse_work
+from oracles.sampling import is_sparse
 
 LARGEST_LOG_WEIGHT = 1e6
 
@@ -19,11 +19,6 @@ DEFAULT_PENALTY = 1.0
 
 LEVELS = LevelWeights(shares=(1, 2, 4, 8, 16), whole=32)
 """The measure by levels: cards of up to four points, and all cards (docs/utility.md)."""
-
-LEVEL_SECONDS = 5.0
-"""Where a grid cannot be listed, levels have as many points as are counted in this time."""
-
-_ASSUMED_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +140,11 @@ class BaseMeasure:
         if self.is_uniform:
             return "uniform"
         if self.by_levels:
-            return _in_words(LEVELS.shares)
+            *few, most = map(str, range(len(LEVELS.shares)))
+            return (
+                f"masses {', '.join(map(str, LEVELS.shares))} on cards of {', '.join(few)} and "
+                f"{most} points and {LEVELS.whole} on the whole grid"
+            )
         if self.log_weights is None:
             return f"each weight other than 0 counts exp({-self.penalty:g})"
         text = json.dumps(self.log_weights, separators=(",", ":"))
@@ -165,87 +164,6 @@ def _checked(number: object) -> float:
             f"{LARGEST_LOG_WEIGHT:,.0f} in size, got {number!r}."
         )
     return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mixture:
-    """The measure by levels on a grid that cannot be listed: its cards of few points are counted.
-
-    Parameters
-    ----------
-    cards : SparseCards
-        Cards of few points of -1..1, with the mass of each number of points.
-    whole : int
-        Mass of the whole grid in the same unit.
-    larger : bool
-        Whether the grid allows larger points than -1..1.
-    """
-
-    cards: SparseCards
-    whole: int
-    larger: bool
-
-    @classmethod
-    def on(cls, grid: WeightGrid, n_rows: int | None) -> Self:
-        """Return the measure on a grid: a function of public facts.
-
-        The rows, public or guessed, decide only how many levels can be counted in time.
-
-        Raises
-        ------
-        CalibrationError
-            If a weight may not be 0, or the start's values are no interval.
-        """
-        start = grid.values[0]
-        if not all(0 in allowed for allowed in grid.values) or (
-            start[-1] - start[0] != len(start) - 1
-        ):
-            raise CalibrationError(
-                "base_measure='levels' takes weights that may be 0 and starts from an interval "
-                "where not all cards can be listed; use such weights or another base measure."
-            )
-        signs = tuple(
-            tuple(sign for sign in (1, -1) if sign in allowed) for allowed in grid.values[1:]
-        )
-        used, rows = sum(1 for options in signs if options), n_rows or _ASSUMED_ROWS
-        starts: list[tuple[int, int]] = []
-        for size in range(min(len(LEVELS.shares), used + 1)):
-            low, high = start[0], start[-1]
-            if grid.norm_budget is not None:
-                if size > grid.norm_budget:
-                    break
-                far = math.isqrt(grid.norm_budget - size)
-                low, high = max(low, -far), min(high, far)
-            seconds = sparse_work(used, size, high - low + 1, rows)
-            if size > 1 and (seconds > LEVEL_SECONDS or sparse_memory(used, size) > 5e8):
-                break
-            starts.append((low, high))
-        shares = LEVELS.shares[: len(starts)]
-        larger = any(max(abs(v) for v in allowed) > 1 for allowed in grid.values[1:])
-        return cls(
-            cards=SparseCards(signs=signs, starts=tuple(starts), shares=shares),
-            whole=LEVELS.whole,
-            larger=larger,
-        )
-
-    def log_inverse(self, grid: WeightGrid) -> float:
-        """Return the largest ``ln(1 / mu(w))``: that of a card of no level, nats."""
-        shares = self.cards.shares or ()
-        used = sum(s for s, n in zip(shares, self.cards.counts, strict=True) if n)
-        return math.log(grid.n_hypotheses) + math.log((self.whole + used) / self.whole)
-
-    def describe(self) -> str:
-        """Return what a receipt says."""
-        return _in_words(self.cards.shares or (), " of -1..1" if self.larger else "")
-
-
-def _in_words(shares: tuple[int, ...], kind: str = "") -> str:
-    sizes = [str(size) for size in range(len(shares))]
-    points = ", ".join(sizes[:-1]) + (" and " if sizes[1:] else "") + sizes[-1]
-    masses = ", ".join(map(str, shares))
-    return (
-        f"masses {masses} on cards of {points} points{kind} and {LEVELS.whole} on the whole grid"
-    )
 
 
 def is_listed(grid: WeightGrid) -> bool:

@@ -25,7 +25,6 @@ from oracles.problem import (
     complete_structure,
 )
 from oracles.sampling import (
-    LARGEST_TOTAL,
     BinaryPoints,
     Direction,
     JointSteps,
@@ -139,12 +138,6 @@ class StagedMechanism:
 
     def calibrate(self, public: GridPublic) -> StagedSpec:
         """Return the stages and their inverse temperatures; refuse grids that are no box."""
-        if not public.error_costs.are_equal and (public.largest_loss or 0) > LARGEST_TOTAL:
-            raise CalibrationError(
-                f"staged draws take rows that cost at most {LARGEST_TOTAL:,} together, but the "
-                "public number of rows times the larger error cost is more; round the costs to "
-                "smaller numbers."
-            )
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
         weight = None if public.typical_loss is None else float(2 * beta * public.typical_loss)
         stages = plan_stages(

@@ -9,7 +9,7 @@ from opdisc.data import CategoryFeature, Schema
 from opdisc.models.card.example import longest_way, made_up_row
 from opdisc.models.card.explanation import Explanation, explain_row
 from opdisc.models.card.parts import CardPart, only_part, several_parts
-from opdisc.models.card.source import CardSource, CardsSource, Source, used_features
+from opdisc.models.card.source import CardSource, CardsSource, used_features
 from opdisc.models.scorecard import Scorecard
 
 
@@ -23,8 +23,12 @@ class Card:
         What is predicted, and by which card.
     verdict : tuple of str
         What an honest colleague would say first, in sentences; empty if nothing is known.
+    good_news : str
+        The one of these sentences that is no warning; empty if there is none.
     rule : str
         How several cards go together; empty of a single one.
+    is_only_constant : bool
+        Whether everyone gets one answer and no rates were bought: then nothing is added up.
     parts : tuple of CardPart
         The scorecard, or several in the order in which they are asked.
     notes : tuple of str
@@ -46,7 +50,9 @@ class Card:
     title: str
     subtitle: str
     verdict: tuple[str, ...]
+    good_news: str
     rule: str
+    is_only_constant: bool
     parts: tuple[CardPart, ...]
     notes: tuple[str, ...]
     example: tuple[tuple[str, str], ...]
@@ -70,6 +76,7 @@ def card_content(model: CardSource | CardsSource) -> Card:
     Card
     """
     schema, receipt = model.schema, model.receipt
+    verdict = getattr(model, "verdict_", None)  # a model may carry one, a sentence on each line
     if isinstance(model, CardsSource):
         cards, parts, rule = model.scorecards, several_parts(model), model.rule()
         subtitle = f"{len(cards)} scorecards “{schema.name}”, used together"
@@ -85,8 +92,10 @@ def card_content(model: CardSource | CardsSource) -> Card:
     return Card(
         title=f"Predict {schema.target.column}",
         subtitle=subtitle,
-        verdict=_verdict(model),
+        verdict=() if verdict is None else tuple(str(verdict).splitlines()),
+        good_news=getattr(verdict, "good_news", ""),
         rule=rule,
+        is_only_constant=getattr(model, "is_only_constant", False),
         parts=parts,
         notes=_notes(cards, schema),
         example=tuple((name, cell) for name, cell in example.items() if cell),
@@ -96,12 +105,6 @@ def card_content(model: CardSource | CardsSource) -> Card:
         guarantee=receipt.guarantee,
         whole_receipt=str(receipt),
     )
-
-
-def _verdict(model: Source) -> tuple[str, ...]:
-    """Return what is said first: a model may carry a verdict, with a sentence on each line."""
-    verdict = getattr(model, "verdict_", None)
-    return () if verdict is None else tuple(str(verdict).splitlines())
 
 
 def _notes(cards: Sequence[Scorecard], schema: Schema) -> tuple[str, ...]:

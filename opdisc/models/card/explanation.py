@@ -12,7 +12,7 @@ import pandas as pd
 from opdisc.data import CellArray, Label, Schema, as_table, encode_features, plain_cells
 from opdisc.errors import TableError, escaped
 from opdisc.mechanisms import TREE, Question, preferences, way_to
-from opdisc.models.scorecard import Scorecard
+from opdisc.models.scorecard import Scorecard, used_columns
 
 Row: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.Series[Any] | pd.DataFrame"
 """One row: cells by column, or one cell for each column of the schema in order."""
@@ -151,7 +151,8 @@ def explain_row(scorecard: Scorecard, schema: Schema, row: Row) -> Explanation:
     TableError
         If the row lacks a column, or a cell cannot be read.
     """
-    return _explained(scorecard, encode_features(_one_row(row, schema), schema))
+    used = used_columns(schema, (scorecard,))
+    return _explained(scorecard, encode_features(_one_row(row, schema, used), schema, used))
 
 
 def explain_class(
@@ -174,7 +175,8 @@ def explain_class(
     schema, row
         As in :func:`explain_row`.
     """
-    encoded = encode_features(_one_row(row, schema), schema)
+    used = used_columns(schema, scorecards)
+    encoded = encode_features(_one_row(row, schema, used), schema, used)
     found = [_explained(card, encoded) for card in scorecards]
     totals = np.array([[one.total for one in found]], dtype=np.int64)
     position = int(preferences(strategy, questions, totals)[0].argmax())
@@ -202,20 +204,20 @@ def _explained(scorecard: Scorecard, encoded: CellArray) -> Explanation:
     )
 
 
-def _one_row(row: Row, schema: Schema) -> pd.DataFrame:
+def _one_row(row: Row, schema: Schema, used: tuple[str, ...]) -> pd.DataFrame:
     if isinstance(row, pd.Series):
         row = plain_cells(row)
     if isinstance(row, Mapping | pd.Series):
         # As objects: a number keeps its own precision.
         return pd.DataFrame(
-            {name: [row[name]] for name in schema.columns if name in row}, dtype=object
+            {name: [row[name]] for name in used if name in row}, index=[0], dtype=object
         )
     if hasattr(row, "columns"):
         if len(row) != 1:
             raise TableError(
                 "a row to explain must be one row: take one, such as table.iloc[[0]]."
             )
-        return as_table(row, schema)
+        return as_table(row, schema, used)
     cells = list(row)
     if len(cells) != len(schema.columns):
         raise TableError(

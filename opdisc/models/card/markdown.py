@@ -30,8 +30,24 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     card = card_content(model)
     several = len(card.parts) > 1
     parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
-    parts += [f"**{_safe(sentence)}**" for sentence in card.verdict]
-    parts += [_safe(card.rule)] if card.rule else []
+    parts += [
+        _safe(said) if said == card.good_news else f"**{_safe(said)}**" for said in card.verdict
+    ]
+    parts += [] if card.is_only_constant else _card(card)
+    parts += ["## Receipt", _table(("", ""), card.receipt)]
+    receipt = "\n".join(f"    {line}" for line in card.whole_receipt.splitlines())
+    parts += ["The whole receipt:", receipt]
+    for part in () if card.is_only_constant else card.parts:
+        if part.unused:
+            of = f"Not used by {part.label.lower()}" if several else "Not used"
+            parts.append(f"{of} (0 points): {_safe(', '.join(part.unused))}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _card(card: Card) -> list[str]:
+    """Return the points, a row's sum and the rates."""
+    several = len(card.parts) > 1
+    parts = [_safe(card.rule)] if card.rule else []
     notes = "\n".join(f"- {_safe(note)}" for note in card.notes)
     parts += [notes] if several else []
     for part in card.parts:
@@ -40,14 +56,7 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     parts += [] if several else [notes]
     parts += ["## A made-up row", *_example(card)]
     parts += [] if several else _risks(card.parts[0], "##")
-    parts += ["## Receipt", _table(("", ""), card.receipt)]
-    receipt = "\n".join(f"    {line}" for line in card.whole_receipt.splitlines())
-    parts += ["The whole receipt:", receipt]
-    for part in card.parts:
-        if part.unused:
-            of = f"Not used by {part.label.lower()}" if several else "Not used"
-            parts.append(f"{of} (0 points): {_safe(', '.join(part.unused))}")
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def _points(part: CardPart) -> list[str]:

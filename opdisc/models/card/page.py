@@ -72,10 +72,12 @@ def card_fragment(model: CardSource | CardsSource) -> str:
 
 def _body(card: Card) -> str:
     several = len(card.parts) > 1
-    parts = [
+    shown = [
         f"<header><h1>{_text(card.title)}</h1>"
         f'<p class="quiet">{_text(card.subtitle)}</p></header>',
-        *(f'<p class="verdict" role="note">{_text(said)}</p>' for said in card.verdict),
+        *(_said(said, is_good=said == card.good_news) for said in card.verdict),
+    ]
+    parts = [
         f"<p>{_text(card.rule)}</p>" if card.rule else "",
         _items(card.notes) if several else "",
         *(_part(part) for part in card.parts),
@@ -83,9 +85,15 @@ def _body(card: Card) -> str:
         "" if several else _unused(card.parts[0]),
         _example(card),
         "" if several else _risks(card.parts[0], "h2"),
-        _receipt(card),
     ]
-    return "\n".join(part for part in parts if part)
+    shown += ["" if card.is_only_constant else "\n".join(filter(None, parts)), _receipt(card)]
+    return "\n".join(part for part in shown if part)
+
+
+def _said(sentence: str, *, is_good: bool) -> str:
+    """Return a sentence of the verdict: a warning in a box, good news with a mark."""
+    look = "verdict good" if is_good else "verdict"
+    return f'<p class="{look}" role="note">{_text(sentence)}</p>'
 
 
 def _part(part: CardPart) -> str:

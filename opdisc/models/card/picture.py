@@ -28,7 +28,7 @@ _MOST_LINES = 400
 
 _INK, _MUTED = "#1b2026", "#56606c"
 
-_FOR, _AGAINST = "#0b5cad", "#a3341f"
+_FOR, _AGAINST, _GOOD = "#0b5cad", "#a3341f", "#1d6b39"
 
 
 def card_picture(model: CardSource | CardsSource) -> bytes:
@@ -53,8 +53,8 @@ def card_picture(model: CardSource | CardsSource) -> bytes:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise OPDiscError(
-            "a picture needs matplotlib, which is not installed; install opdisc[report], or write "
-            "the page instead."
+            "a picture needs matplotlib, which is not installed; install opdisc[pictures], or "
+            "write the page instead."
         ) from None
     lines = _lines(card_content(model))
     if len(lines) > _MOST_LINES:
@@ -83,18 +83,23 @@ _QUIET: dict[str, Any] = {"fontsize": 8, "color": _MUTED}
 
 def _lines(card: Card) -> list[tuple[str, str, dict[str, Any]]]:
     lines = [(card.title, "", {**_STRONG, "fontsize": 14}), (card.subtitle, "", _QUIET)]
-    lines += [(sentence, "", {**_STRONG, "color": _AGAINST}) for sentence in card.verdict]
-    for part in card.parts:
+    for sentence in card.verdict:
+        color = _GOOD if sentence == card.good_news else _AGAINST
+        lines += _wrapped(sentence, {**_STRONG, "color": color})
+    for part in () if card.is_only_constant else card.parts:
         lines += _part_lines(part)
-    if not card.parts[0].outcomes:
+    if not card.parts[0].outcomes and not card.is_only_constant:
         lines.append(("The highest total gives the answer.", "", _STRONG))
     for name, text in card.receipt:  # of a promise no part may be left out
-        said = textwrap.wrap(plain(f"{name}: {text}"), _LONGEST[_QUIET["fontsize"]])
-        lines += [(line, "", _QUIET) for line in said]
+        lines += _wrapped(f"{name}: {text}", _QUIET)
     return [
         (shortened(plain(left), _LONGEST[look["fontsize"]]), right, look)
         for left, right, look in lines
     ]
+
+
+def _wrapped(text: str, look: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(line, "", look) for line in textwrap.wrap(plain(text), _LONGEST[look["fontsize"]])]
 
 
 def _part_lines(part: CardPart) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from opdisc.data import (
     ANY_NUMBER,
     BOOLEAN_TEXTS,
+    MOMENT,
     PLAIN_NUMBER,
     PRINTED_NUMBER,
+    SAS_ZERO_TEXTS,
     BinaryFeature,
     CategoryFeature,
     Feature,
@@ -32,6 +34,7 @@ _FILE = '''\
 
 import math
 import re
+import unicodedata
 from decimal import Decimal
 
 THRESHOLD = {threshold!r}
@@ -44,6 +47,9 @@ BOOLEANS = {booleans!r}
 PLAIN_NUMBER = re.compile({plain!r})
 PRINTED_NUMBER = re.compile({printed!r})
 ANY_NUMBER = re.compile({any_number!r})
+MOMENT = re.compile({moment!r})
+ZEROS = {zeros!r}
+UNREADABLE = (bytes, bytearray, memoryview, list, tuple, dict, set, complex)
 
 
 def _cell(row, column):
@@ -72,7 +78,7 @@ def _code(row, column):
         return None
     if not isinstance(cell, str):
         raise ValueError("text is needed in the column " + repr(column))
-    text = cell.strip()
+    text = _plain(cell)
     return None if text in MISSING_TEXTS else text
 
 
@@ -84,7 +90,7 @@ def _number(row, column, texts=(), numbers=()):
     cell = _cell(row, column)
     if cell is None:
         return math.nan
-    text = str(cell).strip()
+    text = _plain(cell)
     text = BOOLEANS.get(text, text)
     number = float(text) if ANY_NUMBER.fullmatch(text) else math.inf
     if not math.isinf(number):
@@ -102,10 +108,25 @@ def _yes(row, column, one, zero, codes=False):
     return text in one
 
 
-def _canonical(cell):
-    text = str(cell).strip()
+def _plain(cell):
+    if isinstance(cell, UNREADABLE) or hasattr(cell, "total_seconds"):
+        raise ValueError("a cell must be text, a number or a date")
+    text = " ".join(unicodedata.normalize("NFC", str(cell)).split())
+    moment = MOMENT.fullmatch(text)
+    if moment:
+        date, minutes, seconds, parts = moment.groups()
+        rest = (parts or "").rstrip("0")
+        time = minutes + ":" + (seconds or "00") + ("." + rest if rest else "")
+        return date if time == "00:00:00" else date + " " + time
+    if text in ZEROS:
+        return "0"
     if not isinstance(cell, str) and PRINTED_NUMBER.fullmatch(text):
-        text = format(Decimal(text), "f")
+        return format(Decimal(text), "f")
+    return text
+
+
+def _canonical(cell):
+    text = _plain(cell)
     text = BOOLEANS.get(text, text)
     if not PLAIN_NUMBER.fullmatch(text):
         return text
@@ -206,6 +227,8 @@ def card_python(model: CardSource | CardsSource) -> str:
         plain=PLAIN_NUMBER.pattern,
         printed=PRINTED_NUMBER.pattern,
         any_number=ANY_NUMBER.pattern,
+        moment=MOMENT.pattern,
+        zeros=SAS_ZERO_TEXTS,
     )
 
 

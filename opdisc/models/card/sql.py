@@ -21,6 +21,7 @@ from opdisc.data import (
     ThresholdFeature,
     exclusive_positions,
     parse_number,
+    spellings,
 )
 from opdisc.errors import ModelFileError, escaped
 from opdisc.mechanisms import TREE, way_to
@@ -30,8 +31,14 @@ from opdisc.models.scorecard import Scorecard
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 """What Python's ``str.strip`` takes away."""
 
+_BLANKS_WITHIN = "\t\n\r\u00a0\u2002\u2003\u2007\u2009\u202f\u3000"
+"""White space that is one space within a text; SQLite's parser nests no more than a few dozen."""
+
 _CAST_BLANKS = " \t\n\v\f\r"
 """What engines skip around a number that they cast."""
+
+_MARK = "\x02"
+"""A character that no text has."""
 
 _EXACT = 15
 """Decimal digits that every engine reads as the nearest double, also by way of a decimal type."""
@@ -106,10 +113,11 @@ def card_sql(model: CardSource | CardsSource) -> str:
 
     Notes
     -----
-    The answers are those of the encoder, with three exceptions on the safe side or of no practical
+    The answers are those of the encoder, with four exceptions on the safe side or of no practical
     weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do texts with an
     exponent where a category is a number so large or small that engines print it by one. And
-    "nan" in a column of numbers is missing.
+    "nan" in a column of numbers is missing. And rare white space within a text, such as a thin
+    sixth of a space, is not a space.
     """
     schema = model.schema
     if isinstance(model, CardsSource):
@@ -228,10 +236,23 @@ def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
 def _texts(cell: _Cell) -> tuple[str, ...]:
     """Return the text of a cell, the empty one for NULL; a number with thresholds itself too."""
     column, number = _column(cell), cell.number
-    if not isinstance(cell.feature, ThresholdFeature):
-        return (f"COALESCE(TRIM(CAST({column} AS TEXT), blanks), '') AS text_{number}",)
+    if isinstance(cell.feature, CategoryFeature | BinaryFeature):
+        text = f"CAST({column} AS TEXT)"
+        if any(" " in value for value in (*cell.feature.values, *cell.missing)):
+            text = _single_spaces(text)
+        return (f"COALESCE(TRIM({text}, blanks), '') AS text_{number}",)
     text = f"COALESCE(TRIM(CAST({column} AS TEXT), spaces), '') AS text_{number}"
     return f"{column} AS cell_{number}", text
+
+
+def _single_spaces(text: str) -> str:
+    """Return the text in which white space of every kind is one space."""
+    for blank in _BLANKS_WITHIN:
+        text = f"REPLACE({text}, {_literal(blank)}, ' ')"
+    # A mark after each space; of a run of spaces the marks take all but the first.
+    text = f"REPLACE({text}, ' ', {_literal(' ' + _MARK)})"
+    text = f"REPLACE({text}, {_literal(_MARK + ' ')}, '')"
+    return f"REPLACE({text}, {_literal(_MARK)}, '')"
 
 
 def _forms(cell: _Cell) -> tuple[str, ...]:
@@ -310,7 +331,7 @@ def _number(cell: _Cell) -> str:
         for which in "10"
     )
     first = cell.cuts[0]
-    absent = _in(text, [*(t for t in cell.missing if parse_number(t) is None), "nan", "NaN"])
+    absent = _in(text, [*_all_spellings(cell.missing), "nan", "NaN"])
     below = _number_literal(max(-sys.float_info.max, first - max(1.0, abs(first))))
     unsigned = f"LTRIM({form}, '+-.')"
     rules = (
@@ -334,6 +355,11 @@ def _answer(cell: _Cell, feature: BinaryFeature) -> str:
         f"CASE{pad}WHEN {_equals(text, feature.one)} THEN 1{pad}WHEN {no} THEN 0\n"
         f"          END AS number_{cell.number}"
     )
+
+
+def _all_spellings(missing: tuple[str, ...]) -> list[str]:
+    """Return the spellings of the texts that are no numbers."""
+    return [each for text in missing if parse_number(text) is None for each in spellings(text)]
 
 
 def _category_points(cell: _Cell, feature: CategoryFeature) -> str:
@@ -369,14 +395,14 @@ def _prints_by_exponent(value: str) -> bool:
 
 def _equal_texts(text: str, values: Iterable[str]) -> str:
     """Return the condition that a trimmed text is one of some texts as it stands."""
-    return _in(text, list(values))
+    return _in(text, [each for value in values for each in spellings(value)])
 
 
 def _equals(text: str, values: Iterable[str]) -> str:
     """Return the condition that a trimmed text is one of some canonical texts."""
     same, tailed, tailed_whole = [], [], []
     for value in values:
-        same += [value, *(s for s, v in BOOLEAN_TEXTS.items() if v == value)]
+        same += [*spellings(value), *(s for s, v in BOOLEAN_TEXTS.items() if v == value)]
         if PLAIN_NUMBER.fullmatch(value):
             forms = [value] if value.startswith("-") else [value, f"+{value}"]
             forms += ["-0"] if value == "0" else []

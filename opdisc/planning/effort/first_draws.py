@@ -12,7 +12,6 @@ from opdisc.mechanisms import (
     toy_problem,
 )
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
-from oracles.interface import solve
 from oracles.problem import WeightGrid
 
 _TOY_ROWS = 100_000
@@ -24,15 +23,15 @@ _DRAWS = (
     (StagedMechanism(patience=0.5), WeightGrid.box(6, 12)),
 )
 
-COMPILATIONS = len(_DRAWS) + 1
+COMPILATIONS = len(_DRAWS)
 """How many steps :func:`compile_kernels` takes."""
 
 
 def compile_kernels(step: Callable[[], object] | None = None) -> None:
-    """Run every default draw and the exact search once, each on a toy of three rows.
+    """Run every default draw once, each on a toy of three rows.
 
-    Where machine code is kept on disk this takes half a minute in the first process that does
-    it, and seconds in any other. What fails is compiled when it is needed.
+    Where machine code is kept on disk this takes some seconds in the first process that does it,
+    and none in any other. What fails, and what no default fit runs, is compiled when it is needed.
 
     Parameters
     ----------
@@ -52,6 +51,3 @@ def compile_kernels(step: Callable[[], object] | None = None) -> None:
         with suppress(Exception):
             mechanism.prepare(toy, spec)
             mechanism.draw(toy, spec, SeededEntropy(0))
-    step()
-    with suppress(Exception):
-        solve(toy_problem(WeightGrid.box(6, 1)), "branch-and-bound")

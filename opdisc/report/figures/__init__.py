@@ -1,4 +1,4 @@
-"""Figures of a report as SVG and PNG: axes, curves, plates, styles."""
+"""Figures of a report as SVG, drawn without any other package: axes, curves, plates, styles."""
 
 import lazy_loader
 

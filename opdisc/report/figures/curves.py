@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from opdisc.report.analysis import Interval, ResultCell, Series
+from opdisc.report.figures.drawing import Drawing
 from opdisc.report.figures.style import Style
+
+_LINE = 16.0
+"""From one name to the next, pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,41 +70,44 @@ def curves(
     )
 
 
-def label_lines(axes: Axes, drawn: Sequence[Curve], scale: float) -> None:
-    """Write each series' name right of its last point, apart from each other."""
-    transform = axes.transData + axes.transAxes.inverted()
-    low, high = axes.get_ylim()
-    ends = [float(np.clip(scale * curve.values[-1].mean, low, high)) for curve in drawn]
-    start = axes.get_xlim()[1]
-    heights = [float(transform.transform((start, end))[1]) for end in ends]
-    placed = spread_out(heights, gap=min(0.043, 1.0 / max(1, len(drawn))))
-    for curve, height, place in zip(drawn, heights, placed, strict=True):
-        gid, color = f"series-{curve.series.index}-label", curve.style.light
-        axes.plot(
-            (1.0, 1.012, 1.048, 1.056),
-            (height, height, place, place),
-            transform=axes.transAxes,
-            clip_on=False,
-            color=color,
-            linewidth=0.8,
-            gid=f"{gid}-pointer",
-        )
-        axes.text(
-            1.064,
-            place,
-            shortened(curve.series.title),
-            transform=axes.transAxes,
-            va="center",
-            ha="left",
-            fontsize=9.2,
-            color=color,
-            gid=gid,
-        )
+def label_lines(
+    drawing: Drawing,
+    drawn: Sequence[Curve],
+    ends: Sequence[float],
+    *,
+    left: float,
+    span: tuple[float, float],
+) -> None:
+    """Write each series' name right of its last point, apart from each other.
+
+    Parameters
+    ----------
+    drawing : Drawing
+        With room right of the axes.
+    drawn : sequence of Curve
+        Whose names.
+    ends : sequence of float
+        The height of each last point, pixels from the top.
+    left : float
+        Where the axes end.
+    span : (float, float)
+        Their top and bottom.
+    """
+    top, bottom = span
+    shares = [(end - top) / (bottom - top) for end in ends]
+    gap = min(_LINE / (bottom - top), 1.0 / max(1, len(drawn)))
+    for curve, end, share in zip(drawn, ends, spread_out(shares, gap=gap), strict=True):
+        height, color = top + share * (bottom - top), curve.style.light
+        with drawing.series(curve.series.index, "label"):
+            pointer = [(left, end), (left + 6, end), (left + 22, height), (left + 28, height)]
+            drawing.line(pointer, color, width=0.8)
+            name = shortened(curve.series.title)
+            drawing.text((left + 33, height), name, size=12.5, color=color)
 
 
 def shortened(title: str) -> str:
     """Return a title that fits beside a figure."""
-    return title if len(title) <= 46 else title[:45].rstrip() + "…"
+    return title if len(title) <= 42 else title[:41].rstrip() + "…"
 
 
 def spread_out(heights: Sequence[float], *, gap: float) -> list[float]:

@@ -8,7 +8,6 @@ from functools import partial
 
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from opdisc.report.analysis import (
     Evaluation,
@@ -20,9 +19,9 @@ from opdisc.report.analysis import (
 )
 from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
 from opdisc.report.figures.curves import Curve, curves
+from opdisc.report.figures.drawing import Drawing
 from opdisc.report.figures.roc import draw_roc, roc_panels
 from opdisc.report.figures.style import Style
-from opdisc.report.figures.svg import image_bytes, inline_svg
 from opdisc.report.formats import percent
 
 
@@ -38,7 +37,7 @@ class Plate:
         What it shows.
     wide, narrow : Markup
         For large and small screens.
-    files : tuple of (str, bytes)
+    files : tuple of (str, str)
         File names and contents.
     """
 
@@ -46,7 +45,7 @@ class Plate:
     title: str
     wide: Markup
     narrow: Markup
-    files: tuple[tuple[str, bytes], ...]
+    files: tuple[tuple[str, str], ...]
 
 
 def plates(
@@ -77,14 +76,13 @@ def _spread_plate(
     name: str,
     title: str,
     drawn: Sequence[Curve],
-    draw: Callable[..., Figure],
+    draw: Callable[..., Drawing],
     description: str,
 ) -> Plate:
-    files = []
-    for spread, suffix in (("sd", ""), ("ci", "-ci95")):
-        figure = draw(drawn, size=WIDE, spreads=(spread,))
-        for kind in ("png", "svg"):
-            files.append((f"{name}{suffix}.{kind}", image_bytes(figure, kind)))
+    files = [
+        (f"{name}{end}.svg", draw(drawn, size=WIDE, in_page=False, spreads=(spread,)).file())
+        for spread, end in (("sd", ""), ("ci", "-ci95"))
+    ]
     return _plate(name, title, partial(draw, drawn, spreads=("sd", "ci")), description, files)
 
 
@@ -96,8 +94,8 @@ def _roc_plates(
     if not drawn:
         return []
     draw = partial(draw_roc, roc_panels(drawn, looks))
-    name, figure = f"roc-{evaluation.name}", draw(size=WIDE)
-    files = [(f"{name}.{kind}", image_bytes(figure, kind)) for kind in ("png", "svg")]
+    name = f"roc-{evaluation.name}"
+    files = [(f"{name}.svg", draw(size=WIDE, in_page=False).file())]
     text = _areas_text(drawn, area_metric(evaluation))
     return [_plate(name, f"Mean ROC curves, {evaluation.name}", draw, text, files)]
 
@@ -119,8 +117,7 @@ def _seconds_plate(runs: pd.DataFrame, series: Sequence[Series], looks: dict[int
         seconds = mine[mine["status"] == "ok"]["seconds"].dropna()
         drawn.append((one, looks[one.index], seconds, _stopped(mine)))
     draw = partial(draw_seconds, drawn)
-    figure = draw(size=WIDE)
-    files = [(f"seconds.{kind}", image_bytes(figure, kind)) for kind in ("png", "svg")]
+    files = [("seconds.svg", draw(size=WIDE, in_page=False).file())]
     text = "One histogram per method; medians and maxima are in the table below it."
     return _plate("seconds", "Seconds of a fit, on a logarithmic scale", draw, text, files)
 
@@ -128,14 +125,14 @@ def _seconds_plate(runs: pd.DataFrame, series: Sequence[Series], looks: dict[int
 def _plate(
     name: str,
     title: str,
-    draw: Callable[..., Figure],
+    draw: Callable[..., Drawing],
     description: str,
-    files: Sequence[tuple[str, bytes]],
+    files: Sequence[tuple[str, str]],
 ) -> Plate:
     wide, narrow = (
         Markup(  # nosec B704 # drawn here, its texts escaped
-            inline_svg(
-                draw(size=size), name=f"{name}-{size}", title=title, description=description
+            draw(size=size, in_page=True).markup(
+                name=f"{name}-{size}", title=title, description=description
             )
         )
         for size in (WIDE, NARROW)

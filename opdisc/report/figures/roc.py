@@ -6,21 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter
-from numpy.typing import ArrayLike
-
 from opdisc.report.analysis import MeanCurve
-from opdisc.report.figures.axes import FONT, MUTED, PAPER, WIDE, WIDTHS, plain_axes
+from opdisc.report.figures.axes import FONT, WIDE, WIDTHS
 from opdisc.report.figures.curves import shortened
+from opdisc.report.figures.drawing import MUTED, REFERENCE_DASH, Drawing, Point
+from opdisc.report.figures.marks import draw_mark
 from opdisc.report.figures.style import Style
 
-_REFERENCE_DASH = (0, (6, 3))
-
-_LEGEND_LINE, _LEGEND_COLUMNS = 0.23, 3  # inches, names beside each other
+_NAME_LINE, _NAMES_ACROSS = 22.0, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +57,7 @@ def roc_panels(drawn: Sequence[MeanCurve], looks: dict[int, Style]) -> tuple[Roc
     )
 
 
-def draw_roc(panels: Sequence[RocPanel], *, size: str) -> Figure:
+def draw_roc(panels: Sequence[RocPanel], *, size: str, in_page: bool) -> Drawing:
     """Draw true positive rates against false positive rates.
 
     Parameters
@@ -73,91 +66,82 @@ def draw_roc(panels: Sequence[RocPanel], *, size: str) -> Figure:
         By epsilon.
     size : str
         "wide" (with the names below) or "narrow" (without).
+    in_page : bool
+        Whether it is for a page, else for a file.
     """
     width, wide = WIDTHS[size], size == WIDE
     columns = min(len(panels), 3 if wide else 2)
+    left, right, gap = (78.0, 30.0, 46.0) if wide else (64.0, 22.0, 36.0)
+    side = min((width - left - right - gap * (columns - 1)) / columns, 420.0)
+    above, below = 30.0, 52.0
     rows = math.ceil(len(panels) / columns)
-    left, right, gap = (0.75, 0.35, 0.5) if wide else (0.78, 0.3, 0.46)
-    side = min((width - left - right - gap * (columns - 1)) / columns, 4.2)
-    above, below = 0.32, 0.62
     names = list({c.cell.series.index: (c, s) for p in panels for c, s in p.curves}.values())
-    lines = math.ceil(len(names) / _LEGEND_COLUMNS) if wide else 0
-    legend = _LEGEND_LINE * lines + (0.2 if lines else 0.0)
-    height = rows * (side + above) + (rows - 1) * 0.3 + below + legend
-    figure = Figure(figsize=(width, height))
-    figure.patch.set_alpha(0)
+    lines = math.ceil(len(names) / _NAMES_ACROSS) if wide else 0
+    bottom = rows * (side + above) + below
+    drawing = Drawing(width, bottom + _NAME_LINE * lines + 6, in_page=in_page)
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
-        x = left + column * (side + gap)
-        y = height - (row + 1) * (side + above) - row * 0.3
-        axes = figure.add_axes((x / width, y / height, side / width, side / height))
-        _draw_panel(axes, panel, size)
-        if column == 0:
-            axes.set_ylabel("true positive rate")
-        else:
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda *_: ""))
+        x, y = left + column * (side + gap), above + row * (side + above)
+        _draw_panel(drawing, panel, (x, y), side, first=column == 0)
         if number + columns >= len(panels):
-            axes.set_xlabel("false positive rate")
+            for share, words in ((0.0, "0%"), (0.5, "50%"), (1.0, "100%")):
+                place = (x + share * side, y + side + 14)
+                drawing.text(place, words, size=FONT, anchor="middle")
+            label = (x + side / 2, y + side + 34)
+            drawing.text(label, "false positive rate", size=FONT, anchor="middle")
     if lines:
-        _draw_names(figure, names, width, height)
-    return figure
+        _draw_names(drawing, names, bottom)
+    return drawing
 
 
-def _draw_panel(axes: Axes, panel: RocPanel, size: str) -> None:
-    plain_axes(axes, FONT[size])
-    axes.set_xlim(-0.015, 1.015)
-    axes.set_ylim(-0.015, 1.015)
-    axes.plot((0, 1), (0, 1), color=MUTED, linewidth=0.8, linestyle=(0, (1, 3)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(FixedLocator([0.0, 0.5, 1.0]))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
-    axes.set_title(panel.title, loc="left", fontsize=FONT[size], color=MUTED, pad=5)
-    for place, (curve, style) in enumerate(panel.curves):
-        steps = len(curve.rates)
-        line = _plot(axes, np.linspace(0, 1, steps), curve.rates, curve, style)
-        # Markers at other places of each curve, so that they do not hide each other.
-        first = max(1, steps // 20) + place * max(1, steps // 33)
-        line.set_markevery((first % steps, max(1, steps // 3)))
-        line.set_gid(f"series-{curve.cell.series.index}-line")
-
-
-def _plot(axes: Axes, x: ArrayLike, y: ArrayLike, curve: MeanCurve, style: Style) -> Line2D:
-    private = curve.cell.series.private
-    (line,) = axes.plot(
-        x,
-        y,
-        color=style.light,
-        linestyle=style.dash if private else _REFERENCE_DASH,
-        linewidth=1.5,
-        marker=style.marker if private else None,
-        markersize=5,
-        markerfacecolor=style.light if style.filled else PAPER,
-        markeredgewidth=1.2,
-    )
-    return line
-
-
-def _draw_names(
-    figure: Figure, names: Sequence[tuple[MeanCurve, Style]], width: float, height: float
+def _draw_panel(
+    drawing: Drawing, panel: RocPanel, corner: Point, side: float, *, first: bool
 ) -> None:
+    """Draw the panel whose upper left corner is given."""
+    x, y = corner
+    drawing.text((x, y - 12), panel.title, size=FONT, color=MUTED)
+    drawing.strokes([[(x, y), (x, y + side), (x + side, y + side)]], MUTED)
+    drawing.line([(x, y + side), (x + side, y)], MUTED, width=0.8, dash="1 3")
+    if first:
+        for share, words in ((0.0, "0%"), (0.5, "50%"), (1.0, "100%")):
+            drawing.text((x - 7, y + (1 - share) * side), words, size=FONT, anchor="end")
+        label = (x - 50, y + side / 2)
+        drawing.text(label, "true positive rate", size=FONT, anchor="middle", upright=True)
+    for number, (curve, style) in enumerate(panel.curves):
+        steps = len(curve.rates)
+        points = [
+            (x + side * k / (steps - 1), y + side * (1 - rate))
+            for k, rate in enumerate(curve.rates.tolist())
+        ]
+        # Marks at other places of each curve, so that they do not hide each other.
+        start = (max(1, steps // 20) + number * max(1, steps // 33)) % steps
+        _draw_line(drawing, points, points[start :: max(1, steps // 3)], curve, style)
+
+
+def _draw_line(
+    drawing: Drawing,
+    points: Sequence[Point],
+    marked: Sequence[Point],
+    curve: MeanCurve,
+    style: Style,
+) -> None:
+    private = curve.cell.series.private
+    with drawing.series(curve.cell.series.index, "line"):
+        dash = style.dash if private else REFERENCE_DASH
+        drawing.line(points, style.light, width=1.6, dash=dash)
+        for point in marked if private else ():
+            draw_mark(drawing, point, style.marker, style.light, filled=style.filled, radius=3.6)
+
+
+def _draw_names(drawing: Drawing, names: Sequence[tuple[MeanCurve, Style]], top: float) -> None:
     """Write the names below the panels, each after a piece of its line."""
-    lines = math.ceil(len(names) / _LEGEND_COLUMNS)
-    axes = figure.add_axes((0, 0.1 / height, 1, _LEGEND_LINE * lines / height))
-    axes.set_axis_off()
-    axes.set_xlim(0, width)
-    axes.set_ylim(-lines, 0)
+    lines = math.ceil(len(names) / _NAMES_ACROSS)
     for number, (curve, style) in enumerate(names):
         column, row = divmod(number, lines)
-        x, y = 0.15 + column * (width - 0.15) / _LEGEND_COLUMNS, -row - 0.5
-        line = _plot(axes, (x, x + 0.15, x + 0.3), (y, y, y), curve, style)
-        line.set_markevery([1])
-        line.set_gid(f"series-{curve.cell.series.index}-line")
-        axes.text(
-            x + 0.4,
-            y,
-            shortened(curve.cell.series.title),
-            va="center",
-            fontsize=9.2,
-            color=style.light,
-            gid=f"series-{curve.cell.series.index}-label",
-        )
+        x = 16 + column * (drawing.width - 16) / _NAMES_ACROSS
+        y = top + (row + 0.5) * _NAME_LINE
+        piece = [(x, y), (x + 15, y), (x + 30, y)]
+        _draw_line(drawing, piece, piece[1:2], curve, style)
+        with drawing.series(curve.cell.series.index, "label"):
+            words = shortened(curve.cell.series.title)
+            drawing.text((x + 38, y), words, size=12.5, color=style.light)

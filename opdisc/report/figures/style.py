@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opdisc.report.analysis import Series
+from opdisc.report.figures.marks import MARKS
 
 LIGHT_BACKGROUND = "#ffffff"
 
@@ -44,7 +45,7 @@ _TONES = {
     ),
 }
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
+_MARKERS = tuple(MARKS)
 
 _DASHES = {"usual": "solid", "non-private": "dashed", "VOID": "dotted"}
 
@@ -58,7 +59,7 @@ class Style:
     light, dark : str
         Colours on the light and on the dark background, hexadecimal.
     marker : str
-        A marker of matplotlib.
+        A name of a mark.
     filled : bool
         False where the guarantee is not HOLDS.
     dash : str

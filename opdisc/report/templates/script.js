@@ -28,6 +28,11 @@
     });
   });
   if (tabs.length) choose(tabs[0], false);
+  all("a[data-tab]").forEach((link) =>
+    link.addEventListener("click", () =>
+      choose(document.getElementById(`tab-${link.dataset.tab}`), false)
+    )
+  );
 
   // Colours: as the system has them, or light, or dark.
   const theme = document.getElementById("theme");
@@ -111,6 +116,14 @@
     form.addEventListener("submit", (event) => event.preventDefault());
     update();
   });
+
+  // Paper shows all of it.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = all("details:not([open])");
+    opened.forEach((one) => (one.open = true));
+  });
+  addEventListener("afterprint", () => opened.forEach((one) => (one.open = false)));
 
   // Receipts.
   const details = all("#receipts details");

@@ -1,7 +1,8 @@
 from .directions import Direction as Direction, deal_directions as deal_directions
 from .joint import JointSteps as JointSteps, draw_joint as draw_joint
-from .points import LARGEST_TOTAL as LARGEST_TOTAL, BinaryPoints as BinaryPoints
+from .points import MOST_LEVELS as MOST_LEVELS, BinaryPoints as BinaryPoints
 from .sparse_cards import (
+    CardLevels as CardLevels,
     CardWalk as CardWalk,
     SparseCards as SparseCards,
     draw_sparse_card as draw_sparse_card,

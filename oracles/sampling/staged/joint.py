@@ -32,7 +32,7 @@ _FEW = -0.7
 
 _NEVER = 1 << 40
 
-SmallArray = NDArray[np.int32]
+TableArray = NDArray[np.int32] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,24 +97,32 @@ def draw_joint(
     levels = np.flatnonzero(counts)
     if int(counts.sum()) != candidates.count:
         raise InconsistentSolution("every joint step must be counted once.")
-    coins = CoinOrder(levels, counts[levels], beta, bits)
+    coins = CoinOrder(walk.least + levels, counts[levels], beta, bits)
     while True:
         level = int(levels[coins.propose()])
+        counted = walk.least + level
         place = bits.below(int(counts[level]))
         in_subtree = place >= leaves[level]
-        if not in_subtree and not coins.keeps(level, level):
+        is_exact = not in_subtree and walk.is_exact(level)
+        if is_exact and not coins.keeps(counted, counted):
             continue
         place -= int(leaves[level]) if in_subtree else 0
         drawn = walk.find(level, place, in_subtree)
         loss = points.loss(drawn)
-        if loss < level or (loss > level and not in_subtree):
+        if loss < counted or (loss > counted and is_exact):
             raise InconsistentSolution("a lower bound must not exceed a loss.")
-        if not in_subtree or coins.keeps(level, loss):
+        if is_exact or coins.keeps(counted, loss):
             return drawn
 
 
 class _Walk:
-    """The arrays that the compiled walk runs on."""
+    """The arrays that the compiled walk runs on.
+
+    Attributes
+    ----------
+    least : int
+        The loss of level 0: 0 where every loss has a level, else the least of all candidates.
+    """
 
     def __init__(self, points: BinaryPoints, candidates: JointSteps) -> None:
         self._points, self._candidates = points, candidates
@@ -162,9 +170,16 @@ class _Walk:
         self._group = groups[0]
         self._scores = points.scores(candidates.centre)
         self._first = self._cumulate(int(left[0]))
-        self._cut, self._slack = points.total + 1, _NEVER
+        self._last, self.least = points.last_level, 0
+        if not points.is_told_apart:
+            self.least = self._least()
+        self._cut, self._slack = self._last + 1, _NEVER
 
-    def _cumulate(self, far: int) -> SmallArray:
+    def is_exact(self, level: int) -> bool:
+        """Return whether all leaves of a level have its loss, not at least its loss."""
+        return level < self._last or self._points.is_told_apart
+
+    def _cumulate(self, far: int) -> TableArray:
         """Return per group the cost of all points that score at least each threshold."""
         low, high = self._candidates.shifts
         # A shift of t asks for a score of at least 1 - t: the largest shift comes first.
@@ -175,7 +190,8 @@ class _Walk:
         kept = place >= 0
         np.add.at(table, (self._group[kept], place[kept]), self._points.costs[kept])
         cumulated = np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
-        return np.ascontiguousarray(cumulated.astype(np.int32)).ravel()
+        size = np.int32 if self._points.fits_32_bits else np.int64
+        return np.ascontiguousarray(cumulated.astype(size)).ravel()
 
     def descended(self) -> int:
         """Return the loss of a good candidate: single steps as long as one helps."""
@@ -215,28 +231,35 @@ class _Walk:
         good, so proposals would fail too often. As many nats as they outweigh the leaves go onto
         the cut, and so on. Only the time depends on where it ends.
         """
-        total, rate = self._points.total, float(beta)
+        last, rate = self._last, float(beta)
         if not beta:
-            return self.count(total + 1)
+            return self.count(last + 1)
         enough = math.log(self._candidates.count) + _CHEAP_NATS
-        nats, known = 0.0, self.descended()
+        nats, known = 0.0, self.descended() - self.least
         while True:
-            above = min(total + 1, math.ceil(min(nats, enough) / rate))
-            leaves, subtrees = self.count(min(total + 1, known + above), above)
+            above = min(last + 1, math.ceil(min(nats, enough) / rate))
+            leaves, subtrees = self.count(min(last + 1, known + above), above)
             levels = np.flatnonzero(leaves)
             known = min(known, int(levels[0])) if len(levels) else known
             ratio = _log_mass(subtrees, known, rate) - max(0.0, _log_mass(leaves, known, rate))
-            if ratio <= _FEW or nats >= enough or known + above > total:
+            if ratio <= _FEW or nats >= enough or known + above > last:
                 return leaves, subtrees
             nats += max(1.0, ratio + 1)
 
     def count(self, cut: int, slack: int = _NEVER) -> tuple[IntArray, IntArray]:
         """Return how many leaves, and how many members of subtrees, there are by level."""
         self._cut, self._slack = cut, slack
-        leaves, subtrees = (np.zeros(self._points.total + 1, dtype=np.int64) for _ in "ab")
+        leaves, subtrees = (np.zeros(self._last + 1, dtype=np.int64) for _ in "ab")
         found = np.zeros(len(self._low) + 2, dtype=np.int64)
         self._run(-1, 0, False, leaves, subtrees, found)
         return leaves, subtrees
+
+    def _least(self) -> int:
+        """Return the least loss of all candidates."""
+        self._cut, self._slack = self.descended(), 0
+        empty = np.zeros(0, dtype=np.int64)
+        found = np.zeros(len(self._low) + 2, dtype=np.int64)
+        return self._run(-2, 0, False, empty, empty, found)
 
     def find(self, level: int, rank: int, in_subtree: bool) -> Hypothesis:
         """Return the leaf of a loss, or the member of a subtree of a bound, of a rank.
@@ -282,7 +305,8 @@ class _Walk:
             self._low,
             self._high,
             self._sizes,
-            self._points.base,
+            self._points.base - self.least,
+            self._last,
             self._cut,
             self._slack,
             level,

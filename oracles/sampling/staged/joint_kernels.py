@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from oracles.arithmetic import IntArray, compiled_entry
 
-SmallArray = NDArray[np.int32]
+TableArray = NDArray[np.int32] | NDArray[np.int64]
 
 
 @compiled_entry
 def walk_steps(
-    first: SmallArray,
+    first: TableArray,
     n_shifts: int,
     n_groups: IntArray,
     group_start: IntArray,
@@ -24,6 +24,7 @@ def walk_steps(
     high_steps: IntArray,
     sizes: IntArray,
     base: int,
+    last: int,
     cut: int,
     slack: int,
     level: int,
@@ -48,15 +49,16 @@ def walk_steps(
     Others count in ``leaves`` at their loss. ``cut`` falls to a leaf's loss plus ``slack``, in
     every walk in the same way.
 
-    With ``level`` -1 everything is counted, and 0 returned. Else it returns the depth of the item
-    at which ``rank`` ran out, or -1. The steps are in ``found``; its last two places hold the
-    position of the shift and what is left of ``rank`` within a subtree.
+    Losses and bounds above ``last`` count at it. With ``level`` -1 everything is counted, and -1
+    returned; with -2 nothing is counted, and the last ``cut`` returned. Else it returns the depth
+    of the item at which ``rank`` ran out, or -1. The steps are in ``found``; its last two places
+    hold the position of the shift and what is left of ``rank`` within a subtree.
     """
     n = len(low_steps)
     offset = np.zeros(n + 2, dtype=np.int64)
     for i in range(n + 1):
         offset[i + 1] = offset[i] + n_groups[i] * width[i]
-    tables = np.zeros(offset[n + 1], dtype=np.int32)
+    tables = np.zeros(offset[n + 1], dtype=first.dtype)
     for k in range(len(first)):
         tables[k] = first[k]
     bounds = np.zeros(n_shifts, dtype=np.int64)
@@ -73,6 +75,11 @@ def walk_steps(
             if depth == n:  # no direction at all
                 for t in range(n_shifts):
                     loss = base + tables[here + t]
+                    if loss + slack < cut:
+                        cut = loss + slack
+                    loss = min(loss, last)
+                    if level == -2:
+                        continue
                     if level == -1:
                         leaves[loss] += 1
                     elif loss == level:
@@ -80,7 +87,7 @@ def walk_steps(
                             found[n] = t
                             return n
                         rank -= 1
-                return -1
+                return cut if level == -2 else -1
             if depth == n - 1:  # the last direction: no table for its steps
                 w_here, start = width[depth], group_start[depth]
                 most = (w_here - n_shifts) // 2
@@ -93,6 +100,9 @@ def walk_steps(
                             loss += tables[here + g * w_here + most - c * moved[start + g] + t]
                         if loss + slack < cut:
                             cut = loss + slack
+                        loss = min(loss, last)
+                        if level == -2:
+                            continue
                         if level == -1:
                             leaves[loss] += 1
                         elif loss == level and not wants_subtree:
@@ -105,7 +115,7 @@ def walk_steps(
                 entering = False
                 depth -= 1
                 if depth < 0:
-                    return -1
+                    return cut if level == -2 else -1
                 step[depth] += 1
                 continue
             some = True
@@ -136,9 +146,10 @@ def walk_steps(
                         some = True
                         continue
                     alive[depth, t] = False
+                    bound = min(bounds[t], last)
                     if level == -1:
-                        subtrees[bounds[t]] += sizes[depth]
-                    elif bounds[t] == level and wants_subtree:
+                        subtrees[bound] += sizes[depth]
+                    elif bound == level and wants_subtree:
                         if rank < sizes[depth]:
                             for i in range(depth):
                                 found[i] = step[i]
@@ -150,14 +161,14 @@ def walk_steps(
             if not some:
                 depth -= 1
                 if depth < 0:
-                    return -1
+                    return cut if level == -2 else -1
                 step[depth] += 1
                 continue
             step[depth] = low_steps[depth]
         if step[depth] > high_steps[depth]:
             depth -= 1
             if depth < 0:
-                return -1
+                return cut if level == -2 else -1
             step[depth] += 1
             continue
         below = depth + 1

@@ -12,8 +12,19 @@ from oracles.arithmetic import IntArray
 from oracles.errors import UnsupportedProblem
 from oracles.problem import ZeroOneProblem
 
-LARGEST_TOTAL = 50_000_000
-"""Most rows: losses are levels of a list, and sums of counts fit 32 bits."""
+MOST_LEVELS = 50_000_000
+"""Most rows for which every loss has a level of its own.
+
+Beyond, only :data:`LEVELS_BEYOND` losses from the least one upwards are told apart, and all others
+are one level. How many there are decides time and memory only: a draw from the last level is kept
+with the probability that makes up for it.
+"""
+
+LEVELS_BEYOND = 2_000_000
+
+_LARGEST_TOTAL = 2**53
+
+_LARGEST_SMALL = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +63,10 @@ class BinaryPoints:
         negative = min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0
         bounded = points.min(initial=0) >= 0 and points.max(initial=0) <= 1
         binary = bool((points[:, 0] == 1).all()) and bounded
-        if problem.perturbation is not None or not binary or negative or total > LARGEST_TOTAL:
+        if problem.perturbation is not None or not binary or negative or total > _LARGEST_TOTAL:
             raise UnsupportedProblem(
                 "staged draws take 0/1 points whose first column is 1, without a perturbation, "
-                f"and counts from 0 to {LARGEST_TOTAL:,} in total."
+                "and counts from 0 to 2**53 in total."
             )
         costs = problem.negatives - problem.positives
         kept = points[:, 1:].astype(np.int8)
@@ -75,6 +86,21 @@ class BinaryPoints:
             base=int(problem.positives.sum()),
             total=total,
         )
+
+    @property
+    def last_level(self) -> int:
+        """Position of the last level: the largest loss, or where levels end before it."""
+        return self.total if self.is_told_apart else LEVELS_BEYOND
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether every loss has a level of its own, its own position."""
+        return self.total <= MOST_LEVELS
+
+    @property
+    def fits_32_bits(self) -> bool:
+        """Whether sums of costs do."""
+        return self.total <= _LARGEST_SMALL
 
     @property
     def n_columns(self) -> int:

@@ -17,6 +17,7 @@ def walk_pairs(
     least_start: int,
     n_starts: int,
     base: int,
+    last: int,
     level: int,
     rank: int,
     counts: IntArray,
@@ -30,9 +31,10 @@ def walk_pairs(
     subset of the prefix (bit k: its k-th) and c and e are active, ``totals[subset]`` that over
     the points where the subset is.
 
-    With ``level`` -1 everything is counted. It returns what is left of ``rank``, or -1 where it
-    stopped: then ``found`` holds the last two columns, the signs as bits (bit k set: the k-th
-    column's weight is -1), and the start.
+    Losses above ``last`` count at it. With ``level`` -1 everything is counted; with -2 the least
+    loss is put into ``counts[0]``, where it is less. It returns what is left of ``rank``, or -1
+    where it stopped: then ``found`` holds the last two columns, the signs as bits (bit k set: the
+    k-th column's weight is -1), and the start.
     """
     q = len(prefix)
     size = q + 2
@@ -85,6 +87,10 @@ def walk_pairs(
                         above += by_score[at + size]
                         at -= 1
                     loss = base + above
+                    if level == -2:
+                        counts[0] = min(counts[0], loss)
+                        continue
+                    loss = min(loss, last)
                     if level == -1:
                         counts[loss] += 1
                     elif loss == level:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -97,31 +97,74 @@ def draw_sparse_card(
         Where decisions come from; every one is exact.
     """
     walk = CardWalk(points, cards)
-    counts = [walk.count(size) for size in range(cards.most + 1)]
-    if [int(count.sum()) for count in counts] != list(cards.counts):
-        raise InconsistentSolution("every card must be counted once.")
-    levels = np.flatnonzero(np.sum(counts, axis=0))
-    factors = cards.factors
-    weights = [
-        sum(factor * int(count[level]) for factor, count in zip(factors, counts, strict=True))
-        for level in levels
-    ]
-    kept = [k for k, weight in enumerate(weights) if weight]
-    coins = CoinOrder(levels[kept], [weights[k] for k in kept], beta, bits)
+    levels = CardLevels(walk, cards.factors)
+    coins = CoinOrder(levels.losses, levels.weights, beta, bits)
     while True:
-        k = kept[coins.propose()]
-        level = int(levels[k])
-        if coins.keeps(level, level):
-            break
-    place, size = bits.below(weights[k]), 0
-    while place >= (weight := factors[size] * int(counts[size][level])):
-        place -= weight
-        size += 1
-    return walk.checked(size, level, place // factors[size])
+        k = coins.propose()
+        loss = levels.losses[k]
+        if levels.is_exact(k):
+            if coins.keeps(loss, loss):
+                return levels.member(k, bits)
+            continue
+        card = levels.member(k, bits)
+        if coins.keeps(loss, points.loss(card)):
+            return card
+
+
+class CardLevels:
+    """All cards of a problem by loss, weighed by their size.
+
+    Parameters
+    ----------
+    walk : CardWalk
+        What counts them.
+    factors : sequence of int
+        How much one card of each size weighs; sizes of weight 0 are left out.
+
+    Attributes
+    ----------
+    losses : list of int
+        Increasing; the last one may stand for larger ones too.
+    weights : list of int
+        What the cards of each weigh together, > 0.
+    """
+
+    def __init__(self, walk: CardWalk, factors: Sequence[int]) -> None:
+        self._walk, self._factors = walk, factors
+        self._counts = walk.all_counts()
+        self._places, self.losses, self.weights = [], [], []
+        for place in np.flatnonzero(np.sum(self._counts, axis=0)).tolist():
+            weight = sum(
+                factor * int(count[place])
+                for factor, count in zip(factors, self._counts, strict=True)
+            )
+            if weight:
+                self._places.append(place)
+                self.losses.append(walk.least + place)
+                self.weights.append(weight)
+
+    def is_exact(self, k: int) -> bool:
+        """Return whether the cards of the k-th loss have that loss, not at least that."""
+        return self._walk.is_exact(self._places[k])
+
+    def member(self, k: int, bits: RandomBits) -> Hypothesis:
+        """Return one of the k-th loss's cards, each as often as it weighs."""
+        level, place, size = self._places[k], bits.below(self.weights[k]), 0
+        while place >= (weight := self._factors[size] * int(self._counts[size][level])):
+            place -= weight
+            size += 1
+        return self._walk.checked(size, level, place // self._factors[size])
 
 
 class CardWalk:
-    """Counts and finds cards of one problem."""
+    """Counts and finds cards of one problem.
+
+    Attributes
+    ----------
+    least : int
+        The loss of level 0: 0 where every loss has a level, else the least loss of all cards that
+        may be drawn.
+    """
 
     def __init__(self, points: BinaryPoints, cards: SparseCards) -> None:
         self._points, self._cards = points, cards
@@ -132,6 +175,46 @@ class CardWalk:
         single = points.total < _EXACT_IN_SINGLE
         self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
         self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
+        self._last, self.least = points.last_level, 0
+        if not points.is_told_apart:
+            self.least = self._least()
+
+    def is_exact(self, level: int) -> bool:
+        """Return whether all cards of a level have its loss, not at least its loss."""
+        return level < self._last or self._points.is_told_apart
+
+    def all_counts(self) -> list[IntArray]:
+        """Return :meth:`count` of every size that is drawn, each card being counted once.
+
+        A size of weight 0 may have losses below the least one: it is counted nowhere.
+        """
+        sizes = range(self._cards.most + 1)
+        drawn = [self._points.is_told_apart or self._weighs(size) for size in sizes]
+        counts = [
+            self.count(size) if is_drawn else np.zeros(self._last + 1, dtype=np.int64)
+            for size, is_drawn in zip(sizes, drawn, strict=True)
+        ]
+        expected = [
+            n if is_drawn else 0 for n, is_drawn in zip(self._cards.counts, drawn, strict=True)
+        ]
+        if [int(count.sum()) for count in counts] != expected:
+            raise InconsistentSolution("every card must be counted once.")
+        return counts
+
+    def _weighs(self, size: int) -> bool:
+        """Return whether cards of a size may be drawn."""
+        return self._cards.shares is None or self._cards.shares[size] > 0
+
+    def _least(self) -> int:
+        """Return the least loss of all cards that may be drawn."""
+        least = np.full(1, self._points.total, dtype=np.int64)
+        for size in filter(self._weighs, range(self._cards.most + 1)):
+            if size < 2:
+                losses = (loss for _, _, loss in self._smallest(size))
+                least[0] = min(least[0], min(losses, default=least[0]))
+            else:
+                self._run(size, -2, 0, least, np.zeros(4, dtype=np.int64))
+        return int(least[0])
 
     @functools.cached_property
     def _sums(self) -> IntArray:
@@ -144,40 +227,52 @@ class CardWalk:
         return np.concatenate([np.zeros(0), *parts]).astype(np.int64)
 
     def count(self, size: int) -> IntArray:
-        """Return how many cards of a size have each loss."""
-        counts = np.zeros(self._points.total + 1, dtype=np.int64)
+        """Return how many cards of a size are at each level."""
+        counts = np.zeros(self._last + 1, dtype=np.int64)
         if size < 2:
             for _, _, loss in self._smallest(size):
-                counts[loss] += 1
+                counts[self._level(loss)] += 1
         else:
-            with products_on_one_thread():
-                for prefix in self._prefixes(size - 2):
-                    self._pairs(prefix, -1, 0, counts, np.zeros(4, dtype=np.int64))
+            self._run(size, -1, 0, counts, np.zeros(4, dtype=np.int64))
         return counts
+
+    def _level(self, loss: int) -> int:
+        return min(loss - self.least, self._last)
 
     def checked(self, size: int, level: int, rank: int) -> Hypothesis:
         """Return what :meth:`find` does, after another look at its loss."""
         card = self.find(size, level, rank)
-        if self._points.loss(card) != level:
+        if self._level(self._points.loss(card)) != level:
             raise InconsistentSolution("the drawn card must have the drawn loss.")
         return card
 
     def find(self, size: int, level: int, rank: int) -> Hypothesis:
-        """Return the card of a size, a loss and a rank."""
+        """Return the card of a size, a level and a rank."""
         if size < 2:
             members = (
-                (start, weights) for start, weights, loss in self._smallest(size) if loss == level
+                (start, weights)
+                for start, weights, loss in self._smallest(size)
+                if self._level(loss) == level
             )
             return self._card(*next(itertools.islice(members, rank, None)))
         found = np.zeros(4, dtype=np.int64)
+        prefix = self._run(size, level, rank, np.zeros(0, dtype=np.int64), found)
+        if prefix is None:
+            raise InconsistentSolution("a level must have as many members as were counted.")
+        columns = (*prefix, int(found[0]), int(found[1]))
+        signs = {c: -1 if found[2] >> k & 1 else 1 for k, c in enumerate(columns)}
+        return self._card(int(found[3]), signs)
+
+    def _run(
+        self, size: int, level: int, rank: int, counts: IntArray, found: IntArray
+    ) -> tuple[int, ...] | None:
+        """Walk over the cards of a size; return the first columns of one that is found."""
         with products_on_one_thread():
             for prefix in self._prefixes(size - 2):
-                rank = self._pairs(prefix, level, rank, np.zeros(0, dtype=np.int64), found)
+                rank = self._pairs(prefix, level, rank, counts, found)
                 if rank < 0:
-                    columns = (*prefix, int(found[0]), int(found[1]))
-                    signs = {c: -1 if found[2] >> k & 1 else 1 for k, c in enumerate(columns)}
-                    return self._card(int(found[3]), signs)
-        raise InconsistentSolution("a level must have as many members as were counted.")
+                    return prefix
+        return None
 
     def _card(self, start: int, weights: dict[int, int]) -> Hypothesis:
         card = [start] + [0] * len(self._cards.signs)
@@ -256,7 +351,8 @@ class CardWalk:
             self._allowed,
             low,
             high - low + 1,
-            self._points.base,
+            self._points.base - self.least,
+            self._last,
             level,
             rank,
             counts,

@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from opdisc import OPDiscClassifier
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.estimators.scorecards.named import PermuteAndFlipClassifier
 from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.weak_promises import WeakPromise
 
 
 @pytest.fixture
@@ -44,3 +46,37 @@ def test_a_missing_or_damaged_ledger_is_refused_and_not_created(tmp_path, capsys
     damaged.write_text("not a ledger\n")
     assert run_command_line(cli, ["budget", str(damaged)]) == 1
     assert "damaged" in capsys.readouterr().err
+
+
+ROWS = [[0.1], [0.9], [0.8], [0.2]] * 25, [0, 1, 1, 0] * 25
+
+
+def learn(ledger, **settings):
+    settings = {"classes": (0, 1), "noise": "gaussian", **settings}
+    return OPDiscClassifier(ledger=ledger, **settings).fit(*ROWS).receipt_
+
+
+def about_delta(receipt):
+    return [text for text in receipt.conditions if text.startswith("delta")]
+
+
+def test_deltas_are_compared_with_the_rows_in_sum(tmp_path, capsys):
+    path = tmp_path / "book"
+    assert about_delta(learn(path, delta=6e-4)) == []
+    run_command_line(cli, ["budget", str(path)])
+    assert "expose" not in capsys.readouterr().out
+    with pytest.warns(WeakPromise, match="the sum with all in the ledger"):
+        second = learn(path, delta=5e-4)
+    (condition,) = about_delta(second)
+    assert condition.startswith("delta 0.0011, the sum with all in the ledger, is small enough")
+    assert "it may expose 0.11 of the 100 rows" in condition
+    # A fit without delta leaves the sum as it is; one that is too large by itself says so.
+    assert about_delta(learn(path, noise="l2-laplace", delta=0.0)) == []
+    with pytest.warns(WeakPromise):
+        (condition,) = about_delta(learn(path, delta=0.01))
+    assert condition.startswith("delta 0.01 is small enough")
+    run_command_line(cli, ["budget", str(path)])
+    said = "Note: in sum delta 0.0111 is small enough, though it may expose 1.1 of the 100 rows"
+    assert said in capsys.readouterr().out
+    run_command_line(cli, ["budget", str(path), "--json"])
+    assert json.loads(capsys.readouterr().out)["notes"][0].startswith("in sum delta 0.0111")

@@ -104,7 +104,7 @@ def test_a_small_comparison_from_a_csv_file(capsys, tmp_path, monkeypatch):
     rows = [f"{20 + i % 50},{'yes' if i % 50 > 20 else 'no'}" for i in range(200)]
     (tmp_path / "ages.csv").write_text("\n".join(["age,ill", *rows, "44,"]) + "\n")
     (tmp_path / "ages.toml").write_text(
-        'name = "ages"\ntarget = { column = "ill", positive = "yes" }\n'
+        'name = "ages"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n'
         '[[feature]]\ncolumn = "age"\nthresholds = [30, 41, 50]\n'
     )
     settings = ["--epsilons", "1", "10", "--methods", "auto", "majority", "--jobs", "1"]

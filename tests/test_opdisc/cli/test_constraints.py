@@ -58,7 +58,7 @@ def test_constraints_reach_the_receipt(folder, capsys):
 def test_an_automatic_bound_is_explained_by_fit_and_by_plan(folder, capsys):
     status, out, _ = run(capsys, "fit", "--weight-bound", "auto", "--explain")
     assert status == 0 and "2% of the rows" in out
-    status, planned, _ = run(capsys, "plan", "--weight-bound", "auto")
+    status, planned, _ = run(capsys, "plan", "--weight-bound", "auto", "--explain")
     assert status == 0 and "2% of the rows" in planned
 
 
@@ -95,8 +95,8 @@ def test_every_line_of_progress_says_that_it_is_not_private(folder):
 
 
 def test_a_cap_without_effect_is_no_condition(folder, capsys):
-    # All weight combinations are listed, so there are no rounds to cap.
-    for mechanism in ("auto", "exponential"):
+    # All weight combinations are listed, so there are no nodes to cap.
+    for mechanism in ("auto", "permute_and_flip"):
         options = ("--mechanism", mechanism, "--max-rounds", "1", "--json")
         status, out, _ = run(capsys, "fit", *options)
         assert status == 0 and json.loads(out)["receipt"]["guarantee"] == "HOLDS"

@@ -31,4 +31,4 @@ def test_the_commands_run_and_print_what_the_page_shows(tmp_path, monkeypatch):
     blocks = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     for block in blocks[1:]:
         assert block in shown
-    assert "Which method costs least?" in Path("costs/report.html").read_text()
+    assert "Least cost at each ε" in Path("costs/report.html").read_text()

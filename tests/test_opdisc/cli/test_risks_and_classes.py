@@ -136,12 +136,15 @@ def test_what_several_classes_do_not_take(run, options, words):
 
 
 def test_a_plan_of_three_classes_tells_the_cards_and_their_sum(run):
-    status, out, _ = run("plan table.csv --schema ./three.toml --epsilon 30")
+    plan = "plan table.csv --schema ./three.toml --epsilon 30"
+    status, short, _ = run(plan)
     assert status == 0
-    first, receipt, second, *_ = out.splitlines()
+    first, choice, time, receipt, more = short.splitlines()
     assert first.startswith("Noise is small: with probability 95% at most ")
-    assert receipt == "receipt: HOLDS"
-    assert second.startswith("2 cards, tree: ")
+    assert choice.startswith("choice: 2 cards, tree: ") and time.startswith("time: about ")
+    assert receipt == "receipt: HOLDS for one row" and more.startswith("more: ")
+    _, out, _ = run(f"{plan} --explain")
+    assert out.startswith(short)
     cards = [line for line in out.splitlines() if line.startswith("card ")]
     assert [line.partition(" (")[0] for line in cards] == [
         "card 1, tells mid or high from low",
@@ -157,7 +160,7 @@ def test_a_plan_of_three_classes_without_an_epsilon_is_a_table(run):
     assert status == 0 and len(re.findall(r"2 cards, tree$", out, re.M)) == 6
     assert "beyond the fewest errors of each card, added up" in out
     assert "beyond the best card of the drawn column alone" in out  # at the smallest budgets
-    assert "with every card: --epsilon" in out
+    assert "with every card: --explain" in out
 
 
 @pytest.mark.parametrize(

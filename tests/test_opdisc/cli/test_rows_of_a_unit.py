@@ -58,6 +58,11 @@ def test_every_form_says_the_unit_with_its_rows(kind, folder):
     assert (receipt["privacy_unit"], receipt["rows_per_unit"]) == ("one patient", 3)
     assert load_model("m.json").receipt.rows_per_unit == 3
     assert f"Privacy unit: {UNIT}\n" in told("budget", "book")[1]
+    plan = ("plan", "t.csv", "--schema", "s.toml", *options)
+    assert f" for {UNIT}" in told(*plan)[1]
+    assert f" for {UNIT}" in told(*plan, "--epsilon", 4)[1]
+    planned = json.loads(told(*plan, "--epsilon", 4, "--json")[1])
+    assert {one["promise"]["protects"] for one in planned if one["prediction"]} == {UNIT}
     book = json.loads(told("budget", "book", "--json")[1])
     assert (book["unit"], book["rows_per_unit"]) == ("one patient", 3)
     # Another number of rows is another promise.

@@ -33,7 +33,7 @@ FORMS = {
 }
 SCHEMA = {
     "name": "s",
-    "target": {"column": "ill", "positive": "yes"},
+    "target": {"column": "ill", "positive": "yes", "negative": "no"},
     "feature": [{"column": "x", "binary": True}],
 }
 MODEL = released(SCHEMA, (1,))

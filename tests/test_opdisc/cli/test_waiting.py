@@ -53,7 +53,7 @@ def folder(tmp_path, monkeypatch):
             "no proof within 5 s, nothing is released.*stays spent.*then branch",
         ),
         ("auto", 5.0, None, "does not end within 5 s, nothing is released"),
-        ("auto", None, 9, "more than 9 rounds, nothing is released.*stays spent"),
+        ("auto", None, 9, "more than 9 nodes, nothing is released.*stays spent"),
     ],
 )
 def test_what_a_limit_may_cost_is_known_beforehand(oracle, limit, rounds, words):

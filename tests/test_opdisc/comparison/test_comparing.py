@@ -73,6 +73,25 @@ def test_a_comparison_of_an_older_version_is_resumed_and_reported(source, tmp_pa
     assert all(escape(card, quote=False) in page for card in cards)
 
 
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("figures", Path.touch, "figures is a file; move it away"),
+        ("report.html", Path.mkdir, "report.html is a directory; move it away"),
+        ("summary.csv", Path.mkdir, "summary.csv is a directory; move it away"),
+        ("runs.csv", Path.mkdir, "runs.csv is a directory; move it away"),
+    ],
+)
+def test_what_would_keep_the_results_from_being_written_is_found_before_the_first_run(
+    name, make, said, source, tmp_path
+):
+    make(tmp_path / name)
+    with pytest.raises(ComparisonError, match=said):
+        compare(source, plan_of("majority", repeats=1), tmp_path, resume=True)
+    runs = tmp_path / "runs.jsonl"
+    assert not runs.exists() or runs.read_bytes() == b""
+
+
 def test_a_row_of_this_version_beside_older_ones_is_reported(source, tmp_path):
     shutil.copytree(STORED, tmp_path / "out")
     lines = (STORED / "runs.jsonl").read_text().splitlines()
@@ -130,6 +149,10 @@ def key(run):
 def test_default_methods_are_known_and_lists_have_no_repeats():
     assert method_names((), swept=False, peers=False) == DEFAULT_METHODS
     assert set(method_names(("default", "auto"), swept=False, peers=False)) == set(DEFAULT_METHODS)
+    wide = method_names((), swept=False, peers=False, listed=False)
+    assert set(DEFAULT_METHODS) - set(wide) == {"exponential"}
+    named = method_names(("exponential",), swept=False, peers=False, listed=False)
+    assert named[0] == "exponential"
     everything = method_names(("all",), swept=False, peers=False)
     assert {"auto", "opsamp", "svm-svrg", "optimum"} <= set(everything)
     assert all(parse_method(name)[0].requires != "peers" for name in everything)

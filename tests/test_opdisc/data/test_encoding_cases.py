@@ -102,7 +102,11 @@ def test_the_texts_of_labels():
     several = MulticlassTarget(column="y", labels=(1, "b", "c"))
     assert label_texts(several, ("?",)) == ("1", "b", "c")
     assert label_texts(Target(column="y", positive=1, negative=0), ("?",)) == ("1", "0")
-    assert label_texts(Target(column="y", positive="yes"), ("?", "-9")) == ("yes", "?", "-9")
+    assert label_texts(Target(column="y", positive="yes", negative="*"), ("?", "-9")) == (
+        "yes",
+        "?",
+        "-9",
+    )
 
 
 def test_a_row_without_a_label_counts_as_a_row_only():

@@ -14,7 +14,7 @@ def schema(**inner):
     return Schema.from_dict(
         {
             "name": "t",
-            "target": {"column": "y", "positive": 1},
+            "target": {"column": "y", "positive": 1, "negative": 0},
             "missing_values": ["?", "-1"],
             "feature": [{"column": "a", "thresholds": {"quantiles": 1, "range": [0, 5], **inner}}],
         }

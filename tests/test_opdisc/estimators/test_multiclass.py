@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from sklearn.ensemble import VotingClassifier
-from sklearn.model_selection import cross_val_predict
 
 from opdisc import (
     Ledger,
@@ -217,7 +215,7 @@ def test_it_learns_what_a_card_can_say(strategy, classes):
 def test_a_schema_of_two_classes_gives_one_card_as_good_as_the_binary_one():
     X, y = patients(("no", "yes"))
     declared = Schema.from_dict(
-        {**schema().to_dict(), "target": {"column": "grade", "positive": "yes"}}
+        {**schema().to_dict(), "target": {"column": "grade", "positive": "yes", "negative": "no"}}
     )
     several = PrivateMulticlassClassifier(epsilon=40.0, schema=declared).fit(X, y)
     single = PrivateScorecardClassifier(epsilon=40.0, schema=declared).fit(X, y)
@@ -270,36 +268,16 @@ def test_estimators_of_two_classes_say_who_takes_more():
         PrivateScorecardClassifier(schema=schema()).fit(X, y)
 
 
-def test_the_form_of_the_classes_does_not_show_which_of_them_the_rows_hold():
-    """scikit-learn numbers the labels of all rows; a part of them may lack a declared class."""
-    X, y = patients()
-    y = np.asarray(y)
-    forms = []
-
-    class Recorded(PrivateMulticlassClassifier):
-        def fit(self, X, y):
-            super().fit(X, y)
-            forms.append((self.classes_.tolist(), self._labels().tolist()))
-            return self
-
-    everybody, some = np.arange(len(y)), np.flatnonzero(y != GRADES[1])
-    settings = {"method": "decision_function"}
-    settings["cv"] = [(some, everybody)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cross_val_predict(Recorded(epsilon=60.0, schema=schema()), X, y, **settings)
-        settings["cv"] = [(everybody, everybody)]
-        cross_val_predict(Recorded(epsilon=60.0, schema=schema()), X, y, **settings)
-    encoder = sorted(GRADES)
-    assert forms == [([0, 1, 2], [encoder.index(grade) for grade in GRADES])] * 2
-
-
 def test_a_private_search_and_a_vote_take_it():
     X, y = patients()
     one = PrivateMulticlassClassifier(epsilon=60.0, schema=schema())
     search = PrivateSearchCV(one, {"weight_bound": [1, 2]}, expected_trials=2.0).fit(X, y)
     assert np.mean(search.predict(X) == y) > 0.8
     assert search.to_model().receipt == search.best_estimator_.receipt_
+    with pytest.raises(TableError, match="declare the labels 0 to 2"):
+        VotingClassifier([("a", one), ("b", one)]).fit(X, y)
+    numbers = [sorted(GRADES).index(grade) for grade in GRADES]
+    one = PrivateMulticlassClassifier(epsilon=60.0, schema=schema(numbers))
     with pytest.warns(UserWarning, match="fits a private estimator several times"):
         vote = VotingClassifier([("a", one), ("b", one)]).fit(X, y)
     assert np.mean(vote.predict(X) == y) > 0.8

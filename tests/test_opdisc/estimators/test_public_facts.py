@@ -252,7 +252,10 @@ def test_declared_labels_and_missing_values_are_codes_too(tmp_path):
     frame = pd.DataFrame({"zip": [1, 2] * 100, "ill": [1, 2] * 100})
     with pytest.raises(TableError, match="'ill'.*'01'"):
         PrivateScorecardClassifier(schema=codes).fit(frame, frame["ill"])
-    codes |= {"target": {"column": "ill", "positive": "1"}, "missing_values": ["099"]}
+    codes |= {
+        "target": {"column": "ill", "positive": "1", "negative": "*"},
+        "missing_values": ["099"],
+    }
     with pytest.raises(TableError, match="'ill'.*'099'"):
         PrivateScorecardClassifier(schema=codes).fit(frame, frame["ill"])
     with pytest.raises(TableError, match="'zip'.*'099'"):

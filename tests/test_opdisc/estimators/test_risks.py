@@ -253,18 +253,21 @@ LABELS = [("yes", "no"), ("a", "b"), (">50K", "<=50K"), (0, 1), (2, -1), (True, 
 )
 def test_votes_and_stacks_take_labels_of_any_type(positive, negative, declare, voting):
     X, y = patients(500, positive, negative)
+    numbers = sorted((negative, positive))
+    own = {"positive": numbers.index(positive), "negative": numbers.index(negative)}
     if declare == "schema":
-        arguments = {"schema": schema(positive, negative)}
+        arguments = {"schema": schema(**own)}
     else:
         X = pd.DataFrame({"old": X["age"] >= 50, "daily": X["smoker"] == "daily"}).astype(int)
-        arguments = {"classes": (negative, positive)} if declare == "classes" else {}
+        classes = (own["negative"], own["positive"])
+        arguments = {"classes": classes} if declare == "classes" else {}
     one = PrivateScorecardClassifier(epsilon=50.0, risk_budget=0.2, **arguments)
-    alone = one.fit(X, y)
+    alone = one.fit(X, (y == positive).astype(int) if own["positive"] else (y != positive) * 1)
     vote = VotingClassifier([("a", one), ("b", one)], voting=voting).fit(X, y)
     predicted = vote.predict(X)
     assert set(predicted) == {positive, negative}
     # At this epsilon all are near the best card, whose errors are well below a half.
-    assert np.mean(predicted == alone.predict(X)) > 0.8
+    assert np.mean(predicted == np.array(numbers)[alone.predict(X)]) > 0.8
     for member in vote.estimators_:
         assert member.classes_.tolist() == [0, 1]
         if declare != "nothing":
@@ -275,7 +278,7 @@ def test_votes_and_stacks_take_labels_of_any_type(positive, negative, declare, v
 def test_a_stack_numbers_the_labels_twice():
     X, y = patients(500)
     X = X.assign(smoker=X["smoker"].astype(object))
-    one = PrivateScorecardClassifier(epsilon=50.0, schema=schema())
+    one = PrivateScorecardClassifier(epsilon=50.0, schema=schema(1, 0))
     stack = StackingClassifier([("a", one)], LogisticRegression(), cv=2).fit(X, y)
     assert np.mean(stack.predict(X) == y) > 0.6
     decisions = cross_val_predict(one, X, y, cv=2, method="decision_function")
@@ -283,11 +286,13 @@ def test_a_stack_numbers_the_labels_twice():
 
 
 @own_warning
-def test_numbers_that_nobody_declared_are_refused_as_before():
+def test_numbers_that_nobody_declared_are_refused():
     X, y = patients(500)
     one = PrivateScorecardClassifier(epsilon=50.0, schema=schema())
-    with pytest.raises(opdisc.errors.TableError, match="third label"):
+    with pytest.raises(opdisc.errors.TableError, match="do not say what they stand for"):
         one.fit(X, (y == "yes").astype(int))
+    with pytest.raises(opdisc.errors.TableError, match="third label"):
+        one.fit(X, (y == "yes").astype(int) + 7)
 
 
 @parametrize_with_checks(

@@ -229,6 +229,19 @@ def test_nothing_counts_the_trials(monkeypatch):
     assert len(drawn) > 2  # trials do differ
 
 
+@pytest.mark.parametrize("mechanism", ["one_hot", "opdisc"])
+def test_progress_of_a_trial_is_not_shown(mechanism):
+    told = []
+    estimator = PrivateScorecardClassifier(
+        epsilon=8.0, mechanism=mechanism, oracle="branch-and-bound", progress=told.append
+    )
+    estimator.fit(X, Y)
+    assert told
+    told.clear()
+    search(estimator).fit(X, Y)
+    assert told == []
+
+
 # --- refusals ------------------------------------------------------------------------------------
 
 

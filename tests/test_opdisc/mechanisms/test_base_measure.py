@@ -2,8 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.exponential.base_measure import LEVELS, BaseMeasure, Mixture
+from opdisc.mechanisms.exponential.base_measure import BaseMeasure
 from opdisc.mechanisms.exponential.mechanism import ExponentialMechanism
 from opdisc.mechanisms.general.loss_table import run_on_table
 from opdisc.mechanisms.run import run_mechanism
@@ -24,9 +22,7 @@ from opdisc.planning.utility import predict_error
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
-from oracles.problem.level_weights import size_counts
-from oracles.problem.structure import ColumnGroup
+from oracles import WeightGrid, ZeroOneProblem
 from oracles.problem.table import TabularProblem
 
 SPARSE = BaseMeasure(penalty=0.75)
@@ -148,8 +144,8 @@ def wide_problem(d, bound=1, norm_budget=None):
 
 @pytest.mark.parametrize(
     "problem",
-    [wide_problem(5), wide_problem(20, norm_budget=3), wide_problem(17)],
-    ids=["listed", "sparse", "sampled"],
+    [wide_problem(5), wide_problem(20, norm_budget=3)],
+    ids=["listed", "sparse"],
 )
 def test_every_path_draws_sparser_scorecards_and_says_so(problem):
     inputs = public(problem.grid, epsilon=0.05)
@@ -176,16 +172,6 @@ def test_a_uniform_measure_gives_the_same_draws_as_none():
         for m in (ExponentialMechanism(), ExponentialMechanism(base_measure=flat))
     ]
     assert releases[0] == releases[1]
-
-
-def test_steep_measures_on_large_grids_are_refused_before_anything_is_spent():
-    grid = WeightGrid.box(30, 1)
-    groups = tuple(
-        ColumnGroup(columns=tuple(range(k, k + 10)), kind="exclusive") for k in (0, 10, 20)
-    )
-    mechanism = ExponentialMechanism(structure=groups, base_measure=BaseMeasure(penalty=20.0))
-    with pytest.raises(UnsupportedProblem, match="at most 500 nats"):
-        mechanism.calibrate(public(grid))
 
 
 def test_a_prior_on_an_explicit_table_is_drawn_from():
@@ -287,14 +273,6 @@ def test_contradictions_are_one_sentence_and_cost_nothing(folder, capsys, option
     assert not (folder / "budget").exists()
 
 
-SAMPLED = WeightGrid.box(41, 1)
-
-GROUPED = (
-    ColumnGroup(columns=tuple(range(1, 20)), kind="exclusive"),
-    ColumnGroup(columns=tuple(range(20, 41)), kind="nested"),
-)
-
-
 # --- by levels -----------------------------------------------------------------------------------
 
 
@@ -309,9 +287,6 @@ def test_levels_are_a_measure_of_listed_grids_and_stand_on_the_receipt():
         "masses 1, 2, 4, 8, 16 on cards of 0, 1, 2, 3 and 4 points and 32" in spec.law
         and spec.total_variation == 0.0
     )
-    odd = WeightGrid(values=((-1, 0, 1),) * 40 + ((1, 2),))
-    with pytest.raises(CalibrationError, match="weights that may be 0"):
-        ExponentialMechanism(base_measure=measure, structure=GROUPED).calibrate(public(odd))
 
 
 def test_the_oracle_inequality_is_what_is_predicted():
@@ -335,76 +310,3 @@ def test_a_fit_by_levels_and_its_plan(tmp_path):
     assert first.mechanism == "exponential" and first.prediction is not None
     (wide, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=1000, base_measure="levels")
     assert wide.mechanism == "staged"
-
-
-def test_levels_of_a_sampled_grid_are_those_of_a_listed_one():
-    grid = WeightGrid.box(16, 1)
-    mixture = Mixture.on(grid, 1000)
-    factors = LEVELS.factors(grid)
-    counts = mixture.cards.counts
-    assert counts == size_counts(grid)[:5]
-    # What a card weighs, the shares of its level and of the whole grid together, in both.
-    common = math.lcm(grid.n_hypotheses, *counts)
-    for size, count in enumerate(counts):
-        weight = Fraction(mixture.cards.shares[size], count) + Fraction(32, grid.n_hypotheses)
-        assert weight * common == factors[size] * Fraction(common, math.lcm(3**16, *counts))
-    assert mixture.log_inverse(grid) == pytest.approx(LEVELS.log_inverse(grid))
-
-
-def test_levels_keep_to_the_grid():
-    # Signs, a start of 0 or 1, and a budget that leaves the start no room at four points.
-    signed = ((0, 1), (0,), (-1, 0), *[(-1, 0, 1)] * 40)
-    mixture = Mixture.on(WeightGrid(values=((0, 1), *signed), norm_budget=4), 100)
-    assert mixture.cards.signs[:3] == ((1,), (), (-1,))
-    assert mixture.cards.starts == ((0, 1), (0, 1), (0, 1), (0, 1), (0, 0))
-    # Where counting takes long, there are fewer levels; larger points are named.
-    wide = Mixture.on(WeightGrid.box(300, 2), 10**6)
-    assert wide.cards.most < 4 and "points of -1..1" in wide.describe()
-
-
-def by_default(epsilon, n_rows, grid=SAMPLED):
-    """Return the base measure of the exponential mechanism where nobody names one."""
-    inputs = public(grid, epsilon, n_rows)
-    settings = MechanismSettings(structure=GROUPED)
-    found, _ = build_mechanism("exponential", grid, public=inputs, settings=settings)
-    return found.base_measure
-
-
-def test_levels_are_the_default_where_the_uniform_measure_is_predicted_to_cost_much():
-    # ln 3^41 / beta is 90 rows at epsilon 1: 5% of 1,801.
-    levels, uniform = BaseMeasure(by_levels=True), BaseMeasure()
-    assert by_default(1.0, 1801) == levels and by_default(1.0, 1802) == uniform
-    assert by_default(0.1, 18_010) == levels and by_default(0.1, 18_020) == uniform
-    assert by_default(0.1, None) == uniform  # no rule without a public number of rows
-    assert by_default(0.1, 100, WeightGrid.box(6, 1)) == uniform  # listed
-    assert by_default(1e-9, 60_000_000) == uniform  # too many to count
-
-
-def test_a_named_measure_stays_as_it_is():
-    inputs = replace(public(SAMPLED), n_rows=100)
-    for measure in (BaseMeasure(), SPARSE):
-        settings = MechanismSettings(structure=GROUPED, base_measure=measure)
-        for name in ("auto", "exponential"):
-            found, _ = build_mechanism(name, SAMPLED, public=inputs, settings=settings)
-            if isinstance(found, ExponentialMechanism):
-                assert found.base_measure == measure
-
-
-def test_a_fit_by_levels_on_a_sampled_grid_draws_and_says_so():
-    rng = np.random.default_rng(0)
-    points = np.zeros((60, 41), dtype=np.int64)
-    points[:, 0] = 1
-    points[np.arange(60), rng.integers(1, 20, 60)] = 1
-    positives = points[:, 3] * 9 + 1
-    problem = ZeroOneProblem(
-        points=points, positives=positives, negatives=np.ones(60, dtype=int), grid=SAMPLED
-    )
-    mechanism = ExponentialMechanism(structure=GROUPED, base_measure=BaseMeasure(by_levels=True))
-    spec = mechanism.calibrate(public(SAMPLED))
-    assert "32 on the whole grid" in spec.law and spec.mixture is not None
-    mechanism.prepare(problem, spec)
-    assert SAMPLED.contains(mechanism.draw(problem, spec, SeededEntropy(1)))
-    points = points.copy()
-    points[:, 0] = 0
-    with pytest.raises(UnsupportedProblem, match="first column is 1"):
-        mechanism.prepare(replace(problem, points=points), spec)

@@ -1,12 +1,13 @@
 """What could fail after the budget is spent is refused, or tried, before it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.extras import oracle_params
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
-from opdisc.mechanisms.exponential.mechanism import _drawn_once
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
@@ -30,8 +31,11 @@ from oracles import (
     ZeroOneProblem,
     get_oracle,
 )
+from oracles.enumeration.listing import EnumerationOracle
 from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
+from oracles.interface import HandoverOracle
 from oracles.milp.formulation import formulate, formulation_steps
+from oracles.problem import ErrorCosts
 from oracles.problem.structure import ColumnGroup, check_structure
 
 SPARSE = WeightGrid.box(40, 1, norm_budget=2)
@@ -41,18 +45,16 @@ SMALL = WeightGrid.box(4, 1)
 SAMPLERS = {
     "sparse": (ExponentialMechanism(), SPARSE),
     "sparse, weighted": (ExponentialMechanism(base_measure=BaseMeasure(penalty=0.5)), SPARSE),
-    "rejection": (ExponentialMechanism(), WIDE),
     "lazy": (AStarPermuteAndFlipMechanism(), WIDE),
 }
 
 
 def public(grid, epsilon=1.0, delta=0.0, **changes):
-    return GridPublic(
-        params=PrivacyParams(epsilon=epsilon, delta=delta),
-        relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-        grid=grid,
-        **changes,
-    )
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    if "n_rows" in changes:
+        relation = NeighboringRelation.REPLACE_ONE
+    params = PrivacyParams(epsilon=epsilon, delta=delta)
+    return GridPublic(params=params, relation=relation, grid=grid, **changes)
 
 
 def rows(count, grid):
@@ -128,15 +130,6 @@ def test_scores_that_vary_too_much_are_refused_before_the_spend(ledger):
     assert nothing_spent(ledger)
 
 
-def test_points_that_contradict_the_structure_are_refused_before_the_spend(ledger):
-    groups = (ColumnGroup(columns=(1, 2, 3), kind="exclusive"),)
-    points = np.ones((1, 16), dtype=int)
-    problem = ZeroOneProblem(points=points, positives=[3], negatives=[1], grid=WIDE)
-    with pytest.raises(InvalidProblem, match="declared exclusive"):
-        released(ExponentialMechanism(structure=groups), problem, ledger)
-    assert nothing_spent(ledger)
-
-
 # --- noise that could overflow -------------------------------------------------------------------
 
 
@@ -198,9 +191,41 @@ def test_a_solver_is_refused_before_the_spend_if_noise_could_outgrow_it(name, me
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_solver_is_refused_before_the_spend_if_rows_outgrow_it(name, ledger):
-    with pytest.raises(UnsupportedProblem, match="lattice steps"):
-        released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, name)
+    guessed = [{"public_row_guess": 10**12}] if get_oracle(name).most_steps < 10**15 else []
+    for known in [{"n_rows": 2**43 + 7}, *guessed]:
+        with pytest.raises(UnsupportedProblem, match="lattice steps"):
+            released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, name, **known)
     assert nothing_spent(ledger)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_rows_whose_number_is_private_decide_no_refusal(name, ledger):
+    """A table that outgrows the solver is charged as any other: that it ends is a condition."""
+    few = released(one_hot_mechanism(4), rows(5, SMALL), ledger, name)
+    assert f"'{name}' certifies on every table and every noise draw" in few.receipt.conditions
+    with pytest.raises(UncertifiedRelease):
+        released(one_hot_mechanism(4), rows(2**43, SMALL), ledger, name)
+    assert len(ledger.spendings()) == 2
+
+
+def test_an_encoding_that_is_too_small_for_hidden_rows_decides_no_refusal(ledger):
+    oracle = get_oracle("highs", formulation="per-row")
+    with pytest.raises(UncertifiedRelease):
+        released(one_hot_mechanism(4), rows(10**6, SMALL), ledger, oracle)
+    with pytest.raises(UnsupportedProblem, match="at most 1,000,000 rows"):
+        released(one_hot_mechanism(4), rows(10**6, SMALL), ledger, oracle, n_rows=10**6 + 7)
+    assert len(ledger.spendings()) == 1
+
+
+@pytest.mark.parametrize("count", [5, 2**30])
+def test_a_lattice_without_room_for_hidden_rows_is_refused_whatever_they_are(count, ledger):
+    costs = ErrorCosts(false_negative=1000, false_positive=1)
+    for fine in ({"spacing": 2.0**-21}, {"spacing": 2.0**-11, "error_costs": costs}):
+        with pytest.raises(UnsupportedProblem, match="room for 2\\*\\*34 rows"):
+            released(one_hot_mechanism(4), rows(count, SMALL), ledger, **fine)
+    assert nothing_spent(ledger)
+    released(one_hot_mechanism(4), rows(2**33, SMALL), ledger, error_costs=costs)
+    released(one_hot_mechanism(4), rows(5, SMALL), None, spacing=2.0**-21, n_rows=12)
 
 
 @pytest.mark.parametrize("name", ["highs", "pulp:CBC"])
@@ -209,7 +234,7 @@ def test_scores_beyond_a_tolerance_are_refused_before_the_spend(name, ledger):
         points=[[1, 2 * 10**8, 0, 0]], positives=[3], negatives=[1], grid=SMALL
     )
     with pytest.raises(UnsupportedProblem, match="because of its tolerance"):
-        released(one_hot_mechanism(4), problem, ledger, name)
+        released(one_hot_mechanism(4), problem, ledger, name, n_rows=4)
     assert nothing_spent(ledger)
 
 
@@ -228,14 +253,16 @@ def test_what_has_room_for_the_largest_noise_can_always_be_formulated(mechanism,
     """Tables at the public bound, and as many rows as fit beside them: the worst that can come."""
     spec = mechanism.calibrate(public(SMALL, spacing=2.0**-10))
     room = formulation_steps(tolerance) - 2 * spec.most_steps
-    problem = rows(int(room * spec.spacing) - 7, SMALL)
+    most = int(room * spec.spacing)
+    problem = rows(most - 7, SMALL)
 
     class Solver:
         name, most_steps = "solver", formulation_steps(tolerance)
 
-    check_room(problem, spec, None, Solver())
+    check_room(spec, public(SMALL), Solver())
+    check_room(spec, public(SMALL, n_rows=most), Solver())
     with pytest.raises(UnsupportedProblem):
-        check_room(rows(int(room * spec.spacing) + 1, SMALL), spec, None, Solver())
+        check_room(spec, public(SMALL, n_rows=most + 1), Solver())
     drawn = mechanism.perturb(problem, spec, SeededEntropy(0))
     if drawn.perturbation is None:  # weighted rows
         steps = np.full(spec.size, int(spec.most_steps) // spec.size)
@@ -252,6 +279,37 @@ def test_what_has_room_for_the_largest_noise_can_always_be_formulated(mechanism,
             )
         )
     assert formulate(worst, tolerance=tolerance).n_variables > 0
+
+
+class Unproving(EnumerationOracle):
+    """It answers, and never gives a bound."""
+
+    name = "unproving"
+    can_certify = False
+
+    def solve(self, problem, options):
+        claim = super().solve(problem, options)
+        return replace(claim, dual_bound=-np.inf, termination=Termination.FEASIBLE)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [one_hot_mechanism(4), SphereMechanism(), SeparatorMechanism()]
+)
+def test_an_oracle_that_never_certifies_is_refused_before_the_spend(mechanism, ledger):
+    chain = HandoverOracle(Unproving(), Unproving())
+    for oracle, name in ((Unproving(), "unproving"), (chain, "unproving then unproving")):
+        with pytest.raises(UnsupportedProblem) as caught:
+            released(mechanism, rows(5, SMALL), ledger, oracle)
+        assert str(caught.value) == (
+            f"a release needs a certificate, but oracle '{name}' never proves a bound; let one "
+            f"take over that does: '{name} then branch-and-bound'."
+        )
+        assert nothing_spent(ledger)
+
+
+def test_one_that_certifies_may_follow_or_go_before_it(ledger):
+    for pair in ((Unproving(), EnumerationOracle()), (EnumerationOracle(), Unproving())):
+        released(one_hot_mechanism(4), rows(5, SMALL), ledger, HandoverOracle(*pair))
 
 
 # --- rehearsals ----------------------------------------------------------------------------------
@@ -323,18 +381,6 @@ def test_a_kernel_that_cannot_be_loaded_costs_nothing(name, kernel, ledger, monk
 
     monkeypatch.setattr(kernel, damaged)
     mechanism, grid = SAMPLERS[name]
-    with pytest.raises(OracleUnavailable, match="EOFError"):
-        released(mechanism, rows(5, grid), ledger)
-    assert nothing_spent(ledger)
-
-
-def test_an_exact_sampler_that_cannot_be_loaded_costs_nothing(ledger, monkeypatch):
-    def damaged(self, entropy):
-        raise EOFError("ran out of input")
-
-    _drawn_once.cache_clear()
-    monkeypatch.setattr("oracles.sampling.rejection.sampler.PartitionSampler.draw", damaged)
-    mechanism, grid = SAMPLERS["rejection"]
     with pytest.raises(OracleUnavailable, match="EOFError"):
         released(mechanism, rows(5, grid), ledger)
     assert nothing_spent(ledger)

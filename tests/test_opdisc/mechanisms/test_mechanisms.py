@@ -8,7 +8,7 @@ import pytest
 
 from opdisc.calibration.separators import thermometer_size
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.exponential import ExponentialMechanism
+from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -424,48 +424,6 @@ def wide_problem(seed: int = 0) -> tuple[ZeroOneProblem, tuple[ColumnGroup, ...]
     return problem, groups
 
 
-@pytest.mark.slow
-def test_the_exponential_mechanism_draws_from_grids_that_cannot_be_listed():
-    problem, groups = wide_problem()
-    inputs = public(0.5, grid=problem.grid)
-    release = run_mechanism(
-        ExponentialMechanism(structure=groups),
-        problem,
-        inputs,
-        entropy=SystemEntropy(),
-        counts_rows=True,
-    )
-    assert problem.grid.contains(release.hypothesis)
-    assert release.receipt.guarantee == "HOLDS"
-    assert 0 < release.receipt.delta_numerical < 1e-20
-
-
-@pytest.mark.slow
-def test_a_cap_on_rounds_is_conditional_and_fails_closed(tmp_path):
-    problem, groups = wide_problem()
-    inputs = public(0.5, grid=problem.grid)
-    roomy = ExponentialMechanism(structure=groups, max_rounds=10**9)
-    released = run_mechanism(roomy, problem, inputs, entropy=SystemEntropy(), counts_rows=True)
-    assert released.receipt.guarantee == "CONDITIONAL"
-    assert "1000000000 rounds" in released.receipt.conditions[0]
-    ledger = Ledger(tmp_path / "ledger")
-    tight = ExponentialMechanism(structure=groups, max_rounds=0)
-    with pytest.raises(UncertifiedRelease, match="nothing is released"):
-        run_mechanism(tight, problem, inputs, entropy=SystemEntropy(), ledger=ledger)
-    assert len(ledger.spendings()) == 1
-
-
-def test_the_exponential_mechanism_is_chosen_where_two_blocks_hold_the_columns():
-    _, groups = wide_problem()
-    large = WeightGrid.box(16, 1)
-    name, reason = choose_mechanism(large, groups)
-    assert name == "exponential" and "structure" in str(reason)
-    # Sixteen columns of no known structure fit as well; forty do not.
-    assert choose_mechanism(WeightGrid.box(40, 1))[0] == "block_one_hot"
-    with pytest.raises(CalibrationError, match="two blocks"):
-        build_mechanism("exponential", WeightGrid.box(40, 1))
-
-
 def test_a_hand_over_to_a_complete_oracle_is_not_conditional_on_the_limit():
     limit = SolveOptions(time_limit=60)
     exact = receipt(oracle="enumeration then enumeration", options=limit)
@@ -494,9 +452,19 @@ def test_a_ledger_refuses_a_second_relation_before_anything_is_drawn(tmp_path):
     assert len(ledger.spendings()) == 1
 
 
-def test_a_mechanism_with_a_time_limit_of_its_own_says_so():
-    """Whoever builds the mechanism: a limit that may end without a draw is a condition."""
-    assert ExponentialMechanism().condition is None
-    assert "within 3 s" in ExponentialMechanism(time_limit=3.0).condition
-    both = ExponentialMechanism(time_limit=3.0, max_rounds=7).condition
-    assert "7 rounds" in both and "3 s" in both
+def test_the_exponential_mechanism_refuses_grids_that_cannot_be_listed(tmp_path):
+    large, ledger = WeightGrid.box(16, 1), Ledger(tmp_path / "ledger")
+    assert choose_mechanism(large)[0] == "block_one_hot"
+    problem = ZeroOneProblem(
+        points=np.ones((1, 16), dtype=int), positives=[3], negatives=[1], grid=large
+    )
+    for measure in (BaseMeasure(), BaseMeasure(penalty=1.0), BaseMeasure(by_levels=True)):
+        with pytest.raises(CalibrationError, match="at most 10,000,000 .* mechanism='staged'"):
+            run_mechanism(
+                ExponentialMechanism(base_measure=measure),
+                problem,
+                public(grid=large),
+                entropy=SystemEntropy(),
+                ledger=ledger,
+            )
+    assert not ledger.path.exists()

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import WeightGrid, ZeroOneProblem
-from oracles.sampling.options import SamplingDiagnostics
 
 GRID = WeightGrid.box(16, 1)
 
@@ -157,16 +155,3 @@ def test_progress_says_that_it_is_not_private():
     watch._reported -= 2.0
     watch(1234, 56)
     assert len(lines) == 1 and lines[0].startswith(f"{WARNING}: 1,234 nodes, 56 open")
-
-
-def test_progress_of_a_long_draw_says_how_far_it_is():
-    lines = []
-    now = SamplingDiagnostics(
-        rounds=9_000, acceptance=0.0, cells=56, steps=700, log_total=3.0, seconds=12.0
-    )
-    draw_progress(lines.append)(now)
-    draw_progress(lines.append)(replace(now, gap=13.8))
-    assert lines == [
-        f"{WARNING}: 9,000 rounds, acceptance 0, 56 cells, 12 s",
-        f"{WARNING}: 9,000 rounds, a success in about 1e6, acceptance 0, 56 cells, 12 s",
-    ]

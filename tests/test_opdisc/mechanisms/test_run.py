@@ -12,6 +12,7 @@ from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
+from opdisc.mechanisms.permute_and_flip import AStarPermuteAndFlipMechanism
 from opdisc.mechanisms.receipts import make_receipt, trusted_name
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.privacy.entropy import SystemEntropy
@@ -256,6 +257,6 @@ def test_a_sampling_mechanism_states_its_limit_once():
     assert receipt(ExponentialMechanism()).conditions == ()
     drawn = receipt(ExponentialMechanism(), options=SolveOptions(time_limit=2.0))
     assert drawn.conditions == ("the draw ends within 2 s on every table and every noise draw",)
-    own = ExponentialMechanism(time_limit=2.0)
+    own = AStarPermuteAndFlipMechanism(time_limit=2.0)
     both = receipt(own, options=SolveOptions(time_limit=2.0)).conditions
     assert len(both) == len(set(both)) and own.condition in both

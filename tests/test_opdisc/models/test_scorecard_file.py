@@ -22,7 +22,7 @@ LABELS = np.array(["no", "yes", "yes", "no"] * 10)
 
 
 def schema(positive="yes", negative="no"):
-    target = {"column": "ill", "positive": positive}
+    target = {"column": "ill", "positive": positive, "negative": "*"}
     if negative is not None:
         target["negative"] = negative
     return Schema.from_dict(

@@ -17,7 +17,6 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
@@ -30,7 +29,6 @@ from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles.problem import ColumnGroup
 from oracles.problem.grid import WeightGrid
 from oracles.sampling.staged.work import joint_work, sparse_memory, sparse_work
 
@@ -167,17 +165,6 @@ def test_schemas_of_every_kind_have_a_plan_and_a_prediction_within_the_patience(
     assert draw.seconds < whole.seconds < draw.seconds + 2 and whole.memory < 2e9
 
 
-def test_nobody_knows_how_long_an_exact_sample_takes():
-    structure = (ColumnGroup(columns=tuple(range(1, 30)), kind="exclusive"),)
-    public = GridPublic(
-        params=PrivacyParams(epsilon=0.5, delta=0.0),
-        relation=NeighboringRelation.REPLACE_ONE,
-        grid=WeightGrid.box(30, 1),
-        n_rows=10_000,
-    )
-    assert predict_draw(ExponentialMechanism(structure=structure), public, structure) is None
-
-
 @pytest.mark.parametrize("seed", [22, 150, 413])
 def test_what_an_exact_sample_did_not_end_on_is_drawn_in_stages(seed):
     schema, n_rows, epsilon = random_case(seed)
@@ -187,11 +174,13 @@ def test_what_an_exact_sample_did_not_end_on_is_drawn_in_stages(seed):
 
 @pytest.mark.slow
 @pytest.mark.timing
-def test_fits_of_random_schemas_end_within_ten_times_the_prediction():
-    # Processor time of all threads; as many of 25 schemas as a minute has room for.
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(5))
+def test_fits_of_random_schemas_end_within_ten_times_the_prediction(share):
+    # Processor time of all threads; as many of five schemas as a minute has room for.
     compile_kernels()
     late, fits, started = [], 0, time.process_time()
-    for seed in range(25):
+    for seed in range(share, 25, 5):
         schema, n_rows, epsilon = random_case(seed)
         table = random_rows(np.random.default_rng((seed, 1)), schema, n_rows)
         work = predicted(schema, n_rows, epsilon)[1]

@@ -3,18 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from opdisc import OPDiscClassifier, PrivateScorecardClassifier, Schema, load_model, save_model
 from opdisc.data import COLUMNS_UNSEEN, DTYPES_DECLARED
 from opdisc.errors import CalibrationError, SchemaError
 from opdisc.planning.choice import MECHANISMS
 from opdisc.planning.grid import scorecard_grid
-from oracles import WeightGrid, ZeroOneProblem
-from oracles.arithmetic.random_bits import SeededEntropy
 from oracles.problem.structure import ColumnGroup
-from oracles.sampling.listed import sample_by_enumeration
-from oracles.sampling.rejection.sampler import PartitionSampler
 
 
 def schema(signs=("positive", "negative", None), **changes) -> Schema:
@@ -145,45 +140,3 @@ def test_exclusive_columns_become_one_group_and_rows_obey_it():
 def test_impossible_groups_are_refused(groups, words):
     with pytest.raises(SchemaError, match=words):
         exclusive_schema(groups)
-
-
-# --- the exact sampler under constraints ---------------------------------------------------------
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(
-    "grid",
-    [
-        WeightGrid(values=((-1, 0, 1), (0, 1), (0, 1), (-1, 0), (-1, 0), (-1, 0, 1))),
-        WeightGrid.box(6, 1, norm_budget=3),
-        WeightGrid(
-            values=((-1, 0, 1), (0, 1), (0, 1), (-1, 0), (-1, 0, 1), (-1, 0, 1)), norm_budget=4
-        ),
-    ],
-)
-def test_the_exact_sampler_honours_signs_and_budgets(grid):
-    # Two samples of 1,500 draws each, partition sampler and enumeration; chi-square test of
-    # homogeneity over loss levels and over single hypotheses, false alarm 1e-6 each.
-    rng = np.random.default_rng(5)
-    points = rng.integers(0, 2, (14, 6))
-    points[:, 0] = 1
-    points[:, 2] *= 1 - points[:, 1]
-    problem = ZeroOneProblem(
-        points=points,
-        positives=rng.integers(0, 6, 14),
-        negatives=rng.integers(0, 6, 14),
-        grid=grid,
-    )
-    groups = (ColumnGroup(columns=(1, 2), kind="exclusive"),)
-    entropy = SeededEntropy(6)
-    exact = [sample_by_enumeration(problem, 0.3, entropy)[0] for _ in range(1500)]
-    sampler = PartitionSampler(problem, 0.3, groups)
-    drawn = [sampler.draw(entropy) for _ in range(1500)]
-    assert all(grid.contains(w) for w in drawn)
-    for key in (problem.loss, lambda w: w):
-        names = {k: i for i, k in enumerate(sorted({key(w) for w in exact + drawn}))}
-        counts = np.array(
-            [np.bincount([names[key(w)] for w in s], minlength=len(names)) for s in (exact, drawn)]
-        )
-        common = counts[:, counts.sum(axis=0) >= 10]
-        assert stats.chi2_contingency(common).pvalue > 1e-6

@@ -39,8 +39,8 @@ def test_a_mechanism_that_may_take_long_says_so():
     found = plan_fit("adult-wide", epsilon=0.1, n_rows=10_000, weight_bound=1)
     planned = {i.mechanism: i for i in found}
     assert planned["staged"].automatic and planned["staged"].seconds < 60
-    assert planned["exponential"].seconds is None
-    assert "may take very long" in str(planned["exponential"].reason)
+    assert planned["exponential"].prediction is None
+    assert "exponential takes grids of at most" in str(planned["exponential"].reason)
     assert planned["permute_and_flip"].prediction is not None
     assert "may take very long" in str(planned["permute_and_flip"].reason)
 
@@ -78,9 +78,15 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     )
     call = ["plan", str(table), "--schema", str(schema), "--epsilon", "2"]
     assert run_command_line(cli, call) == 0
-    verdict, receipt, *lines = capsys.readouterr().out.splitlines()
+    short = capsys.readouterr().out
+    assert run_command_line(cli, [*call, "--explain"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(short + "\n")
+    verdict, choice, time, receipt, more = short.splitlines()
     assert verdict.startswith("Noise dominates: ") and "epsilon at least" in verdict
-    assert receipt == "receipt: HOLDS"
+    assert choice.endswith("points -1 to 1: all that one statement needs")
+    assert receipt == "receipt: HOLDS for one row" and more.startswith("more: noise is small")
+    lines = shown.removeprefix(short + "\n").splitlines()
     own = [line for line in lines if not line.startswith(" ")]
     assert len(own) == len(MECHANISMS) - 1 and "extra errors of 2" in own[0]
     assert lines[1].startswith("  chosen because: rows and budget are so few")

@@ -21,7 +21,9 @@ pytestmark = [
         reason="needs chromium and chromedriver (Debian: chromium-driver)",
     ),
 ]
-SECTIONS = ("charts", "time", "numbers", "promises", "cards", "receipts", "appendix")
+SECTIONS = (
+    "leads", "charts", "numbers", "time", "promises", "cards", "receipts", "appendix",
+)  # fmt: skip
 PHONE = (360, 780)
 
 
@@ -125,7 +127,7 @@ def requested(driver):
 
 def test_tabs_show_one_part_at_a_time(start, pictures):
     driver = start()
-    assert [p.get_attribute("id") for p in shown(driver, ".panel")] == ["charts"]
+    assert [p.get_attribute("id") for p in shown(driver, ".panel")] == ["leads"]
     for name in SECTIONS:
         click(driver, f"#tab-{name}")
         assert [p.get_attribute("id") for p in shown(driver, ".panel")] == [name]
@@ -133,8 +135,32 @@ def test_tabs_show_one_part_at_a_time(start, pictures):
         picture(driver, pictures / f"light-{name}.png")
     tab = find(driver, "#tab-appendix")[0]
     tab.send_keys(webdriver.Keys.ARROW_RIGHT)
-    assert [p.get_attribute("id") for p in shown(driver, ".panel")] == ["charts"]
-    assert driver.switch_to.active_element.get_attribute("id") == "tab-charts"
+    assert [p.get_attribute("id") for p in shown(driver, ".panel")] == ["leads"]
+    assert driver.switch_to.active_element.get_attribute("id") == "tab-leads"
+
+
+def test_the_first_screen_has_the_warning_the_sentence_the_curves_and_the_best(start):
+    driver = start()
+
+    def bottom(selector):
+        script = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom"
+        return driver.execute_script(script, selector)
+
+    parts = (".warning", ".verdict", "#summary figure .wide svg", "#best tbody tr:nth-child(3)")
+    ends = [bottom(part) for part in parts]
+    assert ends == sorted(ends) and ends[-1] <= driver.execute_script("return innerHeight")
+    lines = (
+        "return document.querySelector('.warning').getBoundingClientRect().height / 1.45 / 14.4"
+    )
+    assert driver.execute_script(lines) < 3
+    named = [text.text for text in find(driver, "#summary .wide svg .label text")]
+    assert {"Majority class", "Best scorecard, no privacy"} <= set(named)
+
+
+def test_a_link_into_a_part_opens_it(start):
+    driver = start()
+    click(driver, ".warning a")
+    assert [p.get_attribute("id") for p in shown(driver, ".panel")] == ["appendix"]
 
 
 def test_nothing_is_asked_of_the_network_and_nothing_complains(start, report):
@@ -155,6 +181,7 @@ def test_a_complaint_would_be_seen(start):
 
 def test_methods_and_error_bars_are_switched(start):
     driver = start()
+    click(driver, "#tab-charts")
     first = '.wide svg [data-series="0"]'
     assert shown(driver, f"{first}.line") and shown(driver, f"{first}.sd")
     assert not shown(driver, f"{first}.ci")
@@ -241,6 +268,19 @@ def test_a_phone_never_scrolls_sideways(start, pictures):
     assert font >= 9
 
 
+@pytest.mark.parametrize(
+    ("dark", "phone"), [(False, False), (True, True)], ids=["laptop", "phone in the dark"]
+)
+def test_axe_finds_nothing_in_any_part(dark, phone, start):
+    axe = pytest.importorskip("axe_core_python.selenium", reason="needs the pip extra docs").Axe()
+    driver = start(dark=dark, phone=phone)
+    found = []
+    for name in SECTIONS:
+        click(driver, f"#tab-{name}")
+        found += [(name, one["id"], one["help"]) for one in axe.run(driver)["violations"]]
+    assert found == []
+
+
 def test_without_a_script_everything_is_shown(start):
     driver = start(script=False)
     panels = [panel.get_attribute("id") for panel in shown(driver, ".panel")]
@@ -259,3 +299,8 @@ def test_print_has_every_part_and_no_controls(start, pictures):
     panels = [panel.get_attribute("id") for panel in shown(driver, ".panel")]
     assert panels == list(SECTIONS)
     assert not shown(driver, ".tabs, .controls, #theme")
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+    details = find(driver, "details")
+    assert len(details) > 20 and all(one.get_attribute("open") for one in details)
+    driver.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert not shown(driver, "#receipts dl")

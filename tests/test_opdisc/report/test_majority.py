@@ -1,16 +1,17 @@
 """What is said first of a comparison: whether anything private beats the majority class."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.opdisc import report_rows
 
+from opdisc.privacy import delta_conditions
 from opdisc.report import write_report
 from opdisc.report.analysis.cells import evaluations, find_cells
 from opdisc.report.analysis.ranking import rank
 from opdisc.report.analysis.results import read_results
 from opdisc.report.analysis.series import find_series
-from opdisc.report.majority import headline, majority_sentences
-from opdisc.report.narrative import answers
+from opdisc.report.majority import headline, majority_sentences, weak_sentences
 from opdisc.report.tables import best_lines
 
 BY_NAME = {method[0]: method for method in report_rows.METHODS}
@@ -36,7 +37,7 @@ def views(directory, records):
     series, runs = find_series(results.runs)
     evaluation = evaluations(runs)[0]
     cells = find_cells(evaluation, series)
-    return results, evaluation, cells, rank(evaluation, cells)
+    return evaluation, rank(evaluation, cells)
 
 
 GOOD, POOR = {0.1: 0.78, 1.0: 0.8}, {0.1: 0.6, 1.0: 0.61}
@@ -59,11 +60,9 @@ MIXED = {0.1: 0.6, 1.0: 0.8}
 def test_the_first_sentence_says_whether_anything_private_beats_it(
     card, majority, first, tmp_path
 ):
-    results, evaluation, cells, rankings = views(tmp_path, rows(card, POOR, majority))
+    evaluation, rankings = views(tmp_path, rows(card, POOR, majority))
     assert majority_sentences(evaluation, rankings)[0] == first
     assert headline(tmp_path)[0] == first
-    found = answers(results, evaluation, cells, rankings, swept=False)
-    assert found[0].sentences[0] == first
 
 
 def test_a_small_difference_may_be_chance(tmp_path):
@@ -71,34 +70,30 @@ def test_a_small_difference_may_be_chance(tmp_path):
     for record in wide:
         if record["method"] == "auto":
             record["test_accuracy"] = 0.701 + (0.05, -0.05, 0.04, -0.03)[record["repeat"]]
-    _, evaluation, _, rankings = views(tmp_path, wide)
+    evaluation, rankings = views(tmp_path, wide)
     first = majority_sentences(evaluation, rankings)[0]
     assert first.startswith("Nothing private is known to beat") and "chance" in first
 
 
 def test_a_lead_below_the_majority_is_never_clear(tmp_path):
-    *_, above = views(tmp_path, rows(GOOD, POOR))
+    _, above = views(tmp_path, rows(GOOD, POOR))
     assert all(lead.clear for ranking in above for lead in ranking.leads)
-    results, evaluation, cells, below = views(tmp_path, rows(GOOD, POOR, 0.9))
+    evaluation, below = views(tmp_path, rows(GOOD, POOR, 0.9))
     assert all(ranking.leads for ranking in below)
     assert not any(lead.clear or lead.clear_elsewhere for r in below for lead in r.leads)
     assert {line.mark for line in best_lines(evaluation, below)} == {"none"}
-    said = answers(results, evaluation, cells, below, swept=False)
-    (sure,) = (answer for answer in said if answer.question == "How sure is that?")
-    assert any("not above the majority class" in sentence for sentence in sure.sentences)
-    assert not any(
-        sentence.startswith("At") and "clear" in sentence for sentence in sure.sentences
-    )
+    said = {line.verdict for line in best_lines(evaluation, below)}
+    assert said == {"no: not above the majority class"}
 
 
 def test_a_leader_as_good_as_the_majority_is_not_above_it(tmp_path):
     records = rows({0.1: 0.7}, {0.1: 0.5}, spread=0.0)
-    *_, (ranking,) = views(tmp_path, records)
+    _, (ranking,) = views(tmp_path, records)
     assert ranking.gain.mean == 0 and not ranking.leads[0].clear
 
 
 def test_balanced_accuracy_stands_beside_accuracy(tmp_path):
-    _, evaluation, _, rankings = views(tmp_path, rows(GOOD, POOR))
+    evaluation, rankings = views(tmp_path, rows(GOOD, POOR))
     lines = majority_sentences(evaluation, rankings)[1:]
     assert len(lines) == 2 and all("balanced accuracy" in line for line in lines)
     assert all("area under the ROC curve 0.838 (any constant answer: 0.5)" in x for x in lines)
@@ -107,10 +102,12 @@ def test_balanced_accuracy_stands_beside_accuracy(tmp_path):
 def test_the_report_begins_with_it(tmp_path):
     report_rows.write(tmp_path, rows(GOOD, POOR, 0.9), report_rows.SETTINGS)
     page = write_report(tmp_path).read_text(encoding="utf-8")
-    summary = page[page.index('<dl class="answers">') :]
+    summary = page[page.index('<section id="summary"') :]
     assert summary[: summary.index("</p>")].endswith(
         "Nothing private beats the majority class, which is right on 90.0% of the held-out rows."
     )
+    first = [summary.index(part) for part in ("<svg", 'id="best"', 'role="tablist"')]
+    assert first == sorted(first)
 
 
 def test_a_sweep_of_oracles_has_no_such_sentence(tmp_path):
@@ -119,3 +116,18 @@ def test_a_sweep_of_oracles_has_no_such_sentence(tmp_path):
         record["oracle"] = ("highs", "cp-sat")[number % 2]
     report_rows.write(tmp_path, records, report_rows.SETTINGS)
     assert headline(tmp_path) == ()
+
+
+def test_promises_that_delta_empties_are_said_with_their_methods():
+    weak = delta_conditions(0.5, 150)
+    runs = pd.DataFrame(
+        [
+            {"method": "a", "guarantee": "CONDITIONAL", "conditions": [*weak, "other"]},
+            {"method": "b", "guarantee": "CONDITIONAL", "conditions": [*weak]},
+            {"method": "b", "guarantee": "CONDITIONAL", "conditions": [*weak]},
+            {"method": "c", "guarantee": "CONDITIONAL", "conditions": ["other"]},
+            {"method": "d", "guarantee": None, "conditions": None},
+        ]
+    )
+    assert weak_sentences(runs) == (f"a, b: the receipt is CONDITIONAL on this: {weak[0]}.",)
+    assert weak_sentences(runs[3:]) == weak_sentences(runs[:0]) == ()

@@ -2,21 +2,22 @@
 
 import csv
 import html
-import importlib.util
 import json
 import math
+import os
 import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from helpers.opdisc import report_rows
 from scipy import stats
 
-from opdisc.errors import TableError
-from opdisc.report import write_report
+from opdisc.report import check_places, write_report
 from opdisc.report.analysis.cells import evaluations, find_cells, optimum_errors, regret
 from opdisc.report.analysis.intervals import mean_interval
 from opdisc.report.analysis.ranking import rank
@@ -25,10 +26,8 @@ from opdisc.report.analysis.series import find_series
 from opdisc.report.evidence import card_tables, promises, receipts
 from opdisc.report.figures.curves import spread_out
 from opdisc.report.figures.style import DARK_BACKGROUND, LIGHT_BACKGROUND, styles
-from opdisc.report.narrative import answers
-from opdisc.report.sweep import sweep_lines
+from opdisc.report.sweep import sweep_lines, sweep_sentences
 
-KINDS = ("png", "svg")
 HOSTILE = "<script>alert('x')</script>&\""
 BY_NAME = {method[0]: method for method in report_rows.METHODS}
 FEW = tuple(BY_NAME[n] for n in ("permute-and-flip", "logistic-objective", "optimum"))
@@ -226,7 +225,7 @@ def test_oracles_are_told_apart_and_compared(tmp_path):
             row = report_rows.row(FEW[0], 1.0, repeat, rng, oracle=oracle, seconds=seconds)
             row |= {"train_errors": 100 + repeat + extra, "guarantee": "VOID"}
             records.append(row | {"run_id": f"{oracle}/{repeat}"})
-    results, series, runs, views = read(tmp_path, records)
+    _, series, runs, views = read(tmp_path, records)
     assert [one.title for one in series] == [
         f"Permute-and-flip ({oracle})" for oracle in ("highs", "fast", "off")
     ]
@@ -238,10 +237,12 @@ def test_oracles_are_told_apart_and_compared(tmp_path):
     ]
     rankings = rank(*views[0])
     assert rankings == ()
-    told = answers(results, *views[0], rankings, swept=True)
-    assert "same noise on purpose" in told[0].sentences[0]
-    assert "in 0 of 4 cases" in told[1].sentences[0]
-    assert "fast 0.5 s, off 1 s, highs 2 s" in told[1].sentences[1]
+    cases, times = sweep_sentences(runs)
+    assert "in 0 of 4 cases" in cases
+    assert "fast 0.5 s, off 1 s, highs 2 s" in times
+    page = text_of(write_report(tmp_path).read_text(encoding="utf-8"))
+    assert "same noise on purpose" in page and cases in page and times in page
+    assert "majority" not in page[: page.index("same noise on purpose")]
 
 
 # --- scorecards, receipts, drawing ---------------------------------------------------------------
@@ -391,7 +392,7 @@ def written(tmp_path_factory):
 def test_the_page_says_first_that_its_numbers_are_not_private(written):
     text = text_of((written / "report.html").read_text(encoding="utf-8"))
     warning = text.index("The numbers on this page are not private")
-    assert warning < text.index("Summary") < text.index("Figures")
+    assert warning < text.index("Summary") < text.index("Leads")
     assert "Together, the 12 private fits made here sum up to ε = 6.6." in text
 
 
@@ -460,15 +461,16 @@ def test_the_table_of_means_is_that_of_the_runs(written):
         assert float(line["test_accuracy_stddev"]) == pytest.approx(np.std(values, ddof=1))
 
 
-def test_figures_are_there_in_both_formats(written):
+def test_figures_are_there_as_files_of_their_own(written):
     names = {path.name for path in (written / "figures").iterdir()}
     stems = ("accuracy-held-out", "accuracy-training", "regret")
     assert names == {
-        *(f"{stem}{end}.{kind}" for stem in stems for end in ("", "-ci95") for kind in KINDS),
-        *(f"{stem}.{kind}" for stem in ("seconds", "roc-held-out") for kind in KINDS),
+        *(f"{stem}{end}.svg" for stem in stems for end in ("", "-ci95")),
+        *(f"{stem}.svg" for stem in ("seconds", "roc-held-out")),
     }
-    for path in (written / "figures").glob("*.png"):
-        assert path.read_bytes().startswith(b"\x89PNG")
+    for path in (written / "figures").iterdir():
+        root = ElementTree.parse(path).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in path.read_text()
 
 
 def test_one_method_at_one_epsilon_beside_a_constant_is_drawn_without_a_warning(tmp_path):
@@ -483,7 +485,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path):
     report_rows.write(tmp_path, report_rows.rows(FEW[:1], epsilons=(1.0,), repeats=1))
     (tmp_path / "report.html").write_text("old")
     (tmp_path / "figures").write_text("in the way")
-    with pytest.raises(TableError, match="figures must go to a writable place"):
+    with pytest.raises(ReportError, match="figures is a file; move it away"):
         write_report(tmp_path)
     assert (tmp_path / "report.html").read_text() == "old"
     assert not list(tmp_path.glob(".*.tmp"))
@@ -506,7 +508,8 @@ def test_results_that_cannot_be_read_are_refused_in_a_sentence(tmp_path):
 def test_a_comparison_in_which_everything_failed_has_a_report(tmp_path):
     records = [report_rows.failed(r) for r in report_rows.rows(FEW, epsilons=(1.0,), repeats=2)]
     page = write_report(report_rows.write(tmp_path, records)).read_text(encoding="utf-8")
-    assert "None can be ranked" in text_of(page)
+    assert "No private method could be ranked" in text_of(page)
+    assert "Nothing is ranked" in text_of(page)
     assert text_of(page).count("the solver stopped") == 6
 
 
@@ -519,14 +522,34 @@ def test_importing_the_package_draws_nothing_in():
     assert run.stdout.split() == []
 
 
-def test_without_matplotlib_the_report_is_refused_with_the_command_that_mends_it(
-    tmp_path, monkeypatch
-):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else found(name)
+def test_the_report_is_written_where_matplotlib_is_missing(tmp_path):
+    report_rows.write(tmp_path, report_rows.rows(FEW, epsilons=(0.1, 1.0), repeats=2))
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['PIL'] = None; "
+        f"from opdisc.report import write_report; print(write_report({str(tmp_path)!r}))"
     )
-    directory = report_rows.write(tmp_path, report_rows.rows(FEW, epsilons=(1.0,), repeats=2))
-    with pytest.raises(ReportError, match=r"pip install 'opdisc\[report\]', then: opdisc compare"):
-        write_report(directory)
-    assert not (directory / "report.html").exists()
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == str(tmp_path / "report.html")
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == 8
+
+
+@pytest.mark.parametrize("name", ["report.html", "summary.csv"])
+def test_a_directory_in_the_way_of_a_file_is_found_before_the_work(name, tmp_path):
+    check_places(tmp_path)
+    (tmp_path / name).mkdir()
+    with pytest.raises(ReportError, match=f"{name} is a directory; move it away"):
+        check_places(tmp_path)
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("nowhere")])
+def test_something_else_in_the_place_of_the_figures_is_found(make, tmp_path):
+    make(tmp_path / "figures")
+    with pytest.raises(ReportError, match="figures is a file; move it away"):
+        check_places(tmp_path)
+
+
+def test_a_place_that_is_not_writable_is_found(tmp_path, monkeypatch):
+    (tmp_path / "figures").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "figures")
+    with pytest.raises(ReportError, match="figures is not; change its permissions"):
+        check_places(tmp_path)

@@ -14,6 +14,7 @@ from oracles.arithmetic.child_process import (
     ChildProcess,
     module_command,
     module_environment,
+    read_pickle,
 )
 
 WORKER = """
@@ -104,6 +105,46 @@ def test_a_time_limit_ends_the_whole_group():
         child.ask("sleep", 0.2)
     assert caught.value.overran
     wait_until_gone(*both)
+
+
+class FiredAtTheEnd(threading.Timer):
+    """A limit that fires in the very moment in which it is cancelled."""
+
+    def start(self):
+        pass
+
+    def cancel(self):
+        self.function()
+
+
+def test_a_limit_that_fires_as_the_answer_arrives_ends_this_request_and_not_the_next(monkeypatch):
+    class FiredAtTheAnswer(FiredAtTheEnd):
+        def start(self):
+            limits.append(self.function)
+
+    def read(stream):
+        answer = read_pickle(stream)
+        for fire in limits:
+            fire()
+        return answer
+
+    limits = []
+    monkeypatch.setattr(threading, "Timer", FiredAtTheAnswer)
+    child = worker(read=read)
+    assert child.ask(0) == (child.pid, 0)
+    with pytest.raises(ChildEnded) as caught:
+        child.ask(1, 60.0)
+    assert (caught.value.status, caught.value.overran) == (-signal.SIGKILL, True)
+    assert child.is_closed  # so whoever has the next request starts another child
+
+
+def test_a_limit_that_fires_after_the_answer_kills_nothing(monkeypatch):
+    child = worker()
+    monkeypatch.setattr(threading, "Timer", FiredAtTheEnd)
+    assert [child.ask(n, 60.0) for n in range(3)] == [(child.pid, n) for n in range(3)]
+    with pytest.raises(ChildEnded) as caught:
+        child.ask("exit", 60.0)
+    assert (caught.value.status, caught.value.overran) == (7, False)
 
 
 @needs_proc

@@ -44,7 +44,7 @@ def edit(path):
         "branch_and_bound/kernels/bounds",
         "branch_and_bound/arrays",
         "arithmetic/compilation",
-        "sampling/elimination/sum_kernels",
+        "sampling/sparse_kernels",
     ],
 )
 def test_the_digest_sees_every_module_that_machine_code_may_come_from(sources, name):

@@ -2,7 +2,7 @@
 
 import numba
 
-from oracles.arithmetic import compiling, is_watched, njit, watch_compiling
+from oracles.arithmetic import compiled, compiling, is_watched, watch_compiling
 
 
 def test_whoever_watches_is_told_once_of_nested_compiling():
@@ -17,11 +17,15 @@ def test_whoever_watches_is_told_once_of_nested_compiling():
 
 
 def test_numba_tells_that_it_compiles():
-    @njit(cache=False)
+    @compiled
     def twice(number):
         return 2 * number
 
+    @numba.njit
+    def four_times(number):
+        return twice(twice(number))
+
     told = []
     with watch_compiling(told.append):
-        assert twice(3) == 6 and twice(4) == 8
+        assert four_times(3) == 12 and four_times(4) == 16
     assert told == [True, False] and isinstance(twice, numba.core.dispatcher.Dispatcher)

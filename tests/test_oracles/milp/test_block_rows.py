@@ -10,6 +10,7 @@ from oracles.branch_and_bound import prove_root, reduce_problem
 from oracles.milp import HighsOracle, highs
 from oracles.milp.block_rows import find_block_rows, takes_block_rows
 from oracles.milp.formulation import formulate
+from oracles.milp.workers import highs_solver
 from oracles.problem import Perturbation
 
 
@@ -91,7 +92,7 @@ def test_with_its_rows_the_relaxation_says_what_the_block_bound_says():
     values = []
     for rows in ((), inequalities):
         program = formulate(problem, "ordered", tolerance=highs.TOLERANCE, inequalities=rows)
-        model = highs._model(program, {"solve_relaxation": True})
+        model = highs_solver._model(program, {"solve_relaxation": True})
         model.run()
         values.append(model.getInfo().objective_function_value)
     best = optimum.certificate.primal_bound * problem.unit

@@ -11,10 +11,47 @@ from helpers.oracles import instances
 from helpers.processes import PATIENCE
 
 import oracles
-from oracles import InvalidOption, Limit, SolveOptions, Termination, WeightGrid, ZeroOneProblem
-from oracles.milp.highs import STATUS, HighsOracle, Watch, lowered_bound, stopping_gap
+from oracles import (
+    InconsistentSolution,
+    InvalidOption,
+    Limit,
+    OracleUnavailable,
+    SolveOptions,
+    Termination,
+    WeightGrid,
+    ZeroOneProblem,
+)
+from oracles.milp import cp_sat, highs
+from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.milp.pulp_solvers import SOLUTION_STATUS
 from oracles.milp.warm_start import find_incumbent
+from oracles.milp.workers import highs_solver
 from oracles.testing.sample_problems import wide_problem
+
+
+def test_a_status_without_a_meaning_is_refused_and_a_chain_survives(monkeypatch):
+    problem, optimum = instances.exclusive_or()
+    for table in (STATUS, SOLUTION_STATUS, cp_sat.STATUS):
+        with pytest.raises(InconsistentSolution, match="got 'kNew'"):
+            highs.meaning_of("kNew", table)
+    monkeypatch.setattr(highs, "STATUS", {})
+    with pytest.raises(InconsistentSolution, match="got 'kOptimal'"):
+        oracles.solve(problem, "highs")
+    certificate = oracles.solve(problem, "highs then enumeration").certificate
+    assert certificate.proves_optimal and certificate.primal_bound == optimum
+
+
+@pytest.mark.parametrize("version", ["1.13", "1.13.0", "1.13.1", "1.14.0"])
+def test_versions_that_prove_what_is_false_are_refused(monkeypatch, version):
+    monkeypatch.setattr(highs_solver, "version", lambda name: version)
+    with pytest.raises(OracleUnavailable, match=f"and this is {version};"):
+        highs_solver.check_version()
+
+
+@pytest.mark.parametrize("version", ["1.8.0", "1.12.0", "1.15.1", "1.130.0", "1.16.0"])
+def test_other_versions_are_not(monkeypatch, version):
+    monkeypatch.setattr(highs_solver, "version", lambda name: version)
+    highs_solver.check_version()
 
 
 def hard():
@@ -61,11 +98,11 @@ def test_progress_is_in_rows_and_ordered(monkeypatch):
     monkeypatch.setattr("oracles.milp.highs._SECONDS_ALONE", 0.5)
     monkeypatch.setattr("oracles.milp.highs._SHARE_OF_BLOCKS", 0.01)
     reports, runs = [], []
-    run = Watch.run
+    solve = highs.solve_in_worker
 
-    def counted(watch, *arguments):
+    def counted(*arguments, **settings):
         runs.append(len(reports))
-        run(watch, *arguments)
+        return solve(*arguments, **settings)
 
     class Enough(Exception):
         pass
@@ -76,7 +113,7 @@ def test_progress_is_in_rows_and_ordered(monkeypatch):
         if len(runs) == 2 and len(reports) >= runs[1] + 3:
             raise Enough
 
-    monkeypatch.setattr(Watch, "run", counted)
+    monkeypatch.setattr(highs, "solve_in_worker", counted)
     problem = instances.too_hard(n_rows=300)
     with pytest.raises(Enough):
         HighsOracle().solve(problem, SolveOptions(time_limit=60.0, progress=note))
@@ -201,12 +238,13 @@ def test_the_start_is_the_answer_where_the_limit_comes_first():
     assert claim.dual_bound < claim.objective == wide().objective(claim.hypothesis)
 
 
-def test_a_rejected_start_is_an_error(monkeypatch):
-    monkeypatch.setattr(highspy.Highs, "setSolution", lambda *_: highspy.HighsStatus.kError)
-    monkeypatch.setattr("oracles.milp.highs.find_incumbent", lambda *_, **__: (0, 0, 1))
-    problem, _ = instances.exclusive_or()
+def test_a_rejected_start_is_an_error():
+    class Refusing:
+        def setSolution(self, *_):  # noqa: N802 - HiGHS's name
+            return highspy.HighsStatus.kError
+
     with pytest.raises(InvalidOption, match="the hypothesis to start from"):
-        HighsOracle().solve(problem, SolveOptions())
+        highs_solver._start_from(Refusing(), np.array([0, 1]), np.array([0.0, 1.0]))
 
 
 def test_a_bad_start_does_not_spoil_the_answer(monkeypatch):

@@ -16,12 +16,12 @@ from oracles import (
     Termination,
     UnsupportedProblem,
 )
-from oracles.milp.pulp_oracle import PulpOracle  # noqa: E402
+from oracles.milp.pulp_oracle import PulpOracle
 from oracles.milp.pulp_solvers import SOLUTION_STATUS, installed_solvers, solver_profile
+from oracles.milp.workers import Failure, pool
 from oracles.testing.brute_force import brute_force
 
 SOLVERS = installed_solvers()
-REFUSAL = solver_profile("GUROBI").refusal
 
 
 @pytest.fixture(params=SOLVERS)
@@ -57,10 +57,10 @@ def test_a_time_limit_never_reads_as_optimal(solver, formulation):
 def test_pulp_itself_does_say_optimal():
     """The trap, still there: if this fails, PuLP has changed and the comments here should too."""
     from oracles.milp.formulation import formulate
-    from oracles.milp.pulp_oracle import _model
+    from oracles.milp.workers.pulp_solver import _model
 
     # The first hypothesis comes within a tenth of a second, the proof takes minutes.
-    model, _ = _model(formulate(instances.too_hard(n_rows=100)))
+    model, _ = _model(formulate(instances.too_hard(n_rows=100)), 1)
     model.solve(pulp.HiGHS(msg=False, timeLimit=3.0))
     assert model.status == pulp.constants.LpStatusOptimal
     assert model.sol_status == pulp.constants.LpSolutionIntegerFeasible
@@ -93,6 +93,8 @@ def test_class_names_work_too(solver):
 def test_unchecked_solvers_never_prove():
     assert not solver_profile("GLPK_CMD").proves
     assert not solver_profile("SCIP_CMD").proves, "PuLP calls its time limit optimal"
+    for name in SOLVERS:
+        assert PulpOracle(name).can_certify == solver_profile(name).proves
 
 
 def test_a_blurred_optimal_is_only_feasible(monkeypatch):
@@ -122,24 +124,6 @@ def test_silent_and_tidy(solver, tmp_path, monkeypatch, capfd):
     oracles.solve(problem, PulpOracle(solver))
     out, err = capfd.readouterr()
     assert (out, err) == ("", "")
-    assert os.listdir(tmp_path) == []
-
-
-def test_files_go_away_when_the_solver_fails(tmp_path, monkeypatch):
-    if "CBC" not in SOLVERS:
-        pytest.skip("needs CBC")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    oracle = PulpOracle("CBC")
-    kind = getattr(pulp, oracle._class)
-
-    def fail(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(kind, "readsol_MPS", fail)
-    problem, _ = instances.exclusive_or()
-    with pytest.raises(KeyboardInterrupt):
-        oracle.solve(problem, SolveOptions())
     assert os.listdir(tmp_path) == []
 
 
@@ -175,16 +159,11 @@ def test_thread_counts_can_change_within_a_process():
 
 def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
     """As gurobipy raises it, error code included."""
-
-    class TooLarge(Exception):
-        errno = 10010
-
-    def refuse(*_):
-        raise TooLarge("Model too large for size-limited license; visit somewhere")
-
     oracle = PulpOracle(SOLVERS[0])
-    monkeypatch.setattr(oracle, "_profile", replace(oracle._profile, refusal=REFUSAL))
-    monkeypatch.setattr(pulp.LpProblem, "solve", refuse)
+    refusals = solver_profile("GUROBI").refusals
+    monkeypatch.setattr(oracle, "_profile", replace(oracle._profile, refusals=refusals))
+    failure = Failure(kind="GurobiError", code=10010)
+    monkeypatch.setattr(pool, "ask_worker", lambda *_, **__: failure)
     problem, _ = instances.exclusive_or()
     with pytest.raises(UnsupportedProblem) as caught:
         oracle.solve(problem, SolveOptions())
@@ -193,8 +172,6 @@ def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
         "constraints under the licence that comes with gurobipy, and this one is larger; install "
         "a full Gurobi licence or choose another oracle."
     )
-    monkeypatch.undo()
-    assert REFUSAL(ValueError("anything else")) is None
 
 
 @pytest.mark.extras("gurobipy")
@@ -210,5 +187,5 @@ def test_a_full_sized_model_needs_a_full_gurobi_licence():
 def test_nodes_are_counted_where_the_solver_says_them(solver):
     problem, _ = instances.exclusive_or()
     nodes = PulpOracle(solver).solve(problem, SolveOptions()).nodes
-    assert (nodes is None) == (solver_profile(solver).native_nodes is None)
+    assert (nodes is None) == (solver not in ("HiGHS", "SCIP", "GUROBI"))
     assert nodes is None or nodes >= 0

@@ -14,11 +14,9 @@ from scipy import stats
 
 from oracles import ZeroOneProblem
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
-from oracles.problem import ColumnGroup, ErrorCosts, LevelWeights, WeightGrid
+from oracles.problem import ErrorCosts, LevelWeights, WeightGrid
 from oracles.sampling import (
     BinaryPoints,
-    PartitionSampler,
-    SamplingOptions,
     SparseCards,
     draw_sparse_card,
     minimise_by_a_star,
@@ -120,21 +118,6 @@ def test_draws_by_levels_follow_the_cost():
         lambda p, e: sample_by_levels(p, BETA, e, weights)[0],
         lambda beta, losses: factors * gibbs(beta, losses),
     )
-
-
-@pytest.mark.statistical
-def test_rejection_and_elimination_follow_the_cost():
-    grid = WeightGrid.box(4, 1)
-    groups = [ColumnGroup(columns=(c,), kind="free") for c in range(4)]
-    options = SamplingOptions(max_rounds=3000, n_threads=1)
-    known = {}
-
-    def draw(problem, entropy):
-        if not known:
-            known["sampler"] = PartitionSampler(problem, BETA, groups, options)
-        return known["sampler"].draw(entropy)
-
-    check(grid, draw)
 
 
 def first_head(beta, losses):

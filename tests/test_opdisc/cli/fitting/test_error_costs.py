@@ -98,16 +98,14 @@ def test_costs_that_are_none_are_refused_in_one_sentence(folder, command, option
 
 
 def test_plan_predicts_cost(folder):
-    plain = told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml")[1]
-    status, out, _ = told("plan", "table.csv", "--epsilon", "1", "--schema", "costly.toml")
+    plan = ("plan", "table.csv", "--epsilon", "1", "--explain", "--schema")
+    plain = told(*plan, "plain.toml")[1]
+    status, out, _ = told(*plan, "costly.toml")
     assert status == 0
     assert "units of extra cost on 600 rows (a false negative costs 9, a false positive 1)" in out
     assert "extra errors of 600" in plain and "cost" not in plain
     as_options = ("--false-negative-cost", "9", "--false-positive-cost", "1")
-    assert (
-        told("plan", "table.csv", "--epsilon", "1", "--schema", "plain.toml", *as_options)[1]
-        == out
-    )
+    assert told(*plan, "plain.toml", *as_options)[1] == out
     options = ("--epsilon", "1", "--weight-bound", "1", "--json", "--schema")
     found = [
         json.loads(told("plan", "table.csv", *options, name)[1])
@@ -164,7 +162,7 @@ def test_compare_reports_the_cost(folder):
     )  # fmt: skip
     assert status == 0, err
     page = Path("out/report.html").read_text()
-    assert "Which method costs least?" in page and "the same answer for everyone" in page
+    assert "Least cost at each ε" in page and "the same answer for everyone" in page
     assert ">cost</button>" in page
     header = Path("out/summary.csv").read_text().splitlines()[0]
     assert "test_cost_mean" in header
@@ -181,7 +179,7 @@ def test_compare_reports_the_cost(folder):
 def test_compare_without_costs_mentions_none(folder):
     told("compare", "table.csv", "--schema", "plain.toml", "--methods", "auto", "--epsilons", "1",
          "--repeats", "1", "--jobs", "1", "--out", "out")  # fmt: skip
-    assert "costs least" not in Path("out/report.html").read_text()
+    assert "Least cost" not in Path("out/report.html").read_text()
     assert "_cost" not in Path("out/summary.csv").read_text()
     assert "cost" not in Path("out/runs.jsonl").read_text()
 
@@ -190,7 +188,10 @@ def test_compare_without_costs_mentions_none(folder):
 def test_linear_baselines_predict_the_positive_label_where_it_sorts_first(folder, name):
     # The decision function is for the label that sorts last; a comparison asks for the positive.
     schema = Schema.from_dict(
-        {**Schema.from_toml("plain.toml").to_dict(), "target": {"column": "ill", "positive": "a"}}
+        {
+            **Schema.from_toml("plain.toml").to_dict(),
+            "target": {"column": "ill", "positive": "a", "negative": "*"},
+        }
     )
     table = read_table(Path("table.csv"))
     table["ill"] = np.where(table["fever"] == "1", "a", "b")

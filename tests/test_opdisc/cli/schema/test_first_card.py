@@ -52,7 +52,8 @@ def filled_in():
         blank = f'column = "{column}"\nthresholds = "<fill in>"  # or categories, or binary'
         assert blank in text
         text = text.replace(blank, f'column = "{column}"\n{facts}')
-    text = text.replace('positive = "<fill in>"', 'positive = "bad", negative = "good"')
+    text = text.replace('positive = "<fill in>"', 'positive = "bad"')
+    text = text.replace('negative = "<fill in>"', 'negative = "good"')
     assert "= <fill in>" not in text
     Path("loans.toml").write_text(text)
 
@@ -66,6 +67,8 @@ def test_a_raw_file_becomes_a_card():
     )
     status, out, _ = told("plan", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
     assert status == 0
+    assert "; private thresholds take 0.2 of epsilon 2\n" in out and out.count("\n") == 5
+    _, out, _ = told("plan", "loans.csv", "--schema", "loans.toml", "--epsilon", "2", "--explain")
     assert "\nprivate thresholds take epsilon 0.2 of 2, which leaves 1.8 for the" in out
     Ledger.create("book", epsilon_limit=2.0, table="loans")
     arguments = ("fit", "loans.csv", "--schema", "loans.toml", "--epsilon", "2")
@@ -99,6 +102,7 @@ def test_the_plan_says_the_split_in_json_too():
     assert more[0]["prediction"]["mean"] > planned[0]["prediction"]["mean"]
     little = json.loads(told(*arguments, "--threshold-budget", "0.01")[1])
     assert "a scale above the 250 rows from one to the next: declare" in little[0]["thresholds"]
+    assert "too little for '" in little[0]["thresholds_brief"]
 
 
 @pytest.mark.parametrize("command", ["fit", "plan"])
@@ -143,7 +147,8 @@ def test_the_commands_of_the_page_run():
         status, _, err = told(*command)
         assert status == 0, (command, err)
         if command[1] == "new":
-            head = Path("loans.toml").read_text().split("[[feature]]")[0]
-            head = head.replace('positive = "<fill in>"', 'positive = "bad", negative = "good"')
+            head = Path("loans.toml").read_text().split("[[feature]]", 1)[0]
+            head = head.replace('positive = "<fill in>"', 'positive = "bad"')
+            head = head.replace('negative = "<fill in>"', 'negative = "good"')
             Path("loans.toml").write_text(head + feature.replace("\n    ", "\n").strip() + "\n")
     assert load_model("card.json").receipt.stages[0].cost == 1 - Fraction(1 - 0.2)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,14 @@ from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 from helpers.opdisc.terminals import open_terminal
 
 from opdisc.cli.schema import command
+from opdisc.cli.schema.findings import header_findings
 from opdisc.cli.schema.questions import ask_everything
 from opdisc.data import (
     Schema,
     draft_schema,
     line_numbers,
     load_schema,
+    read_header,
     read_table,
     row_findings,
 )
@@ -61,7 +64,8 @@ def test_new_writes_a_draft_that_loads_once_it_is_filled_in():
     assert CANARY not in text and 'name = "loans"' in text
     status, out, err = told("schema", "check", "loans.csv", "--schema", "new.toml")
     assert_one_plain_sentence(status, out, err)
-    assert "must be filled in, but its positive label, column 'age'" in err
+    assert "must be filled in, but its positive label, its negative label, column 'age'" in err
+    text = text.replace('negative = "<fill in>"', 'negative = "no"')
     text = text.replace('thresholds = "<fill in>"', "binary = true").replace("<fill in>", "yes")
     Path("new.toml").write_text(text)
     assert load_schema("new.toml").columns == ("age", "housing", "phone")
@@ -193,19 +197,24 @@ def test_check_names_missing_and_extra_columns_from_the_header_alone():
         file.write('"never closed\n')
     assert told("schema", "check", "loans.csv", "--schema", "loans.toml") == (
         0,
-        "every declared column is in the header\nnot declared, so not read: 'phone'\n",
+        "every declared column is in the header\n"
+        "not declared, so not read: 1 other names; --owner-only shows them\n",
         "",
     )
     edited(housing="hosing")
     status, out, err = told("schema", "check", "loans.csv", "--schema", "loans.toml")
     assert (status, err) == (1, "")
-    assert "missing: 'hosing' (did you mean 'housing'?)" in out and CANARY not in out
+    assert "missing: 'hosing'\n" in out and CANARY not in out and "housing" not in out
+    header = read_header("loans.csv")
+    lines = header_findings(header, load_schema("loans.toml")).lines(owner_only=True)
+    assert "missing: 'hosing' (did you mean 'housing'?)" in lines
+    assert "not declared, so not read: 'housing', 'phone'" in lines
     status, out, _ = told("schema", "check", "loans.csv", "--schema", "loans.toml", "--json")
     assert status == 1
     assert json.loads(out) == {
         "missing": ["hosing"],
         "repeated": [],
-        "extra": ["housing", "phone"],
+        "undeclared": 2,
     }
 
 
@@ -213,7 +222,7 @@ def test_check_says_nothing_of_a_first_line_that_may_be_a_row():
     Path("loans.csv").write_text(ROWS)
     status, out, err = told("schema", "check", "loans.csv", "--schema", "loans.toml")
     assert status == 1 and "missing: 'age'" in out
-    assert "41" not in out + err and "own" not in out + err
+    assert not {"41", "own"}.intersection(re.findall(r"\w+", out + err))
 
 
 def test_check_finds_a_declared_column_that_is_there_twice():
@@ -241,6 +250,7 @@ def test_what_only_the_owner_may_see_goes_to_a_terminal_alone(monkeypatch):
     monkeypatch.setattr(command.sys, "stdout", Terminal())
     monkeypatch.setattr(command, "print_text", printed.append)
     assert command.check.callback(Path("loans.csv"), "loans.toml", True, False) == 0
+    assert printed[0].splitlines()[1] == "not declared, so not read: 'phone'"
     assert printed[0].splitlines()[2:] == [
         "",
         "NOT PRIVATE, for the owner of the table only: what follows comes from single rows.",
@@ -280,8 +290,18 @@ def test_a_table_that_fits_says_so():
     assert findings("41,own,yes,no\n,,,\n?,rent,?,?\n") == [
         "2 of 3 rows have no label, and teach nothing: lines 3, 4"
     ]
-    # Without a declared negative label any other label is negative.
-    assert findings("41,own,yes,perhaps\n", **{', negative = "no"': ""}) == [
+
+
+def test_the_owner_sees_every_label_that_counts_as_negative():
+    any_other = {'negative = "no"': 'negative = "*"'}
+    rows = "41,own,no,yes\n41,own,no,yes.\n41,own,no,no\n41,own,no,no\n41,own,no,NA\n41,own,no,\n"
+    assert findings(rows, **any_other) == [
+        "1 of 6 rows have no label, and teach nothing: line 7",
+        "default: 'no' counts as negative, 2 rows: lines 4, 5",
+        "default: 'yes.' counts as negative (did you mean 'yes'?), 1 row: line 3",
+        "default: 'NA' marks a missing value, so a fit refuses it, 1 row: line 6",
+    ]
+    assert findings("41,own,no,yes\n", **any_other) == [
         "every cell of a declared column is declared"
     ]
 

@@ -34,7 +34,7 @@ def text(between=",", end="\n"):
     [
         (text().encode(), {}),
         (text(end="\r\n").rstrip().encode("utf-8-sig"), {}),
-        (gzip.compress(text().encode()), {}),
+        (gzip.compress(text().encode(), mtime=0), {}),
         (text(";").encode(), {"delimiter": ";"}),
         (text("\t").encode("utf-16"), {"delimiter": "tab", "encoding": "utf-16"}),
         (text().replace("a", '"a"').encode(), {}),

@@ -2,14 +2,16 @@
 
 import json
 import pickle
+import sqlite3
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from opdisc.data import canonical_text, plain_label, read_table
-from opdisc.data.reading import has_declared_dtypes, with_declared_dtypes
+from opdisc import PrivateMulticlassClassifier, Schema
+from opdisc.data import canonical_text, plain_label, public_facts, read_table
+from opdisc.data.reading import ROWS_ALONE, has_declared_dtypes, with_declared_dtypes
 
 
 @pytest.fixture
@@ -80,3 +82,19 @@ def test_the_stored_form_compares_equal_and_is_one_for_each_text(label):
     assert canonical_text(stored) == canonical_text(label)
     again = plain_label(canonical_text(label))
     assert (type(again), again) == (type(stored), stored)
+
+
+def test_what_a_query_takes_for_granted_follows_its_table(tmp_path):
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE t (a, y)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", [(k % 2, k % 3) for k in range(30)])
+    features = [{"column": "a", "binary": True}]
+    three = {"name": "s", "target": {"column": "y", "classes": [0, 1, 2]}, "feature": features}
+    query = "SELECT a, y FROM t"
+    assumed = public_facts(path, query=query)[1]
+    assert ROWS_ALONE in assumed
+    found = read_table(path, query=query)
+    for table in (found, found[:-1], found.copy(), pickle.loads(pickle.dumps(found))):
+        model = PrivateMulticlassClassifier(schema=Schema.from_dict(three))
+        assert model.fit(table, table["y"]).receipt_.conditions == assumed

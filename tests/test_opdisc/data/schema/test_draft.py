@@ -51,7 +51,8 @@ def test_a_draft_loads_once_its_blanks_are_filled(columns):
     text = draft_schema(columns, data="t.csv", name="t", target={"column": columns[0]})
     with pytest.raises(SchemaError, match="must be filled in"):
         Schema.from_dict(tomllib.loads(text))
-    filled = text.replace(f'thresholds = "{BLANK}"', "binary = true").replace(BLANK, "yes")
+    filled = text.replace(f'thresholds = "{BLANK}"', "binary = true")
+    filled = filled.replace(f'negative = "{BLANK}"', 'negative = "*"').replace(BLANK, "yes")
     schema = Schema.from_dict(tomllib.loads(filled))
     assert schema.target.column == columns[0]
     assert list(schema.columns) == columns[1:]
@@ -65,7 +66,8 @@ def test_the_examples_of_a_draft_are_what_a_schema_takes():
     ]
     facts = [line.split("   ")[0] for line in examples if " = " in line]
     assert len(facts) == 9
-    head = 'name = "t"\ntarget = { column = "y", positive = 1 }\n[[feature]]\ncolumn = "a"\n'
+    head = 'name = "t"\ntarget = { column = "y", positive = 1, negative = 0 }\n'
+    head += '[[feature]]\ncolumn = "a"\n'
     for fact in facts:
         kind = {"text": 'categories = ["05"]\n'}
         kind |= dict.fromkeys(("range", "missing", "codes"), "thresholds = [30]\n")
@@ -92,4 +94,5 @@ def test_blanks_are_named_in_one_sentence():
     with pytest.raises(SchemaError) as caught:
         Schema.from_dict(tomllib.loads(text))
     said = str(caught.value)
-    assert "its positive label, column 'c1'" in said and "and 4 more" in said and "\n" not in said
+    assert "its positive label, its negative label, column 'c1'" in said and "\n" not in said
+    assert "and 5 more" in said

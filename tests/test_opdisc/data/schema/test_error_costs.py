@@ -26,7 +26,7 @@ def schema(**changes):
 def test_a_schema_file_states_costs(tmp_path):
     path = tmp_path / "illness.toml"
     path.write_text(
-        'name = "illness"\ntarget = { column = "ill", positive = "yes" }\n'
+        'name = "illness"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n'
         "error_costs = { false_negative = 10, false_positive = 2 }\n"
         '[[feature]]\ncolumn = "age"\nthresholds = [30]\n'
     )

@@ -15,7 +15,11 @@ AGE = {"column": "age", "thresholds": {"quantiles": 3, "range": [0, 120]}}
 
 def schema(*features):
     return Schema.from_dict(
-        {"name": "t", "target": {"column": "y", "positive": 1}, "feature": list(features)}
+        {
+            "name": "t",
+            "target": {"column": "y", "positive": 1, "negative": 0},
+            "feature": list(features),
+        }
     )
 
 

@@ -63,7 +63,7 @@ def test_names_columns_and_attributes():
 
 
 def test_defaults():
-    raw = clinic(target={"column": "ill", "positive": True})
+    raw = clinic(target={"column": "ill", "positive": True, "negative": "*"})
     for key in ("unit", "rows_per_unit", "missing_values"):
         del raw[key]
     schema = Schema.from_dict(raw)
@@ -118,12 +118,18 @@ REFUSED = [
     ({"target": "ill"}, "target must be a table"),
     ({"target": {"column": "ill"}}, "target must have positive"),
     ({"target": {"positive": 1}}, "target must have column"),
-    ({"target": {"column": "ill", "positive": 1, "neg": 0}}, "unknown key 'neg'"),
+    ({"target": {"column": "ill", "positive": 1, "negative": 0, "neg": 0}}, "unknown key 'neg'"),
     ({"target": {"column": "ill", "positive": 1, "negative": "1.0"}}, "must be different"),
-    ({"target": {"column": "ill", "positive": float("nan")}}, "positive label must be"),
-    ({"target": {"column": "ill", "positive": " "}}, "positive label must be"),
-    ({"target": {"column": "ill", "positive": [1]}}, "positive label must be"),
-    ({"target": {"column": "age", "positive": 1}}, "target column 'age' cannot be a feature"),
+    (
+        {"target": {"column": "ill", "positive": float("nan"), "negative": "*"}},
+        "positive label must be",
+    ),
+    ({"target": {"column": "ill", "positive": " ", "negative": "*"}}, "positive label must be"),
+    ({"target": {"column": "ill", "positive": [1], "negative": "*"}}, "positive label must be"),
+    (
+        {"target": {"column": "age", "positive": 1, "negative": 0}},
+        "target column 'age' cannot be a feature",
+    ),
     ({"feature": []}, "at least one feature"),
     ({"feature": {}}, "feature must be a list"),
     ({"feature": [3]}, "each feature must be a table"),
@@ -247,7 +253,7 @@ def test_a_corrupted_feature_is_a_schema_error_or_a_schema(key, index, value):
 
 
 def test_direct_construction_is_as_strict():
-    target = Target(column="y", positive=1)
+    target = Target(column="y", positive=1, negative="*")
     with pytest.raises(SchemaError, match="strictly increasing"):
         ThresholdFeature(column="a", thresholds=(2.0, 1.0))
     with pytest.raises(SchemaError, match="at least one category"):
@@ -261,7 +267,7 @@ def test_direct_construction_is_as_strict():
 def test_files(tmp_path):
     path = tmp_path / "s.toml"
     path.write_text(
-        'name = "s"\ntarget = { column = "y", positive = 1 }\n'
+        'name = "s"\ntarget = { column = "y", positive = 1, negative = 0 }\n'
         '[[feature]]\ncolumn = "a"\nbinary = true\n'
     )
     assert Schema.from_toml(path).column_names == ("a",)

@@ -105,9 +105,9 @@ def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit():
 @pytest.mark.slow
 @pytest.mark.timing
 def test_a_learner_that_ends_on_some_rows_only_loses_the_ballots_of_the_others():
-    # A part that does end takes a few milliseconds: the limit leaves it a thousand times as long.
+    # A part that does end takes a few milliseconds: the limit leaves it hundreds of times as long.
     first, second = (
-        ballots_of(adversaries.sleep_on_odd_rows, table, time_limit=5.0) for table in neighbours()
+        ballots_of(adversaries.sleep_on_odd_rows, table, time_limit=2.0) for table in neighbours()
     )
     assert first[0] == second[0] and first[2] == second[2]
     assert [vote is None for vote in first] == [True, True, False]
@@ -470,7 +470,7 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(rate, delta):
 @pytest.mark.statistical
 @pytest.mark.parametrize("relation", BOTH)
 def test_the_whole_vote_keeps_its_claim_on_the_worst_pair(relation):
-    # One part, a learner that votes the label of the only row; 4,000 runs on each table. Claim
+    # One part, a learner that votes the label of the only row; 2,000 runs on each table. Claim
     # epsilon 1; Clopper-Pearson, false alarm 1e-6. Half the noise is caught.
     def learner(part, grid):
         return [int(part[1].sum() > 0)]
@@ -488,13 +488,13 @@ def test_the_whole_vote_keeps_its_claim_on_the_worst_pair(relation):
                 isolation="none",
             ).hypothesis
             == (1,)
-            for _ in range(4000)
+            for _ in range(2000)
         )
 
     def lower_epsilon(mechanism):
         high, low = wins(1, mechanism, 1), wins(-1, mechanism, 2)
-        first = stats.beta.ppf(5e-7, high, 4001 - high)
-        return math.log(first / stats.beta.ppf(1 - 5e-7, low + 1, 4000 - low))
+        first = stats.beta.ppf(5e-7, high, 2001 - high)
+        return math.log(first / stats.beta.ppf(1 - 5e-7, low + 1, 2000 - low))
 
     class HalfNoise(RobustVoteMechanism):
         def calibrate(self, public):

@@ -328,7 +328,7 @@ def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
     assert run_command_line(cli, ["fit", *common, "--mechanism", "staged", "--json"]) == 0
     receipt = json.loads(capsys.readouterr().out)["receipt"]
     assert receipt["mechanism"] == "staged" and receipt["guarantee"] == "HOLDS"
-    assert run_command_line(cli, ["plan", *common]) == 0
+    assert run_command_line(cli, ["plan", *common, "--explain"]) == 0
     planned = capsys.readouterr().out
     assert "\nstaged (automatic choice): with probability 95%" in planned
     assert "beside the best scorecard of at most" in planned

@@ -188,7 +188,7 @@ def test_no_name_becomes_markup_in_markdown(seed):
     assert not re.search(r"(?<!\\)[`\[\]$]", prose)
     bold = [line for line in prose.split("\n") if re.search(r"(?<!\\)\*\*", line)]
     assert all(re.fullmatch(r"\*\*(?:(?!\*\*).)*\*\*", line) for line in bold)
-    assert all(line.startswith(("**This card answers", "**Noise ")) for line in bold)
+    assert all(line.startswith(("**This card answers", "**Noise ", "**'")) for line in bold)
     for table in re.findall(r"(?:^\|.*\n)+", prose, re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1
@@ -231,7 +231,7 @@ def test_a_picture_without_matplotlib_is_refused_in_a_sentence(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(OPDiscError, match=r"needs matplotlib.*install opdisc\[report\]"):
+    with pytest.raises(OPDiscError, match=r"needs matplotlib.*install opdisc\[pictures\]"):
         card_picture(MODEL)
 
 

@@ -127,7 +127,7 @@ def test_sql_scores_a_table_of_text_as_the_model_does(seed):
 TYPED = released(
     {
         "name": "typed",
-        "target": {"column": "ill", "positive": "yes"},
+        "target": {"column": "ill", "positive": "yes", "negative": "no"},
         "missing_values": ["-999", "?"],
         "feature": [
             {"column": "double", "thresholds": [0.1, 0.30000000000000004, 1e15]},
@@ -191,7 +191,7 @@ def test_sql_differs_from_the_model_only_where_it_says_so(engine, column, cell, 
 def test_codes_that_numbers_do_not_keep_must_be_text():
     schema = {
         "name": "zip",
-        "target": {"column": "ill", "positive": "yes"},
+        "target": {"column": "ill", "positive": "yes", "negative": "no"},
         "feature": [{"column": "zip", "categories": ["02139", "10115"]}],
     }
     model = released(schema, (1, 2))
@@ -222,7 +222,7 @@ def test_many_columns_are_scored(engine, size):
     names = [f"c{i}" for i in range(size)]
     schema = {
         "name": "wide",
-        "target": {"column": "ill", "positive": "yes"},
+        "target": {"column": "ill", "positive": "yes", "negative": "no"},
         "feature": [{"column": name, "binary": True} for name in names],
     }
     model = released(schema, [1 + i % 2 for i in range(size)])
@@ -248,7 +248,7 @@ def test_the_python_form_runs_alone(tmp_path):
 def test_a_value_that_sql_cannot_hold_is_refused(value):
     schema = {
         "name": "null",
-        "target": {"column": "ill", "positive": "yes"},
+        "target": {"column": "ill", "positive": "yes", "negative": "no"},
         "feature": [{"column": "x", "categories": [{"name": "c", "values": [value]}]}],
     }
     model = released(schema, (1,))

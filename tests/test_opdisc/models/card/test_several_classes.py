@@ -108,7 +108,8 @@ def test_labels_that_no_row_gets_are_said_first():
     assert rivals.verdict_.never == ("today", "soon")
     for form in (card_page, card_markdown):
         text = html.unescape(form(constant)).replace("&#39;", "'")
-        assert text.index("These cards answer 'today' to everyone.") < text.index("Card 1")
+        assert text.index("These cards answer 'today' to everyone.") < text.index("Receipt")
+        assert "Card 1" not in text.partition("The whole receipt")[0]  # no points
 
 
 @every_strategy

@@ -10,17 +10,18 @@ from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
-from oracles.sampling.staged import joint
+from oracles.sampling.staged import joint, points as points_module
 from oracles.sampling.staged.directions import deal_directions
 from oracles.sampling.staged.joint import JointSteps, _Walk, draw_joint
 from oracles.sampling.staged.points import BinaryPoints
 
 
-def points(seed, n_columns, n_points=40, largest=5):
+def points(seed, n_columns, n_points=40, largest=5, times=1):
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 2, (n_columns, n_points)).astype(np.int8)
     costs = rng.integers(-largest, largest + 1, n_points)
-    positives = np.maximum(-costs, 0) + 1
+    costs *= times
+    positives = np.maximum(-costs, 0) + times
     return BinaryPoints(
         columns=columns,
         costs=costs,
@@ -81,6 +82,34 @@ def test_every_candidate_is_counted_once_and_found(seed, n_columns, n_directions
         assert found == everything
 
 
+@pytest.mark.parametrize(("seed", "n_columns", "n_directions"), CASES)
+@pytest.mark.parametrize(("most", "times"), [(5, 1), (0, 1), (10**4, 10**3), (10**4, 10**10)])
+def test_losses_beyond_the_last_level_count_at_it(
+    seed, n_columns, n_directions, most, times, monkeypatch
+):
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
+    made, candidates = points(seed, n_columns, times=times), plan(seed, n_columns, n_directions)
+    everything = Counter(listed(candidates))
+    losses = np.array([made.loss(w) for w in everything.elements()])
+    walk = _Walk(made, candidates)
+    assert walk.least == losses.min() and made.total > most
+    leaves, subtrees = walk.count(most + 1)
+    if n_directions <= 1:  # no bound is looked at
+        expected = np.minimum(losses - walk.least, most)
+        assert (leaves == np.bincount(expected, minlength=most + 1)).all()
+    found = Counter()
+    for counts, inside in ((leaves, False), (subtrees, True)):
+        for level in np.flatnonzero(counts):
+            for rank in range(counts[level]):
+                member = walk.find(int(level), rank, inside)
+                exact = not inside and walk.is_exact(int(level))
+                loss = made.loss(member) - walk.least
+                assert loss == level if exact else loss >= level
+                found[member] += 1
+    assert found == everything
+
+
 def test_bounds_do_cut_something_off():
     made, candidates = points(0, 9), plan(0, 9, 9)
     leaves, subtrees = _Walk(made, candidates).count(made.base // 3)
@@ -90,16 +119,19 @@ def test_bounds_do_cut_something_off():
 @pytest.mark.statistical
 @pytest.mark.parametrize("few", [-0.7, 4.0])
 @pytest.mark.parametrize("beta", [Fraction(1, 4), Fraction(1)])
-def test_draws_follow_the_target_law(beta, few, monkeypatch):
+@pytest.mark.parametrize(("most", "times"), [(10**6, 1), (4, 1), (10**4, 10**10)])
+def test_draws_follow_the_target_law(beta, few, most, times, monkeypatch):
     # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each, also where so much is
     # cut off that most draws fail; a temperature that is off by half is noticed.
     monkeypatch.setattr(joint, "_FEW", few)
-    made, candidates = points(5, 6), plan(5, 6, 5, shifts=(-1, 1))
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
+    made, candidates = points(5, 6, times=times), plan(5, 6, 5, shifts=(-1, 1))
     everything = list(listed(candidates))
-    losses = np.array([made.loss(w) for w in everything])
+    losses = np.array([made.loss(w) for w in everything]) // times
     names = {w: k for k, w in enumerate(everything)}
     bits = RandomBits(SeededEntropy(8))
-    drawn = [names[draw_joint(made, candidates, beta, bits)] for _ in range(1500)]
+    drawn = [names[draw_joint(made, candidates, beta / times, bits)] for _ in range(1500)]
 
     seen_each = np.bincount(drawn, minlength=len(losses)).astype(float)
 

@@ -11,20 +11,21 @@ from scipy import stats
 from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
 from oracles.problem.perturbation import Perturbation
+from oracles.sampling.staged import points as points_module
 from oracles.sampling.staged.points import BinaryPoints
 from oracles.sampling.staged.sparse_cards import CardWalk, SparseCards, draw_sparse_card
 
 BOTH = (1, -1)
 
 
-def points(seed, n_columns, n_points=14, largest=5):
+def points(seed, n_columns, n_points=14, largest=5, times=1):
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 2, (n_points, n_columns))
     return BinaryPoints.of(
         ZeroOneProblem(
             points=np.column_stack([np.ones(n_points, dtype=int), columns]),
-            positives=rng.integers(0, largest, n_points),
-            negatives=rng.integers(0, largest, n_points),
+            positives=times * rng.integers(0, largest, n_points),
+            negatives=times * rng.integers(0, largest, n_points),
             grid=WeightGrid.box(1 + n_columns, 9),
         )
     )
@@ -68,6 +69,34 @@ def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
             assert found == {c for c, loss in zip(members, losses, strict=True) if loss == level}
 
 
+@pytest.mark.parametrize("cards", CARDS)
+@pytest.mark.parametrize(("most", "times"), [(3, 1), (0, 1), (10**4, 10**3), (10**4, 10**13)])
+def test_losses_beyond_the_last_level_count_at_it(cards, most, times, monkeypatch):
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
+    made = points(1, len(cards.signs), times=times)
+    # A size of weight 0 is never drawn, and not counted then.
+    weighs = [cards.shares is None or cards.shares[k] > 0 for k in range(cards.most + 1)]
+    everything = [(size, card) for size, card in listed(cards) if weighs[size]]
+    losses = np.array([made.loss(card) for _, card in everything])
+    walk = CardWalk(made, cards)
+    assert walk.least == losses.min() and made.total > most
+    counts = walk.all_counts()
+    for size in range(cards.most + 1):
+        expected = [
+            min(int(loss) - walk.least, most)
+            for loss, (s, _) in zip(losses, everything, strict=True)
+            if s == size
+        ]
+        assert (counts[size] == np.bincount(expected, minlength=most + 1)).all()
+        found = {
+            walk.find(size, int(level), rank)
+            for level in np.flatnonzero(counts[size])
+            for rank in range(counts[size][level])
+        }
+        assert found == {card for s, card in everything if s == size}
+
+
 def test_counts_beyond_single_precision_stay_exact():
     rng = np.random.default_rng(4)
     columns = rng.integers(0, 2, (12, 4))
@@ -88,15 +117,18 @@ def test_counts_beyond_single_precision_stay_exact():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("which", [0, 1, 2])
-def test_draws_follow_the_target_law(which):
+@pytest.mark.parametrize(("most", "times"), [(10**6, 1), (2, 1), (10**4, 10**10)])
+def test_draws_follow_the_target_law(which, most, times, monkeypatch):
     # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each; and it would notice a
     # temperature that is off by half, or another weight of the sizes (positive controls).
-    cards, beta = CARDS[which], Fraction(1, 4)
-    made = points(7, len(cards.signs))
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
+    cards, beta = CARDS[which], Fraction(1, 4 * times)
+    made = points(7, len(cards.signs), times=times)
     everything = list(listed(cards))
     sizes = np.array([size for size, _ in everything])
     names = {card: k for k, (_, card) in enumerate(everything)}
-    losses = np.array([made.loss(card) for _, card in everything])
+    losses = np.array([made.loss(card) for _, card in everything]) // times
     bits = RandomBits(SeededEntropy(which))
     drawn = [names[draw_sparse_card(made, cards, beta, bits)] for _ in range(1500)]
     factors = np.array(cards.factors, dtype=float)[sizes]
@@ -140,7 +172,7 @@ def test_points_are_merged_and_what_does_not_fit_is_refused():
         {"points": [[1, 2]], "positives": [1], "negatives": [0]},
         {"points": [[0, 1]], "positives": [1], "negatives": [0]},
         {"points": [[1, 1]], "positives": [-1], "negatives": [0]},
-        {"points": [[1, 1]], "positives": [10**8], "negatives": [0]},
+        {"points": [[1, 1]], "positives": [2**53], "negatives": [1]},
         {
             "points": [[1, 1]],
             "positives": [1],

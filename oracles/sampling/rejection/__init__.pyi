@@ -1,1 +1,0 @@
-from .sampler import PartitionSampler as PartitionSampler
