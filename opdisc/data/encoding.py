@@ -448,16 +448,16 @@ def refuse_value_labels(column: Any, feature: Feature, missing: tuple[str, ...])
     Parameters
     ----------
     column : Series
-        Of pandas, or of another library by the interface of narwhals.
+        Of pandas, of Arrow, or of another library by the interface of narwhals.
     feature : Feature
         What is declared of it.
     missing : tuple of str
         Texts that count as missing in it.
     """
     if isinstance(feature, CategoryFeature):
-        refuse_labels(column, feature.values, feature.column, feature.spell)
+        refuse_labels(column, feature.values, feature.column, feature.spell, missing)
     elif isinstance(feature, BinaryFeature):
-        refuse_labels(column, feature.values, feature.column, canonical_text)
+        refuse_labels(column, feature.values, feature.column, canonical_text, missing)
     else:
         refuse_labels_of_numbers(
             column,

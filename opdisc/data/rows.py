@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from opdisc.data.cells import note_numbers
 from opdisc.data.encoding import check_names, refuse_value_labels
 from opdisc.data.precision import plain_cells, shortest_doubles
-from opdisc.data.reading import TableReader, frame_reader, narwhals_frame
+from opdisc.data.reading import TableReader, frame_reader, narwhals_frame, typed_columns
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
@@ -62,13 +62,12 @@ def refuse_value_labels_of(
 
     Of columns that are not ``used`` nothing is asked; None asks of all.
     """
-    columns = narwhals_frame(frame)
-    if columns is None:
-        return
+    asked = schema.columns if used is None else used
+    columns = typed_columns(frame, asked)
     for feature in schema.features:
-        if feature.column in (columns.columns if used is None else used):
+        if feature.column in columns:
             missing = schema.missing_texts(feature)
-            refuse_value_labels(columns.get_column(feature.column), feature, missing)
+            refuse_value_labels(columns[feature.column], feature, missing)
 
 
 def named_cells(reader: TableReader, names: Sequence[str]) -> pd.DataFrame:

@@ -29,13 +29,16 @@ def listed_categories(column: Any) -> tuple[object, ...]:
     Parameters
     ----------
     column : Series
-        Of pandas, or of another library by the interface of narwhals.
+        Of pandas, of Arrow, or of another library by the interface of narwhals.
 
     Returns
     -------
     tuple
-        Texts and numbers, these at their own precision.
+        Texts and numbers, these at their own precision. A ``Categorical`` of polars lists none:
+        what it holds is known from the rows only.
     """
+    if not hasattr(column, "dtype"):
+        return _dictionaries(column) if str(column.type).startswith("dictionary") else ()
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return tuple(plain_cells(pd.Series(dtype.categories)).tolist())
@@ -44,13 +47,7 @@ def listed_categories(column: Any) -> tuple[object, ...]:
             return ()
         return _dictionaries(column.array.__arrow_array__())
     if type(dtype).__module__.startswith("narwhals"):
-        kind = type(dtype).__name__
-        if kind == "Enum":
-            return tuple(dtype.categories)
-        if kind == "Categorical" and type(column.to_native()).__module__.startswith("pyarrow"):
-            return _dictionaries(column.to_native())
-        if kind == "Categorical":
-            return tuple(column.cat.get_categories().to_list())
+        return tuple(dtype.categories) if type(dtype).__name__ == "Enum" else ()
     return ()
 
 
@@ -67,9 +64,15 @@ def _dictionaries(column: Any) -> tuple[object, ...]:
 
 
 def refuse_labels(
-    column: Any, declared: Iterable[str], name: str, spell: Callable[[object], str]
+    column: Any,
+    declared: Iterable[str],
+    name: str,
+    spell: Callable[[object], str],
+    missing: tuple[str, ...] = ("",),
 ) -> None:
     """Refuse a column whose type lists categories, none of which is a declared value.
+
+    One that lists nothing but marks of missing values is none of them.
 
     Parameters
     ----------
@@ -81,14 +84,17 @@ def refuse_labels(
         Declared name of the column, for messages.
     spell : callable
         From a value to the text under which it is compared.
+    missing : tuple of str
+        Texts that count as missing.
 
     Raises
     ------
     TableError
         Names a declared value, and nothing that the type lists: it may come from the rows.
     """
-    listed, known = listed_categories(column), tuple(declared)
-    if listed and known and not {spell(value) for value in listed}.intersection(known):
+    listed = {spell(value) for value in listed_categories(column)}.difference(missing)
+    known = tuple(declared)
+    if listed and known and not listed.intersection(known):
         raise TableError(
             f"column {name!r} must be able to hold a declared value, such as {known[0]!r}, but "
             f"its type lists other categories only; {CODES_INSTEAD}"

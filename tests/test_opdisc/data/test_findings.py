@@ -1,5 +1,7 @@
 """The owner's check of a table in memory, and columns whose type lists their categories."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -60,7 +62,7 @@ FRAMES = [
     itself,
     *(
         pytest.param(make, marks=pytest.mark.extras("polars", "pyarrow", "narwhals"))
-        for make in (in_polars, in_enum, in_arrow, in_arrow_dtypes)
+        for make in (in_enum, in_arrow, in_arrow_dtypes)
     ),
 ]
 
@@ -109,6 +111,23 @@ def test_labels_in_the_place_of_numbers_are_refused_and_no_column_is_given_up(ma
         assert not any(label in said for label in labels) and "missing_values" not in said
         if make is itself or len(labels) == 2:
             assert "convert_categoricals=False" in said
+
+
+@pytest.mark.extras("polars", "pyarrow", "narwhals")
+def test_a_categorical_of_polars_lists_nothing_so_its_rows_are_read_as_texts():
+    table = in_polars(labelled("sex", "Male", "Female"))
+    schema = schema_of({**SEX, "categories": ["Other", "Male"]})
+    parts = [table.filter(table["sex"] == sex) for sex in ("Female", "Male")]
+    counts = count_rows(parts, schema)
+    assert sorted(counts.points[:, 2].tolist()) == [0, 1]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_a_type_that_lists_missing_values_only_is_read(make):
+    table = make(labelled("sex", "?", "NA"))
+    schema = schema_of(SEX)
+    schema = replace(schema, missing_values=("", "?", "NA"))
+    assert not count_rows(table, schema).points[:, 1:].any()
 
 
 def test_labels_of_a_target_are_refused_from_the_type_too():
