@@ -182,9 +182,12 @@ def in_objects(cell: Cell, folder: Path) -> Any:
 
 
 def in_categories(cell: Cell, folder: Path) -> Any:
-    """Return a frame of categories."""
+    """Return a frame of categories; a type that lists other values only is refused by itself."""
     try:
-        return pd.DataFrame({"x": pd.Series([cell.value]).astype("category"), "ill": [1]})
+        cells = pd.Series([cell.value]).astype("category")
+        if cell.verdict == OTHER:
+            cells = cells.cat.add_categories([cell.declared])
+        return pd.DataFrame({"x": cells, "ill": [1]})
     except TypeError:
         raise Unheld from None
 

@@ -49,6 +49,12 @@ from .files import (
     is_misplaced as is_misplaced,
     read_bounded as read_bounded,
 )
+from .findings import (
+    NOT_PRIVATE as NOT_PRIVATE,
+    check_table as check_table,
+    line_numbers as line_numbers,
+    row_findings as row_findings,
+)
 from .inputs import (
     Classes as Classes,
     SchemaLike as SchemaLike,
@@ -86,6 +92,7 @@ from .reading.tables import (
 )
 from .reading.workbook import told_sheets as told_sheets
 from .rows import as_table as as_table, plain_numbers as plain_numbers
+from .schema.categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
 from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
 from .schema.columns import exclusive_positions as exclusive_positions
 from .schema.draft import (
@@ -99,11 +106,9 @@ from .schema.error_costs import (
     parse_error_costs as parse_error_costs,
 )
 from .schema.features import (
-    BinaryFeature as BinaryFeature,
-    CategoryFeature as CategoryFeature,
     Feature as Feature,
     ThresholdFeature as ThresholdFeature,
-    feature_from_dict as feature_from_dict,
+    features_from_dict as features_from_dict,
 )
 from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.rarity import (

@@ -17,6 +17,7 @@ import pandas as pd
 
 from opdisc.data.precision import plain_cells
 from opdisc.data.spelling import plain_text, require_readable, without_sas_zeros
+from opdisc.data.value_labels import CODES_INSTEAD, refuse_labels
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def refuse_lost_codes(cells: pd.Series[Any], codes: Iterable[str], column: str) 
         Names the declared value; no cell.
     """
     codes = tuple(codes)
+    refuse_labels(cells, filter(None, codes), column, canonical_text)
     if not all(map(is_kept_by_a_number, codes)) and holds_numbers(cells):
         refuse_codes_among_numbers(codes, column)
 
@@ -226,6 +228,7 @@ def read_numbers(
     TableError
         If a cell is neither missing nor a finite number; its content is not named.
     """
+    is_labelled = isinstance(cells.dtype, pd.CategoricalDtype)
     cells = plain_cells(cells)
     if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
         numbers = without_sas_zeros(cells.to_numpy(dtype=np.float64, na_value=np.nan).copy())
@@ -241,9 +244,14 @@ def read_numbers(
         unreadable = unreadable or None in parsed
         numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
     if unreadable:
+        remedy = (
+            CODES_INSTEAD
+            if is_labelled
+            else "correct it, leave it empty, or declare what it says by codes or missing in the "
+            "feature"
+        )
         raise TableError(
-            f"column {column!r} must hold finite numbers, but has a cell that is not one; correct "
-            "it, leave it empty, or declare its text in missing_values"
+            f"column {column!r} must hold finite numbers, but has a cell that is not one; {remedy}"
         )
     declared = (parse_number(text) for text in missing_values)
     numbers[np.isin(numbers, [number for number in declared if number is not None])] = np.nan

@@ -20,6 +20,7 @@ import pandas as pd
 from opdisc.data.cells import (
     canonical_text,
     holds_numbers,
+    parse_number,
     read_numbers,
     read_texts,
     refuse_codes_among_numbers,
@@ -28,15 +29,18 @@ from opdisc.data.cells import (
 )
 from opdisc.data.packing import CellArray, group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
+    BinaryFeature,
     CategoryFeature,
     Feature,
     Label,
     MulticlassTarget,
+    NumberFeature,
     Schema,
     Target,
     ThresholdFeature,
     exclusive_positions,
 )
+from opdisc.data.value_labels import refuse_labels, refuse_labels_of_numbers
 from opdisc.errors import SchemaError, TableError
 from oracles.arithmetic import IntArray
 
@@ -144,10 +148,14 @@ def encode_features(
             continue
         cells = table[feature.column]
         block = slice(attribute.indices[0], attribute.indices[-1] + 1)
+        missing = schema.missing_texts(feature)
+        refuse_value_labels(cells, feature, missing)
         if isinstance(feature, CategoryFeature):
-            out[:, block] = encode_categories(cells, feature, schema.missing_values)
+            out[:, block] = encode_categories(cells, feature, missing)
+        elif isinstance(feature, BinaryFeature):
+            out[:, block] = encode_binary(cells, feature, missing)
         else:
-            out[:, block] = _encode_numbers(cells, feature, schema.missing_values)
+            out[:, block] = _encode_numbers(cells, feature, missing)
     keep_first_of_exclusive(out, schema)
     return out
 
@@ -434,6 +442,30 @@ def with_plain_names(table: Table) -> Table:
     return table.set_axis(names, axis=1)
 
 
+def refuse_value_labels(column: Any, feature: Feature, missing: tuple[str, ...]) -> None:
+    """Refuse a feature's column whose type lists categories of which none is declared.
+
+    Parameters
+    ----------
+    column : Series
+        Of pandas, of Arrow, or of another library by the interface of narwhals.
+    feature : Feature
+        What is declared of it.
+    missing : tuple of str
+        Texts that count as missing in it.
+    """
+    if isinstance(feature, CategoryFeature):
+        refuse_labels(column, feature.values, feature.column, feature.spell, missing)
+    elif isinstance(feature, BinaryFeature):
+        refuse_labels(column, feature.values, feature.column, canonical_text, missing)
+    else:
+        refuse_labels_of_numbers(
+            column,
+            feature.column,
+            lambda value: parse_number(value) is not None or canonical_text(value) in missing,
+        )
+
+
 def encode_categories(
     cells: pd.Series[Any], feature: CategoryFeature, missing_values: tuple[str, ...]
 ) -> CellArray:
@@ -453,16 +485,46 @@ def encode_categories(
     return out
 
 
-def refuse_numbers(feature: CategoryFeature, missing_values: tuple[str, ...]) -> None:
+def encode_binary(
+    cells: pd.Series[Any], feature: BinaryFeature, missing_values: tuple[str, ...]
+) -> CellArray:
+    """Encode a yes/no column, shape (n, 1).
+
+    Raises
+    ------
+    TableError
+        If a cell says neither; it is not named.
+    """
+    if holds_numbers(cells):
+        refuse_numbers(feature, missing_values)
+    codes, texts = read_texts(cells, feature.column)
+    answers = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
+    no = {*feature.zero, *missing_values}
+    for i, text in enumerate(texts):
+        if text not in no:
+            answers[i] = 1 if text in feature.one else -1
+    out: CellArray = answers[codes][:, None]
+    if np.any(out < 0):
+        raise TableError(
+            f"column {feature.column!r} must hold only the values that its schema declares to say "
+            "yes or no, which are 1 and 0 for binary = true, but has another one; declare its "
+            'values, such as binary = { one = "Yes", zero = "No" }, and codes of missing values '
+            "by missing"
+        )
+    return out
+
+
+def refuse_numbers(
+    feature: CategoryFeature | BinaryFeature, missing_values: tuple[str, ...]
+) -> None:
     """Refuse a column of numbers if numbers do not keep what is declared of it."""
-    if feature.text:
+    if isinstance(feature, CategoryFeature) and feature.text:
         refuse_numbers_as_text(feature.column)
-    declared = (value for category in feature.categories for value in category.values)
-    refuse_codes_among_numbers((*declared, *missing_values), feature.column)
+    refuse_codes_among_numbers((*feature.values, *missing_values), feature.column)
 
 
 def _encode_numbers(
-    cells: pd.Series[Any], feature: Feature, missing_values: tuple[str, ...]
+    cells: pd.Series[Any], feature: NumberFeature, missing_values: tuple[str, ...]
 ) -> CellArray:
     numbers = read_numbers(cells, feature.column, missing_values)
     if isinstance(feature, ThresholdFeature) and feature.range is not None:
@@ -471,6 +533,7 @@ def _encode_numbers(
     return (numbers[:, None] >= np.array(number_cuts(feature))).astype(np.int8)
 
 
-def number_cuts(feature: Feature) -> tuple[float, ...]:
-    """Return where a column of numbers is cut: x >= cut, and a yes/no column at 1."""
-    return feature.thresholds if isinstance(feature, ThresholdFeature) else (1.0,)
+def number_cuts(feature: NumberFeature) -> tuple[float, ...]:
+    """Return where a column of numbers is cut: x >= cut."""
+    assert isinstance(feature, ThresholdFeature)
+    return feature.thresholds

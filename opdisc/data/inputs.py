@@ -36,6 +36,7 @@ _NO_LABELS = "y must hold labels of one type, text or finite numbers."
 def parse_schema(schema: SchemaLike) -> Schema:
     """Return a schema from any accepted form."""
     if isinstance(schema, Schema):
+        schema.refuse_values_as_missing()
         return schema
     if isinstance(schema, Mapping):
         return Schema.from_dict(schema)

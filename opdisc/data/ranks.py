@@ -57,7 +57,8 @@ class RankCounter:
         """Add all rows of a table."""
         for position, feature in self._features.items():
             cells = table[feature.column]
-            numbers = read_numbers(cells, feature.column, self._schema.missing_values)
+            missing = self._schema.missing_texts(feature)
+            numbers = read_numbers(cells, feature.column, missing)
             self.add(position, numbers, labels)
 
     def add_below(self, below: tuple[IntArray, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from opdisc.data.cells import note_numbers
-from opdisc.data.encoding import check_names
+from opdisc.data.encoding import check_names, refuse_value_labels
 from opdisc.data.precision import plain_cells, shortest_doubles
-from opdisc.data.reading import TableReader, frame_reader, narwhals_frame
+from opdisc.data.reading import TableReader, frame_reader, narwhals_frame, typed_columns
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
@@ -41,7 +42,9 @@ def as_table(
         return X
     reader = frame_reader(X)
     if reader is not None:
-        return _named_cells(reader, schema, list(schema.columns if used is None else used))
+        columns = schema.columns if used is None else used
+        refuse_value_labels_of(X, schema, columns)
+        return named_cells(reader, columns)
     _refuse_unknown_names(X)
     values = _by_place(X)
     if values.ndim != 2 or values.shape[1] != len(schema.columns):
@@ -52,8 +55,24 @@ def as_table(
     return pd.DataFrame(values, columns=list(schema.columns))
 
 
-def _named_cells(reader: TableReader, schema: Schema, columns: list[str]) -> pd.DataFrame:
-    """Return the texts of some of the schema's columns."""
+def refuse_value_labels_of(
+    frame: Any, schema: Schema, used: tuple[str, ...] | None = None
+) -> None:
+    """Refuse a frame of another library by what the types of the declared columns list.
+
+    Of columns that are not ``used`` nothing is asked; None asks of all.
+    """
+    asked = schema.columns if used is None else used
+    columns = typed_columns(frame, asked)
+    for feature in schema.features:
+        if feature.column in columns:
+            missing = schema.missing_texts(feature)
+            refuse_value_labels(columns[feature.column], feature, missing)
+
+
+def named_cells(reader: TableReader, names: Sequence[str]) -> pd.DataFrame:
+    """Return the texts of some columns."""
+    columns = list(names)
     check_names(reader.header, columns)
     chunks = list(reader.chunks([reader.header.index(name) for name in columns]))
     cells = [[text for chunk in chunks for text in chunk.cells[at]] for at in range(len(columns))]

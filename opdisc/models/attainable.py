@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -105,18 +106,26 @@ def _cells(schema: Schema, column: str) -> list[str]:
     named = [
         value
         for feature in features
-        if isinstance(feature, CategoryFeature)
-        for category in feature.categories
-        for value in category.values
+        if isinstance(feature, CategoryFeature | BinaryFeature)
+        for value in feature.values
     ]
+    if any(isinstance(feature, BinaryFeature) for feature in features):
+        told = [*named, *chain.from_iterable(map(schema.missing_texts, features))]
+        return ["", *(text for text in told if all(_reads(schema, f, text) for f in features))]
     if all(isinstance(feature, CategoryFeature) for feature in features):
         other = "another"
-        while other in named or other in schema.missing_values:
+        while any(other in (*named, *schema.missing_texts(feature)) for feature in features):
             other += "_"
         return ["", other, *named]
-    # A column that is read as numbers has no other text but codes that look like one.
-    codes = [value for value in named if parse_number(value) is not None]
-    marks = _numbers([*named, *schema.missing_values]) | {
+    # A column that is read as numbers has no other text but codes: of looks or declared.
+    numbers = [feature for feature in features if not isinstance(feature, CategoryFeature)]
+    missing = [schema.missing_texts(feature) for feature in numbers]
+    codes = [
+        value
+        for value in named
+        if parse_number(value) is not None or all(value in texts for texts in missing)
+    ]
+    marks = _numbers([*named, *chain.from_iterable(missing)]) | {
         cut for feature in features for cut in _cuts(feature)
     }
     ordered = sorted(marks)
@@ -126,10 +135,17 @@ def _cells(schema: Schema, column: str) -> list[str]:
     return ["", *codes, *(repr(float(number)) for number in (*ends, *ordered, *between))]
 
 
+def _reads(schema: Schema, feature: Feature, text: str) -> bool:
+    """Return whether a feature does not refuse a cell."""
+    if isinstance(feature, CategoryFeature) or text in schema.missing_texts(feature):
+        return True
+    if isinstance(feature, BinaryFeature):
+        return text in feature.values
+    return parse_number(text) is not None
+
+
 def _cuts(feature: Feature) -> tuple[float, ...]:
-    if isinstance(feature, ThresholdFeature):
-        return feature.thresholds
-    return (1.0,) if isinstance(feature, BinaryFeature) else ()
+    return feature.thresholds if isinstance(feature, ThresholdFeature) else ()
 
 
 def _numbers(texts: Sequence[str]) -> set[float]:

@@ -11,15 +11,18 @@ import click
 from opdisc.cli.console import print_json, print_text
 from opdisc.cli.fitting import reading_options, refuse_overwriting
 from opdisc.data import (
+    NOT_PRIVATE,
     TableFormat,
     atomic_write_text,
     check_column,
     check_output,
     draft_schema,
+    line_numbers,
     load_schema,
     open_table,
     public_header,
     read_table,
+    row_findings,
 )
 from opdisc.errors import TableError
 
@@ -105,7 +108,7 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any
     the terminal only, for whoever owns the table. It spends no budget because it protects nobody:
     declare nothing on account of it that you would not have declared without it.
     """
-    from opdisc.cli.schema.findings import NOT_PRIVATE, header_findings, row_findings
+    from opdisc.cli.schema.findings import header_findings
 
     if owner_only and as_json:
         raise click.UsageError("--owner-only prints to a terminal only; drop --json.")
@@ -125,6 +128,7 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any
     lines = found.lines(owner_only=owner_only)
     if owner_only and found.fits:
         rows, first = read_table(data, **reading), 1 if reading.get("names") else None
-        lines += ["", NOT_PRIVATE, *row_findings(rows, declared, first_line=first)]
+        places = line_numbers(rows, first)
+        lines += ["", NOT_PRIVATE, *row_findings(rows, declared, places=places)]
     print_text("\n".join(lines) + "\n")
     return 0 if found.fits else 1

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from opdisc.data import close_name, feature_from_dict, is_usable, target_from_dict
+from opdisc.data import close_name, features_from_dict, is_usable, target_from_dict
 from opdisc.errors import SchemaError, escaped, one_sentence
 
 Answer = TypeVar("Answer")
@@ -105,7 +105,7 @@ def _facts(column: str, ask: Ask) -> dict[str, Any] | None:
         facts = {"categories": [text.strip() for text in values.split(",") if text.strip()]}
     elif kind == "n":
         facts = _number(shown, ask)
-    feature_from_dict({"column": column, **facts})
+    features_from_dict({"column": column, **facts})
     return facts
 
 

@@ -34,6 +34,7 @@ from opdisc.data.reading import (
     relation_batches,
     table_assumptions,
 )
+from opdisc.data.rows import refuse_value_labels_of
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError
 
@@ -202,6 +203,7 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         with query_refusals():
             _add_texts(counter, relation_batches(source), chunk_cells)
     elif (frame := frame_reader(source)) is not None:
+        refuse_value_labels_of(source, schema)
         _add_texts(counter, frame, chunk_cells)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         counter.is_sum = True

@@ -14,6 +14,7 @@ import pandas as pd
 
 from opdisc.data.cells import parse_number, read_numbers, refuse_codes_among_numbers
 from opdisc.data.encoding import (
+    encode_binary,
     encode_categories,
     encode_label_values,
     label_texts,
@@ -23,7 +24,7 @@ from opdisc.data.encoding import (
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray
 from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import Chunk
-from opdisc.data.schema import CategoryFeature, Schema
+from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema
 from opdisc.data.spelling import without_sas_zeros
 from oracles.arithmetic import FloatArray, IntArray
 
@@ -86,11 +87,14 @@ class ChunkEncoder:
             if isinstance(feature, CategoryFeature):
                 codes = self._categories(i, cells, feature, at in chunk.numbers)
                 words |= self._patterns[i][codes]
+            elif isinstance(feature, BinaryFeature):
+                _set(words, first, self._answers(i, cells, feature, at in chunk.numbers) == 1)
             else:
-                numbers = plain_numbers(cells, schema.missing_values)
+                missing = schema.missing_texts(feature)
+                numbers = plain_numbers(cells, missing)
                 if numbers is None:
                     texts = pd.Series(cells, dtype="str")
-                    numbers = read_numbers(texts, feature.column, schema.missing_values)
+                    numbers = read_numbers(texts, feature.column, missing)
                 if self._ranks is not None:
                     self._ranks.add(i, numbers, labels)
                 for k, cut in enumerate(number_cuts(feature)):
@@ -101,7 +105,7 @@ class ChunkEncoder:
         self, number: int, cells: list[str], feature: CategoryFeature, numeric: bool
     ) -> IntArray:
         """Return the position of each cell's category; the number of categories for none."""
-        missing = self._schema.missing_values
+        missing = self._schema.missing_texts(feature)
         if numeric:
             refuse_numbers(feature, missing)
 
@@ -109,6 +113,19 @@ class ChunkEncoder:
             one_hot = encode_categories(texts, feature, missing)
             none = 1 - one_hot.sum(axis=1, keepdims=True)
             return map(int, np.argmax(np.hstack([one_hot, none]), axis=1))
+
+        return _codes(cells, self._known[number], read)
+
+    def _answers(
+        self, number: int, cells: list[str], feature: BinaryFeature, numeric: bool
+    ) -> IntArray:
+        """Return 1 for each cell that says yes, 0 for the others."""
+        missing = self._schema.missing_texts(feature)
+        if numeric:
+            refuse_numbers(feature, missing)
+
+        def read(texts: pd.Series[str]) -> Iterable[int]:
+            return map(int, encode_binary(texts, feature, missing)[:, 0])
 
         return _codes(cells, self._known[number], read)
 

@@ -4,7 +4,11 @@ from .database import (
     query_refusals as query_refusals,
     relation_batches as relation_batches,
 )
-from .frames import frame_reader as frame_reader, narwhals_frame as narwhals_frame
+from .frames import (
+    frame_reader as frame_reader,
+    narwhals_frame as narwhals_frame,
+    typed_columns as typed_columns,
+)
 from .given_names import read_names as read_names
 from .headers import public_header as public_header, read_header as read_header
 from .opening import open_table as open_table

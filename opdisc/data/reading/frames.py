@@ -107,6 +107,36 @@ def narwhals_frame(source: Any) -> Any:
     return frame if isinstance(frame, narwhals.DataFrame) else None
 
 
+def typed_columns(source: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of a table that :func:`frame_reader` reads, those of its names that it has.
+
+    Parameters
+    ----------
+    source : object
+        Of Arrow, or of what narwhals knows.
+    names : sequence of str
+        Without white space around them.
+
+    Returns
+    -------
+    dict
+        Columns of Arrow, or by the interface of narwhals; of several with one name the first.
+    """
+    arrow: Any = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(source, arrow.RecordBatch):
+        source = arrow.Table.from_batches([source])
+    is_arrow = arrow is not None and isinstance(source, arrow.Table)
+    frame = source if is_arrow else narwhals_frame(source)
+    if frame is None:
+        return {}
+    own = list(frame.column_names if is_arrow else frame.columns)
+    plain = [plain_name(name) for name in own]
+    places = {name: plain.index(name) for name in names if name in plain}
+    if is_arrow:
+        return {name: frame.column(at) for name, at in places.items()}
+    return {name: frame.get_column(own[at]) for name, at in places.items()}
+
+
 def _values(column: Any) -> list[Any]:
     values: list[Any] = column.to_list()
     kind = _NARROW.get(str(column.dtype))

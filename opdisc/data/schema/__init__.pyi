@@ -1,3 +1,4 @@
+from .categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
 from .checks import (
     check_keys as check_keys,
     close_name as close_name,
@@ -12,11 +13,10 @@ from .draft import (
     toml_text as toml_text,
 )
 from .features import (
-    BinaryFeature as BinaryFeature,
-    CategoryFeature as CategoryFeature,
     Feature as Feature,
+    NumberFeature as NumberFeature,
     ThresholdFeature as ThresholdFeature,
-    feature_from_dict as feature_from_dict,
+    features_from_dict as features_from_dict,
 )
 from .quantiles import QuantileFeature as QuantileFeature
 from .rarity import (

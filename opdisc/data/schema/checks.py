@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
+from opdisc.data.cells import canonical_text, format_number, parse_number
 from opdisc.errors import LONGEST_NAME, SchemaError, quoted
 
 Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
@@ -106,6 +107,34 @@ def refuse_repeats(items: Iterable[str], what: str) -> None:
         if item in seen:
             raise SchemaError(f"{what} must be distinct, but {quoted(item)} occurs twice")
         seen.add(item)
+
+
+def missing_texts(codes: object, column: str) -> tuple[str, ...]:
+    """Require codes of a missing value: texts or numbers, each once; return their texts."""
+    texts = []
+    for code in as_tuple(codes, f"missing of {quoted(column)}"):
+        is_number = isinstance(code, int | float) and not isinstance(code, bool)
+        text = canonical_text(code) if isinstance(code, str) or is_number else ""
+        if not text or text in ("nan", "inf", "-inf"):
+            raise SchemaError(
+                f"missing of {quoted(column)} must be a list of codes, each text or a number, "
+                f"got {quoted(code)}"
+            )
+        check_length(text, f"a missing code of {quoted(column)}")
+        texts.append(text)
+    return tuple(dict.fromkeys(texts))
+
+
+def refuse_coded_numbers(numbers: Iterable[float], codes: Iterable[str], column: str) -> None:
+    """Refuse a threshold that is a code: a reader of the card would count its rows."""
+    coded = {parse_number(code) for code in codes}
+    for number in numbers:
+        if number in coded:
+            raise SchemaError(
+                f"a number of {quoted(column)} cannot be a code too, but "
+                f"{format_number(number)} is a threshold and a code; move the threshold, or leave "
+                "the code out"
+            )
 
 
 def check_sign(sign: object, column: str) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opdisc.data.schema.categories import BinaryFeature
 from opdisc.data.schema.checks import Kind, as_tuple, did_you_mean, refuse_repeats
-from opdisc.data.schema.features import BinaryFeature, Feature
+from opdisc.data.schema.features import Feature
 from opdisc.errors import SchemaError, quoted
 
 

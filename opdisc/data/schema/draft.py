@@ -30,6 +30,10 @@ _HOW_TO = """\
 #   categories = ["own", "rent"]          a category: one statement for each value
 #   text = true                             and its codes stay as written: 05, 5 and 5.0
 #   binary = true                         0 or 1, true or false
+#   binary = {{ one = "Yes", zero = "No" }}   by other values, one or several
+# Of a number or a yes/no, codes that stand for none ("77: refused"):
+#   missing = [77, 99]                      missing in this column only
+#   codes = {{ "-7" = "never" }}              or a statement of its own
 # Where it is known that more of a column makes the outcome more likely, add sign = "positive" to
 # its block, and sign = "negative" where less likely: then the card needs fewer rows.
 # Then: opdisc schema check {data} --schema THIS-FILE

@@ -1,16 +1,13 @@
-"""Declared features: how one raw column becomes 0/1 columns, from public facts alone.
-
-A category has a name and the cell values that belong to it.
-"""
+"""Declared features: how one raw column becomes 0/1 columns, from public facts alone."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from opdisc.data.cells import canonical_text, format_number, plain_number
+from opdisc.data.cells import format_number, parse_number, plain_number
+from opdisc.data.schema.categories import BinaryFeature, Category, CategoryFeature, binary_values
 from opdisc.data.schema.checks import (
     Kind,
     Sign,
@@ -19,79 +16,13 @@ from opdisc.data.schema.checks import (
     check_name,
     check_sign,
     checked_names,
-    did_you_mean,
     finite_number,
-    refuse_repeats,
+    missing_texts,
+    refuse_coded_numbers,
     stated,
 )
 from opdisc.data.schema.quantiles import QuantileFeature, quantile_feature
-from opdisc.data.spelling import plain_text
 from opdisc.errors import SchemaError, quoted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
-    """One declared category: a display name and the cell values that belong to it.
-
-    Parameters
-    ----------
-    name : str
-        Name shown on a scorecard.
-    values : tuple of str
-        Cell values (compared by :func:`opdisc.data.canonical_text`), at least one, all distinct.
-    text : bool
-        Whether values are texts that are compared as they stand, without white space around.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    text: bool = False
-
-    def __post_init__(self) -> None:
-        """Canonicalise and validate."""
-        check_name(self.name, "a category name")
-        values = tuple(
-            _category_value(value, self.text) for value in as_tuple(self.values, "values")
-        )
-        if not values:
-            raise SchemaError(
-                f"a category needs at least one value, but {quoted(self.name)} has none"
-            )
-        refuse_repeats(values, f"values of category {quoted(self.name)}")
-        object.__setattr__(self, "values", values)
-
-
-def _category_value(value: object, text: bool) -> str:
-    if text and not isinstance(value, str):
-        raise SchemaError(
-            f"a category value of a column with text = true must be text in quotes, got "
-            f"{quoted(value)}"
-        )
-    if not isinstance(value, str | int | float) or canonical_text(value) == "":
-        raise SchemaError(
-            f"a category value must be non-empty text or a number, got {quoted(value)}"
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SchemaError(f"a category value must be finite, got {quoted(value)}")
-    return plain_text(value) if text else canonical_text(value)
-
-
-def read_category(entry: object, column: str, text: bool = False) -> Category:
-    """Return a category from any accepted form: itself, a group, or a single value."""
-    if isinstance(entry, Category):
-        if entry.text != text:
-            raise SchemaError(
-                f"text of {quoted(column)} must be that of its categories, but is not"
-            )
-        return entry
-    if isinstance(entry, Mapping):
-        check_keys(entry, ("name", "values"), f"a category group of {quoted(column)}")
-        if "name" not in entry or "values" not in entry:
-            raise SchemaError(f"a category group of {quoted(column)} must have a name and values")
-        return Category(name=entry["name"], values=entry["values"], text=text)
-    value = _category_value(entry, text)
-    name = entry.strip() if isinstance(entry, str) else value
-    return Category(name=name, values=(value,), text=text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +41,14 @@ class ThresholdFeature:
         Display names, one per threshold; empty for "column >= t".
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    missing_codes : tuple of str
+        Cell values which are a missing value in this feature, besides those of the schema.
     """
 
     column: str
     thresholds: tuple[float, ...]
     range: tuple[float, float] | None = None
+    missing_codes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sign: Sign | None = None
 
@@ -130,6 +64,9 @@ class ThresholdFeature:
         object.__setattr__(self, "thresholds", cuts)
         if self.range is not None:
             object.__setattr__(self, "range", self._checked_range(cuts))
+        codes = missing_texts(self.missing_codes, self.column)
+        refuse_coded_numbers(cuts, codes, self.column)
+        object.__setattr__(self, "missing_codes", codes)
         object.__setattr__(self, "names", checked_names(self.names, len(cuts), self.column))
 
     @property
@@ -145,14 +82,16 @@ class ThresholdFeature:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the JSON-able form that :func:`feature_from_dict` reads."""
+        """Return the JSON-able form that :func:`features_from_dict` reads."""
         out: dict[str, object] = {
             "column": self.column,
             "thresholds": [plain_number(cut) for cut in self.thresholds],
         }
         if self.range is not None:
             out["range"] = [plain_number(bound) for bound in self.range]
-        return out | stated(names=list(self.names), sign=self.sign)
+        return out | stated(
+            missing=list(self.missing_codes), names=list(self.names), sign=self.sign
+        )
 
     def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
         bounds = tuple(self._number(bound) for bound in as_tuple(self.range, "range"))
@@ -169,153 +108,78 @@ class ThresholdFeature:
         return finite_number(value, f"thresholds and range of {quoted(self.column)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryFeature:
-    """A category, encoded as one column per declared category (exclusive columns).
+NumberFeature: TypeAlias = ThresholdFeature | QuantileFeature
 
-    Parameters
-    ----------
-    column : str
-        Raw column.
-    categories : tuple of Category
-        At least one; no value and no name twice. Any other value encodes to all zeros.
-    missing : str or None
-        Name of the category which a missing cell counts as; None encodes it to all zeros.
-    text : bool
-        Whether cells are texts that are compared as they stand, so that "5", "05" and "5.0" are
-        three; a column of numbers is then refused.
-    names : tuple of str
-        Display names, one per category; empty for "column = category".
-    sign : {"positive", "negative"} or None
-        Which points its statements may have, besides 0; None for both.
-    """
-
-    column: str
-    categories: tuple[Category, ...]
-    missing: str | None = None
-    text: bool = False
-    names: tuple[str, ...] = ()
-    sign: Sign | None = None
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        check_name(self.column, "a feature's column")
-        check_sign(self.sign, self.column)
-        categories = as_tuple(self.categories, "categories")
-        if not categories:
-            raise SchemaError(f"{quoted(self.column)} needs at least one category, but has none")
-        if not isinstance(self.text, bool):
-            raise SchemaError(
-                f"text of {quoted(self.column)} must be true or false, got {quoted(self.text)}"
-            )
-        checked = tuple(read_category(entry, self.column, self.text) for entry in categories)
-        refuse_repeats((c.name for c in checked), f"category names of {quoted(self.column)}")
-        refuse_repeats(
-            (v for c in checked for v in c.values), f"categories of {quoted(self.column)}"
-        )
-        if self.missing is not None and self.missing not in [c.name for c in checked]:
-            raise SchemaError(
-                f"missing of {quoted(self.column)} must name one of its declared categories, "
-                f"got {quoted(self.missing)}"
-                f"{did_you_mean(self.missing, [c.name for c in checked])}"
-            )
-        object.__setattr__(self, "categories", checked)
-        object.__setattr__(self, "names", checked_names(self.names, len(checked), self.column))
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the encoded columns: exclusive."""
-        return "categories"
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Display name of each encoded column."""
-        return self.names or tuple(f"{self.column} = {c.name}" for c in self.categories)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON-able form that :func:`feature_from_dict` reads."""
-        entries: list[object] = [
-            c.name if c.values == (c.name,) else {"name": c.name, "values": list(c.values)}
-            for c in self.categories
-        ]
-        out: dict[str, object] = {"column": self.column, "categories": entries}
-        if self.missing is not None:
-            out["missing"] = self.missing
-        return out | stated(text=self.text or None, names=list(self.names), sign=self.sign)
-
-    def spell(self, value: object) -> str:
-        """Return the text under which a cell is compared with the categories."""
-        return plain_text(value) if self.text else canonical_text(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BinaryFeature:
-    """A 0/1 column, encoded as 1[x >= 1] and shown by its own name.
-
-    Parameters
-    ----------
-    column : str
-        Raw column.
-    name : str or None
-        Display name; None for the column's.
-    sign : {"positive", "negative"} or None
-        Which points its statements may have, besides 0; None for both.
-    """
-
-    column: str
-    name: str | None = None
-    sign: Sign | None = None
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        check_name(self.column, "a feature's column")
-        check_sign(self.sign, self.column)
-        if self.name is not None:
-            check_name(self.name, f"the name of {quoted(self.column)}")
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the encoded column."""
-        return "binary"
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """Display name of the encoded column."""
-        return (self.column if self.name is None else self.name,)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON-able form that :func:`feature_from_dict` reads."""
-        out: dict[str, object] = {"column": self.column, "binary": True}
-        return out | stated(name=self.name, sign=self.sign)
-
-
-Feature: TypeAlias = ThresholdFeature | QuantileFeature | CategoryFeature | BinaryFeature
+Feature: TypeAlias = NumberFeature | CategoryFeature | BinaryFeature
 
 _KEYS: dict[str, frozenset[str]] = {
-    "thresholds": frozenset({"column", "thresholds", "range", "name", "names", "sign"}),
+    "thresholds": frozenset(
+        {"column", "thresholds", "range", "missing", "codes", "name", "names", "sign"}
+    ),
     "categories": frozenset({"column", "categories", "missing", "text", "name", "names", "sign"}),
-    "binary": frozenset({"column", "binary", "name", "sign"}),
+    "binary": frozenset({"column", "binary", "missing", "codes", "name", "sign"}),
 }
 
 
-def feature_from_dict(raw: object) -> Feature:
-    """Read one ``[[feature]]`` table.
+def features_from_dict(raw: object) -> tuple[Feature, ...]:
+    """Read one ``[[feature]]`` table, which declares two features if it has ``codes``.
+
+    A code in a column of numbers is no number: it is missing there, and true of the statement that
+    it is named after, if that is not "missing".
 
     Parameters
     ----------
     raw : mapping
-        ``column`` and exactly one of ``thresholds``, ``categories`` and ``binary = true``;
-        thresholds are numbers, or a table that says how many a fit is to find.
+        ``column`` and exactly one of ``thresholds``, ``categories`` and ``binary``; thresholds are
+        numbers, or a table that says how many a fit is to find.
 
     Returns
     -------
-    Feature
+    tuple of Feature
+        One, or before a category of codes the one whose numbers they are none of.
 
     Raises
     ------
     SchemaError
         For an unknown key, a missing key or a value that breaks the rules of its kind.
     """
+    if not isinstance(raw, Mapping) or "codes" not in raw or "categories" in raw:
+        return (_feature(raw),)
+    column, codes = raw.get("column"), raw["codes"]
+    check_name(column, "a feature's column")
+    if not isinstance(codes, Mapping) or not codes:
+        raise SchemaError(
+            f"codes of {quoted(column)} must be a table from codes to what they say, such as "
+            '{ "-7" = "never", "-8" = "missing" }'
+        )
+    for name in codes.values():
+        check_name(name, f"what a code of {quoted(column)} says")
+    missing = (*as_tuple(raw.get("missing", ()), f"missing of {quoted(column)}"), *codes)
+    first = _feature({**raw, "missing": missing})
+    if len(missing_texts(missing, str(column))) < len(missing):
+        raise SchemaError(f"codes of {quoted(column)} must be distinct, but one occurs twice")
+    said: dict[str, list[object]] = {}
+    for code, name in codes.items():
+        if name != _MISSING:
+            said.setdefault(name, []).append(_plain(code))
+    categories = [Category(name=name, values=tuple(values)) for name, values in said.items()]  # type: ignore[arg-type]
+    if not categories:
+        return (first,)
+    return first, CategoryFeature(column=str(column), categories=tuple(categories))
+
+
+def _plain(code: object) -> object:
+    """Return a code as a cell of numbers spells it."""
+    number = parse_number(code)
+    return code if number is None else format_number(number)
+
+
+_MISSING = "missing"
+"""What a code says that is a missing value."""
+
+
+def _feature(raw: object) -> Feature:
+    """Read one ``[[feature]]`` table but for its ``codes``."""
     if not isinstance(raw, Mapping):
         raise SchemaError("each feature must be a table of keys, such as [[feature]] in TOML")
     kinds = [kind for kind in _KEYS if kind in raw]
@@ -329,9 +193,14 @@ def feature_from_dict(raw: object) -> Feature:
         )
     check_keys(raw, _KEYS[kinds[0]], f"feature {quoted(column)}")
     if kinds[0] == "binary":
-        if raw["binary"] is not True:
-            raise SchemaError(f"binary of feature {quoted(column)} must be true")
-        return BinaryFeature(column=str(column), name=raw.get("name"), sign=raw.get("sign"))
+        sides: Any = binary_values(raw["binary"], str(column))
+        return BinaryFeature(
+            **sides,
+            column=str(column),
+            missing_codes=raw.get("missing", ()),
+            name=raw.get("name"),
+            sign=raw.get("sign"),
+        )
     names = _names_from(raw, str(column))
     if kinds[0] == "thresholds" and isinstance(raw["thresholds"], Mapping):
         return quantile_feature(raw, str(column), names)
@@ -340,13 +209,17 @@ def feature_from_dict(raw: object) -> Feature:
             column=str(column),
             thresholds=raw["thresholds"],
             range=raw.get("range"),
+            missing_codes=raw.get("missing", ()),
             names=names,
             sign=raw.get("sign"),
         )
+    missing = raw.get("missing")
+    codes: Any = missing if isinstance(missing, list | tuple) else ()
     return CategoryFeature(
         column=str(column),
         categories=raw["categories"],
-        missing=raw.get("missing"),
+        missing=None if missing is codes else missing,
+        missing_codes=codes,
         text=raw.get("text", False),
         names=names,
         sign=raw.get("sign"),

@@ -17,6 +17,8 @@ from opdisc.data.schema.checks import (
     check_sign,
     checked_names,
     finite_number,
+    missing_texts,
+    refuse_coded_numbers,
     stated,
 )
 from opdisc.errors import SchemaError, quoted
@@ -53,6 +55,8 @@ class QuantileFeature:
         Display names, one per threshold; empty for "column >= t".
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    missing_codes : tuple of str
+        Cell values which are a missing value in this feature, besides those of the schema.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class QuantileFeature:
     quantiles: int
     range: tuple[float, float]
     step: float | None = None
+    missing_codes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sign: Sign | None = None
 
@@ -87,6 +92,9 @@ class QuantileFeature:
         if not step > 0:
             raise SchemaError(f"step of {quoted(self.column)} must be > 0, got {step:g}")
         self._check_candidates()
+        codes = missing_texts(self.missing_codes, self.column)
+        refuse_coded_numbers(self.candidates, codes, self.column)
+        object.__setattr__(self, "missing_codes", codes)
         names = checked_names(self.names, self.quantiles, self.column)
         object.__setattr__(self, "names", names)
 
@@ -157,7 +165,9 @@ class QuantileFeature:
             "step": plain_number(self.step),
         }
         out: dict[str, object] = {"column": self.column, "thresholds": thresholds}
-        return out | stated(names=list(self.names), sign=self.sign)
+        return out | stated(
+            missing=list(self.missing_codes), names=list(self.names), sign=self.sign
+        )
 
 
 def quantile_feature(
@@ -189,6 +199,7 @@ def quantile_feature(
         quantiles=inner["quantiles"],
         range=inner["range"],
         step=inner.get("step"),
+        missing_codes=raw.get("missing", ()),  # type: ignore[arg-type]
         names=tuple(names),
         sign=raw.get("sign"),  # type: ignore[arg-type]
     )

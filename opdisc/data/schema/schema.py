@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
-from opdisc.data.cells import canonical_text
+from opdisc.data.cells import canonical_text, parse_number
+from opdisc.data.schema.categories import BinaryFeature, CategoryFeature
 from opdisc.data.schema.checks import (
     as_tuple,
     check_keys,
@@ -25,10 +26,9 @@ from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_po
 from opdisc.data.schema.draft import refuse_blanks
 from opdisc.data.schema.error_costs import CostsLike, checked_share, parse_error_costs
 from opdisc.data.schema.features import (
-    CategoryFeature,
     Feature,
     ThresholdFeature,
-    feature_from_dict,
+    features_from_dict,
 )
 from opdisc.data.schema.quantiles import QuantileFeature
 from opdisc.data.schema.schema_file import read_toml
@@ -116,7 +116,7 @@ class Schema:
     rows_per_unit : int
         Public maximum of rows that one unit contributes, >= 1.
     missing_values : tuple of str
-        Cell texts that count as missing; the empty cell always does.
+        Cell texts that are no value in any column; the empty cell always is none.
     exclusive : tuple of tuple of str
         Raw columns of binary features of which at most one is 1 in a row; where several are, the
         first one named counts. Exact draws from large grids need such facts.
@@ -218,6 +218,21 @@ class Schema:
                     "count as by missing"
                 )
 
+    def missing_texts(self, feature: Feature) -> tuple[str, ...]:
+        """Return the texts that count as missing in a feature: everywhere, or there only."""
+        return tuple(dict.fromkeys((*self.missing_values, *feature.missing_codes)))
+
+    def refuse_values_as_missing(self) -> None:
+        """Refuse what counts as missing in every column, but is a declared value of one."""
+        for feature in self.features:
+            for text in self.missing_values:
+                if _is_value(text, feature):
+                    raise SchemaError(
+                        f"missing_values must be no value of any column, but {quoted(text)} is a "
+                        f"declared value of {quoted(feature.column)}; declare missing = "
+                        f"[{quoted(text)}] in the features where it is a code"
+                    )
+
     @property
     def private_thresholds(self) -> tuple[QuantileFeature, ...]:
         """Features whose thresholds a fit must find before a row can be encoded."""
@@ -237,6 +252,7 @@ class Schema:
                 column=feature.column,
                 thresholds=tuple(next(numbers)),
                 range=feature.range,
+                missing_codes=feature.missing_codes,
                 names=feature.names,
                 sign=feature.sign,
             )
@@ -360,6 +376,27 @@ class Schema:
         SchemaError
             For an unknown key, a missing key or a declaration that breaks a rule.
         """
+        schema = cls._read(raw)
+        schema.refuse_values_as_missing()
+        return schema
+
+    @classmethod
+    def from_stored(cls, raw: object) -> Schema:
+        """Read the schema of a saved model, also of one made before some rules were.
+
+        Before both labels had to be declared, and missing values to be no value of any column.
+
+        Raises
+        ------
+        SchemaError
+            As for :meth:`from_dict`.
+        """
+        if isinstance(raw, Mapping) and "target" in raw:
+            raw = {**raw, "target": stored_target(raw["target"])}
+        return cls._read(raw)
+
+    @classmethod
+    def _read(cls, raw: object) -> Schema:
         if not isinstance(raw, Mapping):
             raise SchemaError("a schema must be a table of keys")
         check_keys(raw, _SCHEMA_KEYS, "the schema")
@@ -370,7 +407,11 @@ class Schema:
         return cls(
             name=raw["name"],
             target=target_from_dict(raw["target"]),
-            features=tuple(feature_from_dict(f) for f in as_tuple(raw["feature"], "feature")),
+            features=tuple(
+                feature
+                for table in as_tuple(raw["feature"], "feature")
+                for feature in features_from_dict(table)
+            ),
             privacy_unit=raw.get("unit", "one row"),
             rows_per_unit=raw.get("rows_per_unit", 1),
             missing_values=raw.get("missing_values", ("",)),
@@ -380,19 +421,6 @@ class Schema:
             description=raw.get("description", ""),
             source=raw.get("source", ""),
         )
-
-    @classmethod
-    def from_stored(cls, raw: object) -> Schema:
-        """Read the schema of a saved model, also of one made before both labels were needed.
-
-        Raises
-        ------
-        SchemaError
-            As for :meth:`from_dict`.
-        """
-        if isinstance(raw, Mapping) and "target" in raw:
-            raw = {**raw, "target": stored_target(raw["target"])}
-        return cls.from_dict(raw)
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Schema:
@@ -455,6 +483,18 @@ class Schema:
                 for column in columns
             ),
         )
+
+
+def _is_value(text: str, feature: Feature) -> bool:
+    """Return whether a text is a declared value of a feature, or a number in its range."""
+    if isinstance(feature, CategoryFeature | BinaryFeature):
+        return bool(text) and text in feature.values
+    number = parse_number(text)
+    if isinstance(feature, ThresholdFeature) and feature.range is None:
+        low, high = feature.thresholds[0], feature.thresholds[-1]
+    else:
+        low, high = feature.range or (0.0, 0.0)
+    return number is not None and low <= number <= high
 
 
 def _missing_values(raw: object) -> tuple[str, ...]:

@@ -111,6 +111,14 @@ def _notes(cards: Sequence[Scorecard], schema: Schema) -> tuple[str, ...]:
     notes = ["A missing value makes none of its lines true."]
     features = [pair for card in cards for pair in used_features(card, schema)]
     with_points = {feature.column for feature, named in features if any(p for _, p in named)}
+    if marks := [text for text in schema.missing_values if text]:
+        notes.append(f"A cell that is {_or(marks)} is missing.")
+    notes += dict.fromkeys(
+        f"{feature.column} is {'missing' if feature.kind == 'binary' else 'no number'} where it "
+        f"is {_or(feature.missing_codes)}."
+        for feature in schema.features
+        if feature.missing_codes and feature.column in with_points and feature.kind != "categories"
+    )
     notes += [
         f"A missing value of {feature.column} counts as {feature.missing}."
         for feature in schema.features
@@ -124,6 +132,10 @@ def _notes(cards: Sequence[Scorecard], schema: Schema) -> tuple[str, ...]:
         if with_points.intersection(group)
     ]
     return tuple(notes)
+
+
+def _or(texts: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 
 
 def _receipt_lines(model: CardSource | CardsSource) -> tuple[tuple[str, str], ...]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from opdisc.data import CategoryFeature, Schema, ThresholdFeature, format_number
+from opdisc.data import (
+    BinaryFeature,
+    CategoryFeature,
+    Schema,
+    ThresholdFeature,
+    format_number,
+    parse_number,
+)
 from opdisc.models.card.explanation import ClassExplanation
 from opdisc.models.card.source import CardsSource, used_features
 from opdisc.models.scorecard import Scorecard
@@ -42,11 +49,20 @@ def made_up_row(
         if not any(points) or taken or filled == _LONGEST_EXAMPLE:
             continue
         best, filled = points.index(max(points)), filled + 1
+        missing = {parse_number(text) for text in schema.missing_texts(feature)}
         if isinstance(feature, ThresholdFeature):
-            row[feature.column] = format_number(feature.thresholds[best])
+            row[feature.column] = _number_from(feature.thresholds[best:], missing)
         elif isinstance(feature, CategoryFeature):
             row[feature.column] = feature.categories[best].values[0]
-        else:
-            row[feature.column] = "1"
+        elif isinstance(feature, BinaryFeature):
+            row[feature.column] = feature.one[0]
             excluded.update(*(group for group in schema.exclusive if feature.column in group))
     return row
+
+
+def _number_from(cuts: Sequence[float], missing: set[float | None]) -> str:
+    """Return a number that reaches the first of some cuts, not the next, and is not missing."""
+    low = cuts[0]
+    step = (cuts[1] - low) / 2 if len(cuts) > 1 else 1.0
+    tried = (low, *(low + step / 2**k for k in range(len(missing) + 1)))
+    return format_number(next(number for number in tried if number not in missing))

@@ -201,7 +201,8 @@ def _groups(card: Scorecard, schema: Schema) -> tuple[PointsGroup, ...]:
 def _statements(feature: Feature) -> tuple[str, ...]:
     """Return each statement in words that follow the column's name."""
     if isinstance(feature, BinaryFeature):
-        return (_YES,) if feature.name is None else (feature.name,)
+        said = _YES if feature.has_plain_values else " or ".join(feature.one)
+        return (said,) if feature.name is None else (feature.name,)
     if feature.names:
         return feature.names
     if isinstance(feature, ThresholdFeature):

@@ -11,7 +11,9 @@ from opdisc.data import (
     PLAIN_NUMBER,
     PRINTED_NUMBER,
     SAS_ZERO_TEXTS,
+    BinaryFeature,
     CategoryFeature,
+    Feature,
     Schema,
     ThresholdFeature,
     exclusive_positions,
@@ -80,8 +82,11 @@ def _code(row, column):
     return None if text in MISSING_TEXTS else text
 
 
-def _number(row, column):
-    """Return the number of a cell; NaN, which reaches no threshold, where it is missing."""
+def _number(row, column, texts=(), numbers=()):
+    """Return the number of a cell; NaN, which reaches no threshold, where it is missing.
+
+    Texts and numbers may be missing in this column only.
+    """
     cell = _cell(row, column)
     if cell is None:
         return math.nan
@@ -89,10 +94,18 @@ def _number(row, column):
     text = BOOLEANS.get(text, text)
     number = float(text) if ANY_NUMBER.fullmatch(text) else math.inf
     if not math.isinf(number):
-        return math.nan if number in MISSING_NUMBERS else number
-    if _canonical(cell) in MISSING_TEXTS:
+        return math.nan if number in MISSING_NUMBERS or number in numbers else number
+    if _canonical(cell) in MISSING_TEXTS or _canonical(cell) in texts:
         return math.nan
     raise ValueError("a number is needed in the column " + repr(column))
+
+
+def _yes(row, column, one, zero, codes=False):
+    """Return whether a cell says yes; one that is missing does not."""
+    text = _text(row, column, codes)
+    if text is not None and text not in one and text not in zero:
+        raise ValueError("a declared value is needed in the column " + repr(column))
+    return text in one
 
 
 def _plain(cell):
@@ -244,19 +257,42 @@ def _lines(card: Scorecard, schema: Schema) -> Iterator[str]:
         if not any(points) or grouped.intersection(attribute.indices):
             continue
         if isinstance(feature, CategoryFeature):
-            yield from _category_lines(feature, points, schema.missing_values)
+            yield from _category_lines(feature, points, schema.missing_texts(feature))
             continue
-        cuts = feature.thresholds if isinstance(feature, ThresholdFeature) else (1.0,)
-        yield f"number = _number(row, {feature.column!r})"
-        for cut, p in zip(cuts, points, strict=True):
+        if isinstance(feature, BinaryFeature):
+            yield f"total += {points[0]} if {_said(feature, schema)} else 0"
+            continue
+        assert isinstance(feature, ThresholdFeature)
+        yield f"number = {_read(feature)}"
+        for cut, p in zip(feature.thresholds, points, strict=True):
             if p:
                 yield f"total += {p} if number >= {cut!r} else 0"
+    binary = {f.column: f for f in schema.features if isinstance(f, BinaryFeature)}
     for group, columns in zip(groups, schema.exclusive, strict=True):
-        pairs = [(column, card.points[i - 1]) for column, i in zip(columns, group, strict=True)]
+        pairs = [(binary[c], card.points[i - 1]) for c, i in zip(columns, group, strict=True)]
         if any(p for _, p in pairs):
             yield "# Of these only the first that is true counts."
-            yield f"numbers = [(_number(row, column), points) for column, points in {pairs!r}]"
-            yield "total += next((points for number, points in numbers if number >= 1), 0)"
+            said = ", ".join(f"({_said(feature, schema)}, {p})" for feature, p in pairs)
+            yield f"answers = [{said}]"
+            yield "total += next((points for yes, points in answers if yes), 0)"
+
+
+def _read(feature: Feature) -> str:
+    """Return the call that reads the number of a feature."""
+    codes = {text: parse_number(text) for text in feature.missing_codes}
+    texts = tuple(text for text, number in codes.items() if number is None)
+    numbers = tuple(number for number in codes.values() if number is not None)
+    more = f", {texts!r}, {numbers!r}" if codes else ""
+    return f"_number(row, {feature.column!r}{more})"
+
+
+def _said(feature: BinaryFeature, schema: Schema) -> str:
+    """Return the call that reads a yes or no."""
+    missing = schema.missing_texts(feature)
+    codes = not all(map(is_kept_by_a_number, (*feature.values, *missing)))
+    no = (*feature.zero, *feature.missing_codes)
+    more = ", codes=True" if codes else ""
+    return f"_yes(row, {feature.column!r}, {feature.one!r}, {no!r}{more})"
 
 
 def _category_lines(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from opdisc.data import (
     BOOLEAN_TEXTS,
     PLAIN_NUMBER,
+    BinaryFeature,
     CategoryFeature,
     Feature,
     Schema,
@@ -56,7 +57,7 @@ _HEADER = """\
 -- {title}
 -- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
 -- Result: the table's columns, {totals}, and card_prediction ({labels}).
--- {all} NULL where a used column holds what is not a number but ought to be.
+-- {all} NULL where a used column ought to hold a number, or a declared yes or no, but does not.
 -- Codes such as 007, 5.0 and 5E1 must be kept as text.
 """
 
@@ -73,11 +74,14 @@ class _Cell:
         What is declared of it.
     named : tuple of (str, int)
         Its statements and their points.
+    missing : tuple of str
+        Texts that count as missing in it.
     """
 
     number: int
     feature: Feature
     named: tuple[tuple[str, int], ...]
+    missing: tuple[str, ...]
 
     @property
     def is_number(self) -> bool:
@@ -85,7 +89,7 @@ class _Cell:
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Numbers from which a statement is true."""
+        """Numbers from which a statement is true; a yes is read as 1."""
         return self.feature.thresholds if isinstance(self.feature, ThresholdFeature) else (1.0,)
 
 
@@ -186,7 +190,7 @@ def _cells(card: Scorecard, schema: Schema) -> list[_Cell]:
         if any(card.points[later - 1] for later in group)
     }
     return [
-        _Cell(number=number, feature=feature, named=named)
+        _Cell(number=number, feature=feature, named=named, missing=schema.missing_texts(feature))
         for number, ((feature, named), attribute) in enumerate(
             zip(used_features(card, schema), schema.attributes, strict=True), start=1
         )
@@ -202,9 +206,9 @@ def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
         parts = [terms[i : i + _TERMS] for i in range(0, len(terms), _TERMS)]
         terms = ["(" + "\n          + ".join(part) + ")" for part in parts]
     summed = "\n        + ".join(terms)
-    texts = [line for cell in cells for line in _texts(cell, schema.missing_values)]
+    texts = [line for cell in cells for line in _texts(cell)]
     forms = [form for cell in cells for form in _forms(cell)]
-    read = [_number(cell, schema.missing_values) for cell in cells if cell.is_number]
+    read = [_number(cell) for cell in cells if cell.is_number]
     read += [f"text_{cell.number}" for cell in cells if not cell.is_number]
     constants = f"{_literal(_CAST_BLANKS)} AS spaces, {_literal(_BLANKS)} AS blanks"
     if any(isinstance(cell.feature, ThresholdFeature) for cell in cells):
@@ -229,21 +233,16 @@ def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
     )"""  # nosec B608 # as above
 
 
-def _texts(cell: _Cell, missing: tuple[str, ...]) -> tuple[str, ...]:
+def _texts(cell: _Cell) -> tuple[str, ...]:
     """Return the text of a cell, the empty one for NULL; a number with thresholds itself too."""
     column, number = _column(cell), cell.number
-    if not isinstance(cell.feature, ThresholdFeature):
+    if isinstance(cell.feature, CategoryFeature | BinaryFeature):
         text = f"CAST({column} AS TEXT)"
-        if isinstance(cell.feature, CategoryFeature) and _has_spaces(cell.feature, missing):
+        if any(" " in value for value in (*cell.feature.values, *cell.missing)):
             text = _single_spaces(text)
         return (f"COALESCE(TRIM({text}, blanks), '') AS text_{number}",)
     text = f"COALESCE(TRIM(CAST({column} AS TEXT), spaces), '') AS text_{number}"
     return f"{column} AS cell_{number}", text
-
-
-def _has_spaces(feature: CategoryFeature, missing: tuple[str, ...]) -> bool:
-    declared = (value for category in feature.categories for value in category.values)
-    return any(" " in text for text in (*declared, *missing))
 
 
 def _single_spaces(text: str) -> str:
@@ -259,11 +258,10 @@ def _single_spaces(text: str) -> str:
 def _forms(cell: _Cell) -> tuple[str, ...]:
     """Return what the next step reads: the text, and what shows whether it is a number."""
     number = cell.number
-    if not cell.is_number:
+    if not isinstance(cell.feature, ThresholdFeature):
         return (f"text_{number}",)
     form = f"REPLACE(REPLACE(LOWER(text_{number}), 'e+', 'e'), 'e-', 'e') AS form_{number}"
-    raw = [f"cell_{number}"] if isinstance(cell.feature, ThresholdFeature) else []
-    return (*raw, f"text_{number}", form)
+    return f"cell_{number}", f"text_{number}", form
 
 
 def _terms(schema: Schema, cells: list[_Cell]) -> Iterator[str]:
@@ -278,17 +276,17 @@ def _terms(schema: Schema, cells: list[_Cell]) -> Iterator[str]:
     for position, cell in by_position.items():
         group = member.get(position)
         if group is None:
-            yield _points(cell, schema.missing_values)
+            yield _points(cell)
         elif group not in done:
             done.add(group)
-            yield _first_of([by_position[i] for i in group], schema.missing_values)
+            yield _first_of([by_position[i] for i in group])
 
 
-def _points(cell: _Cell, missing: tuple[str, ...]) -> str:
+def _points(cell: _Cell) -> str:
     if isinstance(cell.feature, CategoryFeature):
-        return _category_points(cell, cell.feature, missing)
+        return _category_points(cell, cell.feature)
     number = f"number_{cell.number}"
-    lines = [f"WHEN {gap} THEN 0" for gap in _gaps(cell, missing)]
+    lines = [f"WHEN {gap} THEN 0" for gap in _gaps(cell)]
     sums = [sum(p for _, p in cell.named[: i + 1]) for i in range(len(cell.cuts))]
     for cut, points, (_, own) in reversed(list(zip(cell.cuts, sums, cell.named, strict=True))):
         if own:
@@ -296,42 +294,44 @@ def _points(cell: _Cell, missing: tuple[str, ...]) -> str:
     return _case([*lines, f"WHEN {number} IS NOT NULL THEN 0"], cell)
 
 
-def _first_of(cells: list[_Cell], missing: tuple[str, ...]) -> str:
+def _first_of(cells: list[_Cell]) -> str:
     """Return the points of the first yes among columns of which one counts."""
     unread = " OR ".join(f"number_{cell.number} IS NULL" for cell in cells)
     lines = [f"WHEN {unread} THEN NULL"]
     for cell in cells:
-        true = [f"number_{cell.number} >= 1", *(f"NOT {gap}" for gap in _gaps(cell, missing))]
+        true = [f"number_{cell.number} >= 1", *(f"NOT {gap}" for gap in _gaps(cell))]
         lines.append(f"WHEN {' AND '.join(true)} THEN {cell.named[0][1]}")
     return _case([*lines, "ELSE 0"], cells[0])
 
 
-def _gaps(cell: _Cell, missing: tuple[str, ...]) -> list[str]:
+def _gaps(cell: _Cell) -> list[str]:
     """Return the condition that a number stands for a missing one, where a cut would not tell."""
-    numbers = [number for text in missing if (number := parse_number(text)) is not None]
+    if isinstance(cell.feature, BinaryFeature):
+        return []
+    numbers = [number for text in cell.missing if (number := parse_number(text)) is not None]
     listed = [_number_literal(number) for number in numbers if number >= cell.cuts[0]]
     return [f"number_{cell.number} IN ({', '.join(listed)})"] if listed else []
 
 
-def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
+def _number(cell: _Cell) -> str:
     """Return how a cell is read as a number: NULL unless it has the form of one.
 
-    A missing cell is read as a number below every cut.
+    A missing cell is read as a number below every cut; a yes as 1 and a no as 0.
     """
+    if isinstance(cell.feature, BinaryFeature):
+        return _answer(cell, cell.feature)
     text, form = f"text_{cell.number}", f"form_{cell.number}"
     # A number is cast from its text: 38.3 in 4 bytes is less as a double. It is cast as it is
     # where the engine prints 15 of its 17 digits, as SQLite does, which has no numbers of 4 bytes.
-    # A yes or no is cast from its text too: PostgreSQL casts no boolean to a number.
     source = f"CAST({text} AS DOUBLE PRECISION)"
-    if isinstance(cell.feature, ThresholdFeature):
-        own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
-        source = f"CASE WHEN tenths = '{_TENTHS_PRINTED}' THEN {source} ELSE {own} END"
+    own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
+    source = f"CASE WHEN tenths = '{_TENTHS_PRINTED}' THEN {source} ELSE {own} END"
     true, false = (
         _in(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
         for which in "10"
     )
     first = cell.cuts[0]
-    absent = _in(text, [*_all_spellings(missing), "nan", "NaN"])
+    absent = _in(text, [*_all_spellings(cell.missing), "nan", "NaN"])
     below = _number_literal(max(-sys.float_info.max, first - max(1.0, abs(first))))
     unsigned = f"LTRIM({form}, '+-.')"
     rules = (
@@ -347,19 +347,29 @@ def _number(cell: _Cell, missing: tuple[str, ...]) -> str:
     )
 
 
+def _answer(cell: _Cell, feature: BinaryFeature) -> str:
+    """Return how a yes/no cell is read: NULL if it says neither."""
+    text, pad = f"text_{cell.number}", "\n            "
+    no = _equals(text, dict.fromkeys((*feature.zero, *cell.missing, "nan", "NaN")))
+    return (
+        f"CASE{pad}WHEN {_equals(text, feature.one)} THEN 1{pad}WHEN {no} THEN 0\n"
+        f"          END AS number_{cell.number}"
+    )
+
+
 def _all_spellings(missing: tuple[str, ...]) -> list[str]:
     """Return the spellings of the texts that are no numbers."""
     return [each for text in missing if parse_number(text) is None for each in spellings(text)]
 
 
-def _category_points(cell: _Cell, feature: CategoryFeature, missing: tuple[str, ...]) -> str:
+def _category_points(cell: _Cell, feature: CategoryFeature) -> str:
     text = f"text_{cell.number}"
     points = {
         category.name: p for category, (_, p) in zip(feature.categories, cell.named, strict=True)
     }
     cases = [(category.values, points[category.name]) for category in feature.categories]
     if feature.missing is not None:
-        cases.insert(0, (missing, points[feature.missing]))
+        cases.insert(0, (cell.missing, points[feature.missing]))
     equals = _equal_texts if feature.text else _equals
     lines = [f"WHEN {equals(text, values)} THEN {p}" for values, p in cases if p]
     declared = [value for values, _ in cases for value in values]

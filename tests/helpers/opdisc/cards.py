@@ -131,7 +131,7 @@ def any_schema(rng):
     """Return a random schema, as a file says it, but for the labels."""
     names = [f"{name} {i}" for i, name in enumerate(rng.sample(HOSTILE, 6))]
     features = [_any_feature(rng, name) for name in names[:4]]
-    features += [{"column": name, "binary": True} for name in names[4:]]
+    features += [{"column": name, "binary": _any_sides(rng)} for name in names[4:]]
     rng.shuffle(features)
     return {
         "name": rng.choice(HOSTILE),
@@ -142,10 +142,18 @@ def any_schema(rng):
     }
 
 
+def _any_sides(rng):
+    if rng.random() < 0.5:
+        return True
+    values = rng.sample([*VALUES, *HIDDEN], 4)
+    return {"one": values[:2], "zero": values[2:]}
+
+
 def _any_feature(rng, name):
     if rng.random() < 0.5:
         cuts = sorted(rng.sample((-1.5, 0.0, 0.1, 1.0, 30.0, 1e-7, 0.30000000000000004), 3))
-        return {"column": name, "thresholds": cuts}
+        codes = {"missing": rng.sample(["R", 77, -8.5, "it's"], 2)} if rng.random() < 0.5 else {}
+        return {"column": name, "thresholds": cuts, **codes}
     values = rng.sample(VALUES, 4)
     grouped = {"name": "several", "values": [values[0], rng.choice(HIDDEN), *values[1:2]]}
     feature = {"column": name, "categories": [grouped, *values[2:]]}
@@ -160,12 +168,15 @@ def any_row(rng, schema, *, unreadable=0.02):
     """Return cells by column: text or None; some numbers cannot be read."""
     row = {}
     for feature in schema.features:
-        pool = [*NUMBERS, "true", "False", " TRUE", None, "", " ", *schema.missing_values]
+        missing = schema.missing_texts(feature)
+        pool = [*NUMBERS, "true", "False", " TRUE", None, "", " ", *missing]
         if feature.kind == "categories":
-            values = [value for category in feature.categories for value in category.values]
+            values = feature.values
             pool += [*values * 4, *VALUES, *(f" {value}\n" for value in values), "1.0", "100.00"]
         elif rng.random() < unreadable:
             pool = UNREADABLE
+        elif feature.kind == "binary":
+            pool = [*(f" {value}\n" for value in feature.values), *feature.values, None, *missing]
         else:
             pool = [*NUMBERS, *pool]
         row[feature.column] = rng.choice(pool)

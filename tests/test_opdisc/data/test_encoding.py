@@ -63,7 +63,7 @@ NUMBERS = st.sampled_from(
 WARDS = st.sampled_from(
     ["a", " a", "b", 1, 1.0, "1", True, "c", "d", "", None, np.nan, "?", "nan"]
 )
-FLAGS = st.sampled_from([0, 1, "0", "1", True, False, "True", "", None, "0.5", 2])
+FLAGS = st.sampled_from([0, 1, "0", "1.0", True, False, "True", "", None, "?", -9, "-0"])
 COLOURS = st.sampled_from(["red", "Red", "blue", "", None])
 LABELS = st.sampled_from([0, 1, "0", " 1", 1.0, True, "", None, np.nan, "?"])
 ROWS = st.tuples(NUMBERS, WARDS, FLAGS, COLOURS, LABELS)
@@ -274,11 +274,11 @@ BAD_CELLS = ["secret", "nan", "inf", "-Infinity", "1e999", "1,5", "NaN", "1 2"]
 @pytest.mark.parametrize("column", ["age", "flag"])
 def test_a_cell_that_is_not_a_finite_number_is_refused_without_its_content(cell, column):
     table = labelled(y=[0, 1, 1])
-    table[column] = pd.Series([cell, 1, 2], dtype=object)
-    with pytest.raises(TableError, match=f"column '{column}' must hold finite numbers") as caught:
+    table[column] = pd.Series([cell, 1, 0], dtype=object)
+    with pytest.raises(TableError, match=f"column '{column}' must hold ") as caught:
         encode(table, SCHEMA)
     message = str(caught.value)
-    assert str(cell) not in message.replace("missing_values", "").replace("finite", "")
+    assert str(cell) not in message.replace("finite", "")
     assert "\n" not in message
 
 

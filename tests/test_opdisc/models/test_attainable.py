@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from opdisc.data import encode_features
-from opdisc.data.schema import Schema
+from opdisc.data.schema import CategoryFeature, Schema
 from opdisc.models.attainable import attainable_totals
 from opdisc.models.scorecard import Scorecard
 
@@ -17,7 +17,7 @@ TEXTS = ["", "a", "b", "c", "elsewhere"]
 
 
 def schema_of(features, **more):
-    return Schema.from_dict({"name": "s", "target": TARGET, "feature": features, **more})
+    return Schema.from_stored({"name": "s", "target": TARGET, "feature": features, **more})
 
 
 def card_of(schema, points, start=0):
@@ -45,6 +45,9 @@ TOWN_AGAIN = {"column": "town", "categories": ["b", "c"], "names": ["B", "C"], "
 BINARY = [{"column": name, "binary": True} for name in ("p", "q", "r")]
 P_NUMBER = {"column": "p", "thresholds": [0.5, 2]}
 
+YES_NO = {"one": ["a", "b"], "zero": ["c", "elsewhere"]}
+BITS = ["", "0", "1"]
+
 SCHEMAS = {
     "nested": schema_of([AGE]),
     "clipped": schema_of([{**AGE, "range": [0, 3]}]),
@@ -56,19 +59,24 @@ SCHEMAS = {
     "declared exclusive": schema_of(BINARY, exclusive=[["p", "q", "r"]]),
     "declared exclusive, one more": schema_of([*BINARY, TOWN], exclusive=[["r", "p"]]),
     "an exclusive column seen twice": schema_of([*BINARY, P_NUMBER], exclusive=[["q", "p"]]),
-    "a cut that is missing": schema_of([AGE, BINARY[0]], missing_values=["1", "-9"]),
+    "a cut that is missing": schema_of([AGE, BINARY[0]], missing_values=["2", "-9"]),
+    "codes of a number": schema_of([AGE | {"codes": {"-0.5": "no", "4": "yes", "-9": "missing"}}]),
+    "codes of a yes or no": schema_of([BINARY[1] | {"codes": {"7": "refused"}}]),
+    "yes and no by name": schema_of([{"column": "town", "binary": YES_NO, "name": "early"}, TOWN]),
 }
-CELLS = {"age": NUMBERS, "town": TEXTS, "p": NUMBERS, "q": ["", "0", "1"], "r": ["", "0", "1"]}
+CELLS = {"age": NUMBERS, "town": TEXTS, "p": BITS, "q": [*BITS, "7"], "r": BITS}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_range_is_that_of_every_row(name):
     schema, rng = SCHEMAS[name], random.Random(7)
     constant = set()
+    codes = schema.features[-1].column == "q" and isinstance(schema.features[-1], CategoryFeature)
+    cells = CELLS if codes else CELLS | {"q": BITS}
     for _ in range(60):
         points = [rng.randint(-3, 3) for _ in schema.column_names]
         card = card_of(schema, points, start=rng.randint(-3, 3))
-        totals = totals_of_every_row(card, schema, CELLS)
+        totals = totals_of_every_row(card, schema, cells)
         assert attainable_totals(card, schema) == (totals.min(), totals.max())
         constant.add(totals.max() < 1 or totals.min() >= 1)
     assert constant == {True, False}

@@ -12,9 +12,17 @@ from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 from helpers.opdisc.terminals import open_terminal
 
 from opdisc.cli.schema import command
-from opdisc.cli.schema.findings import header_findings, row_findings
+from opdisc.cli.schema.findings import header_findings
 from opdisc.cli.schema.questions import ask_everything
-from opdisc.data import Schema, draft_schema, load_schema, read_header, read_table
+from opdisc.data import (
+    Schema,
+    draft_schema,
+    line_numbers,
+    load_schema,
+    read_header,
+    read_table,
+    row_findings,
+)
 
 CANARY = "xq7canary"
 HEADER = "age,housing,phone,default\n"
@@ -246,6 +254,7 @@ def test_what_only_the_owner_may_see_goes_to_a_terminal_alone(monkeypatch):
     assert printed[0].splitlines()[2:] == [
         "",
         "NOT PRIVATE, for the owner of the table only: what follows comes from single rows.",
+        "1 of 5 rows have no label, and teach nothing: line 5",
         "default: 'maybe' is not declared, line 6",
         "age: no number on line 3",
         "housing: 'ownn' is not declared (did you mean 'own'?), line 4",
@@ -255,7 +264,8 @@ def test_what_only_the_owner_may_see_goes_to_a_terminal_alone(monkeypatch):
 def findings(rows, **changes):
     edited(**changes)
     Path("loans.csv").write_text(HEADER + rows)
-    return row_findings(read_table("loans.csv"), load_schema("loans.toml"))
+    table = read_table("loans.csv")
+    return row_findings(table, load_schema("loans.toml"), places=line_numbers(table, None))
 
 
 def test_lines_are_those_of_the_file_where_cells_go_over_several():
@@ -274,8 +284,11 @@ def test_findings_are_short_and_shown_as_they_are():
 
 
 def test_a_table_that_fits_says_so():
-    assert findings("41,own,yes,no\n,,,\n?,rent,?,yes\n") == [
+    assert findings("41,own,yes,no\n,own,,yes\n?,rent,?,yes\n") == [
         "every cell of a declared column is declared"
+    ]
+    assert findings("41,own,yes,no\n,,,\n?,rent,?,?\n") == [
+        "2 of 3 rows have no label, and teach nothing: lines 3, 4"
     ]
 
 
@@ -283,6 +296,7 @@ def test_the_owner_sees_every_label_that_counts_as_negative():
     any_other = {'negative = "no"': 'negative = "*"'}
     rows = "41,own,no,yes\n41,own,no,yes.\n41,own,no,no\n41,own,no,no\n41,own,no,NA\n41,own,no,\n"
     assert findings(rows, **any_other) == [
+        "1 of 6 rows have no label, and teach nothing: line 7",
         "default: 'no' counts as negative, 2 rows: lines 4, 5",
         "default: 'yes.' counts as negative (did you mean 'yes'?), 1 row: line 3",
         "default: 'NA' marks a missing value, so a fit refuses it, 1 row: line 6",

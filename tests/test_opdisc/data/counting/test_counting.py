@@ -37,7 +37,7 @@ COLUMNS = ["note", "age", "ward", "flag", "y", "other"]
 NUMBERS = ["39", "40", "40.0", " 65.0 ", "4e1", "+64.999", "500", ".5", "7.", "-3", "", "?",
            "-9.0", "9" * 30 + "e-28", "true", "0", "1"]  # fmt: skip
 WARDS = ["a", " a", "b", "1", "1.0", "002", "2", "", "?", "nan", 'ä;"\n', "x,y", "\r\n"]
-BITS = ["0", "1", "", "True", "0.5", "1e3", " 1"]
+BITS = ["0", "1", "", "True", "0.0", "+1", " 1", "?"]
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["", "plain", "with, comma", "\u2028", 'a "quote"']),

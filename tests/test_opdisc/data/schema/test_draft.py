@@ -65,11 +65,12 @@ def test_the_examples_of_a_draft_are_what_a_schema_takes():
         if line.startswith("#   ")
     ]
     facts = [line.split("   ")[0] for line in examples if " = " in line]
-    assert len(facts) == 6
+    assert len(facts) == 9
     head = 'name = "t"\ntarget = { column = "y", positive = 1, negative = 0 }\n'
     head += '[[feature]]\ncolumn = "a"\n'
     for fact in facts:
-        kind = {"range": "thresholds = [30]\n", "text": 'categories = ["05"]\n'}
+        kind = {"text": 'categories = ["05"]\n'}
+        kind |= dict.fromkeys(("range", "missing", "codes"), "thresholds = [30]\n")
         own = kind.get(fact.split()[0], "") + fact
         assert Schema.from_dict(tomllib.loads(head + own.format())).columns == ("a",)
 

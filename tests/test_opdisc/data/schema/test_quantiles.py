@@ -125,7 +125,7 @@ def with_inner(**changes):
         ({**AGE, "thresholds": {"quantiles": 3}}, "must have range, but it is missing"),
         ({**AGE, "range": [0, 120]}, "must stand inside its thresholds"),
         ({**AGE, "names": ["one"]}, "one display name per encoded column (3), got 1"),
-        ({**AGE, "missing": "x"}, "unknown key 'missing'"),
+        ({**AGE, "missing": "x"}, "missing of 'age' must be a list, got 'x'"),
     ],
 )
 def test_an_impossible_declaration_is_refused_in_one_sentence(feature, words):

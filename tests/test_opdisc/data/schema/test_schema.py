@@ -155,7 +155,7 @@ REFUSED_FEATURES = [
     ({"thresholds": [1]}, "a feature's column must be"),
     ({"column": "a"}, "exactly one of thresholds, categories, binary"),
     ({"column": "a", "thresholds": [1], "binary": True}, "exactly one of"),
-    ({"column": "a", "thresholds": [1], "missing": "x"}, "unknown key 'missing'"),
+    ({"column": "a", "thresholds": [1], "missing": "x"}, "missing of 'a' must be a list, got 'x'"),
     ({"column": "a", "categories": ["x"], "range": [0, 1]}, "unknown key 'range'"),
     ({"column": "a", "thresholds": []}, "at least one threshold"),
     ({"column": "a", "thresholds": 3}, "thresholds must be a list"),

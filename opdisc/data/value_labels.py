@@ -1,0 +1,111 @@
+"""Columns whose type lists their categories, as readers of SPSS and Stata files give labels.
+
+What a type lists was declared or inferred before: a receipt has a condition on it. So a column
+can be refused by it, before any row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from opdisc.data.precision import plain_cells
+from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+CODES_INSTEAD = (
+    "read the codes instead of their labels, as pandas does with convert_categoricals=False, or "
+    "declare the labels"
+)
+
+
+def listed_categories(column: Any) -> tuple[object, ...]:
+    """Return the categories that a column's type lists; none where it lists none.
+
+    Parameters
+    ----------
+    column : Series
+        Of pandas, of Arrow, or of another library by the interface of narwhals.
+
+    Returns
+    -------
+    tuple
+        Texts and numbers, these at their own precision. A ``Categorical`` of polars lists none:
+        what it holds is known from the rows only.
+    """
+    if not hasattr(column, "dtype"):
+        return _dictionaries(column) if str(column.type).startswith("dictionary") else ()
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return tuple(plain_cells(pd.Series(dtype.categories)).tolist())
+    if isinstance(dtype, pd.ArrowDtype):
+        if not str(dtype.pyarrow_dtype).startswith("dictionary"):
+            return ()
+        return _dictionaries(column.array.__arrow_array__())
+    if type(dtype).__module__.startswith("narwhals"):
+        return tuple(dtype.categories) if type(dtype).__name__ == "Enum" else ()
+    return ()
+
+
+def _dictionaries(column: Any) -> tuple[object, ...]:
+    """Return the values in the dictionaries of an Arrow column."""
+    found: dict[object, None] = {}
+    for chunk in column.chunks:
+        values = chunk.dictionary
+        is_real = str(values.type) in ("halffloat", "float", "double")
+        cells = plain_cells(pd.Series(values.to_numpy(zero_copy_only=False))) if is_real else None
+        found |= dict.fromkeys(values.to_pylist() if cells is None else cells.dropna().tolist())
+    found.pop(None, None)
+    return tuple(found)
+
+
+def refuse_labels(
+    column: Any,
+    declared: Iterable[str],
+    name: str,
+    spell: Callable[[object], str],
+    missing: tuple[str, ...] = ("",),
+) -> None:
+    """Refuse a column whose type lists categories, none of which is a declared value.
+
+    One that lists nothing but marks of missing values is none of them.
+
+    Parameters
+    ----------
+    column : Series
+        As for :func:`listed_categories`.
+    declared : iterable of str
+        Texts of the declared values.
+    name : str
+        Declared name of the column, for messages.
+    spell : callable
+        From a value to the text under which it is compared.
+    missing : tuple of str
+        Texts that count as missing.
+
+    Raises
+    ------
+    TableError
+        Names a declared value, and nothing that the type lists: it may come from the rows.
+    """
+    listed = {spell(value) for value in listed_categories(column)}.difference(missing)
+    known = tuple(declared)
+    if listed and known and not listed.intersection(known):
+        raise TableError(
+            f"column {name!r} must be able to hold a declared value, such as {known[0]!r}, but "
+            f"its type lists other categories only; {CODES_INSTEAD}"
+        )
+
+
+def refuse_labels_of_numbers(column: Any, name: str, is_read: Callable[[object], bool]) -> None:
+    """Refuse a column for numbers whose type lists categories, none of which is read as one."""
+    listed = listed_categories(column)
+    if listed and not any(map(is_read, listed)):
+        raise TableError(
+            f"column {name!r} must hold numbers, but its type lists categories that are not "
+            f"numbers; {CODES_INSTEAD}"
+        )
