@@ -7,6 +7,7 @@ cell or counts the rows: scikit-learn's own messages do, so they are replaced he
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -133,7 +134,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _earlier_delta(self) -> float:
         """Return the sum of the deltas that the ledger holds already."""
         ledger = self._open_ledger()
-        if ledger is None or not ledger.path.exists():
+        if ledger is None or not os.path.exists(ledger.path):
             return 0.0  # whoever spends refuses what is not there
         return ledger.ends()[1].amounts[1]
 

@@ -586,7 +586,7 @@ def test_fit_prints_the_running_total_and_names_its_model(folder, run):
     run(*CREATE)
     run(*FIT, "--ledger", "ledger")
     status, out, err = run(*FIT, "--ledger", "ledger", "--out", "card.json")
-    assert status == 0 and "Predict ill" in out
+    assert status == 0 and "guarantee:" in out
     assert err.startswith("ledger ledger: Spent: epsilon 2, delta ") and err.count("\n") == 1
     assert "Left of epsilon 4: 2." in err
     entries = json.loads(run("budget", "ledger", "--json")[1])["spendings"]
@@ -639,7 +639,7 @@ def test_a_ledger_that_lost_the_charge_during_a_fit_is_told(folder, run, monkeyp
 
     monkeypatch.setattr("opdisc.cli.app.print_bought", restored_meanwhile)
     status, out, err = run(*FIT, "--ledger", "ledger")
-    assert status == 1 and "Predict ill" in out and "was replaced and lacks one" in err
+    assert status == 1 and "guarantee:" in out and "was replaced and lacks one" in err
 
 
 # Standard output that cannot be written
@@ -684,7 +684,7 @@ def test_a_saved_fit_that_cannot_be_printed_goes_to_standard_error(folder):
     arguments = [*FIT, "--ledger", "ledger", "--out", "card.json"]
     result = opdisc(*arguments, **BROKEN["full"]())
     assert result.returncode == 1 and "saved in card.json: keep that" in result.stderr
-    assert "Predict ill" in result.stderr and load_model("card.json").receipt.epsilon == 1
+    assert "guarantee:" in result.stderr and load_model("card.json").receipt.epsilon == 1
     assert "Traceback" not in result.stderr and epsilons("ledger") == [1.0]
     closed = opdisc(*arguments, "--force", **BROKEN["closed"]())
     assert closed.returncode == 0 and epsilons("ledger") == [1.0, 1.0]
@@ -704,7 +704,7 @@ def test_output_that_fails_after_the_spending_shows_the_scorecard_elsewhere(
     monkeypatch.setattr(console, "print_text", fail)
     status, out, err = run(*FIT, "--ledger", "ledger")
     assert (status, out) == (1, "") and epsilons("ledger") == [1.0]
-    assert "Predict ill" in err and "guarantee:          HOLDS" in err
+    assert "guarantee:" in err and "guarantee:          HOLDS" in err
     assert "a second fit would spend more." in err
 
 
