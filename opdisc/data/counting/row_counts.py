@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -115,10 +115,16 @@ class RowCounts:
     def __post_init__(self) -> None:
         """Refuse what cannot be counts; make the arrays read-only."""
         self.check()
-        self.points.setflags(write=False)
-        for counts in (self.positives, self.negatives, *self.ranks):
-            counts.setflags(write=False)
+        self._freeze()
         object.__setattr__(self, "_parts", frozenset({new_part()}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let pickles and deep copies be as read-only as these counts."""
+        return _restored, (type(self), *(getattr(self, each.name) for each in fields(self)))
+
+    def _freeze(self) -> None:
+        for array in (self.points, self.positives, self.negatives, *self.ranks):
+            array.setflags(write=False)
 
     def check(self) -> None:
         """Refuse numbers that cannot be counts of so many rows: none that were counted are."""
@@ -216,6 +222,15 @@ class RowCounts:
         if self.recount is None or other.recount is None:
             return counter.result()
         return counter.result(_BothAgain(self.recount, other.recount))
+
+
+def _restored(kind: type[RowCounts], *values: Any) -> RowCounts:
+    """Return counts with the values of a pickle or a deep copy."""
+    counts = object.__new__(kind)
+    for each, value in zip(fields(kind), values, strict=True):
+        object.__setattr__(counts, each.name, value)
+    counts._freeze()
+    return counts
 
 
 def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:

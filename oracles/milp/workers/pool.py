@@ -38,12 +38,14 @@ class _Worker:
 
     def __init__(self, name: str, scratch: str) -> None:
         self.folder = os.path.join(scratch, f"solver-{secrets.token_hex(8)}")
+        self.leave: Callable[[], object] = lambda: None
         lifeline: tuple[int, ...] = ()
         if os.name == "posix":
             # Nobody else has the other end: it closes when this process is gone, however it ended.
-            near, far = os.pipe()
+            near, far = map(_beyond_standard, os.pipe())
             lifeline = (near,)
-            weakref.finalize(self, os.close, far)
+            self.leave = weakref.finalize(self, os.close, far)
+            _started.add(self)
         try:
             self.child = ChildProcess(
                 module_command(
@@ -79,13 +81,17 @@ class _Worker:
 
 
 _idle: dict[tuple[str, str], list[_Worker]] = {}
+_started: weakref.WeakSet[_Worker] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """Leave the parent's workers to the parent."""
+    """Leave the parent's workers to the parent, those that are asked by another thread too."""
     global _lock
     _lock = threading.Lock()
+    for worker in list(_started):
+        worker.leave()
+    _started.clear()
     _idle.clear()
 
 
@@ -93,10 +99,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def _beyond_standard(descriptor: int) -> int:
+    """Return a descriptor that is no standard stream, in the place of one that may be.
+
+    Where a standard stream is closed, the next file gets its number.
+    """
+    if descriptor > 2:
+        return descriptor
+    import fcntl  # POSIX only
+
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
+
+
+def _scratch() -> str:
+    """Return where temporary files go; where none can be made, a folder known to take none."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return os.path.join(os.sep, "tmp")
+
+
 @contextmanager
 def _worker(name: str) -> Iterator[_Worker]:
     """Lend an idle worker, or a new one; it is kept if it is still there afterwards."""
-    key = name, tempfile.gettempdir()
+    key = name, _scratch()
     worker = None
     with _lock:
         while worker is None and _idle.get(key):

@@ -1,5 +1,6 @@
 """Counts made by hand, rows counted twice: refused where it can be seen, else a condition."""
 
+import copy
 import dataclasses
 import os
 import pickle
@@ -110,6 +111,16 @@ def test_numbers_changed_in_place_are_refused_before_the_charge(tmp_path):
     with pytest.raises(TableError, match="add up to at most n_rows"):
         learned(counts, ledger=ledger)
     assert not ledger.exists()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))])
+def test_copies_cannot_be_written_to_either(copied):
+    rows = pd.DataFrame({"n": [1, 2, 3, 8], "y": [0, 1, 0, 1]})
+    counts = copied(count_rows(rows, DRAWN))
+    for array in (counts.points, counts.positives, counts.negatives, *counts.ranks):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    assert counts == count_rows(rows, DRAWN)
 
 
 def test_ranks_that_cannot_be_counts_are_refused():

@@ -413,6 +413,60 @@ def test_a_fork_leaves_the_workers_to_its_parent(workers):
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+@needs_proc
+def test_a_fork_in_mid_search_does_not_keep_the_worker_of_a_killed_parent():
+    code = (
+        "import os, signal, time\n"
+        "from oracles.milp.workers import pool\n"
+        "with pool._worker('highs') as worker:\n"
+        "    worker.becomes_ready(None)\n"
+        "    if (child := os.fork()) == 0:\n"
+        "        time.sleep(600)\n"
+        "    print(worker.child.pid, child, flush=True)\n"
+        "    os.read(0, 1)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=module_environment(),
+    )
+    worker, child = (process_of(int(number)) for number in next_line(program).split())
+    try:
+        program.stdin.close()
+        program.wait()
+        wait_until_gone(worker)
+        assert runs(child)
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        program.stdout.close()
+
+
+@pytest.mark.parametrize("closed", ["<&-", "<&- >&- 2>&-"])
+def test_a_program_without_standard_streams_can_solve(closed):
+    code = (
+        "import sys, oracles\n"
+        "from helpers.oracles import instances\n"
+        "problem, optimum = instances.exclusive_or()\n"
+        "found = oracles.solve(problem, 'highs').certificate.primal_bound\n"
+        "sys.exit(7 if found == optimum else 1)\n"
+    )
+    command = ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code]
+    assert subprocess.run(command, check=False, env=module_environment()).returncode == 7
+
+
+def test_a_solver_without_files_needs_no_temporary_folder(misbehaving, monkeypatch):
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    misbehaving("raise ArithmeticError")
+    monkeypatch.setattr(pool.tempfile, "gettempdir", none)
+    with pytest.raises(NoHypothesis, match="failed with ArithmeticError"):
+        oracles.solve(instances.exclusive_or()[0], "highs")
+
+
 def test_after_a_failure_a_solver_sees_the_environment_as_it_is_by_then(misbehaving, monkeypatch):
     misbehaving("sys.exit() if 'LICENCE_OF_MINE' in os.environ else [][0]")
     problem, _ = instances.exclusive_or()
