@@ -123,8 +123,9 @@ class RowCounts:
         return _restored, (type(self), *(getattr(self, each.name) for each in fields(self)))
 
     def _freeze(self) -> None:
-        for array in (self.points, self.positives, self.negatives, *self.ranks):
-            array.setflags(write=False)
+        self.points.setflags(write=False)
+        for counts in (self.positives, self.negatives, *self.ranks):
+            counts.setflags(write=False)
 
     def check(self) -> None:
         """Refuse numbers that cannot be counts of so many rows: none that were counted are."""
