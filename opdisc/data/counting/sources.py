@@ -150,6 +150,8 @@ def _paths(source: Any) -> list[str | PathLike[str]]:
 
 def _file_state(path: str | PathLike[str]) -> str:
     """Return what the disk's records tell a file and a change of it by; "" without one."""
+    if _is_pipe(path):
+        return ""  # opening it twice could cut its writer off
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno())
