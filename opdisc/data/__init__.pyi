@@ -7,6 +7,7 @@ from .cells import (
     is_kept_by_a_number as is_kept_by_a_number,
     parse_number as parse_number,
 )
+from .counting.ranks import count_below as count_below
 from .counting.row_counts import (
     RowCounts as RowCounts,
     count_no_rows as count_no_rows,
@@ -69,7 +70,6 @@ from .inputs import (
 )
 from .packing import CellArray as CellArray
 from .precision import plain_cells as plain_cells
-from .ranks import count_below as count_below
 from .reading.given_names import read_names as read_names
 from .reading.headers import public_header as public_header, read_header as read_header
 from .reading.opening import open_table as open_table

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.datasets import load_schema
@@ -65,6 +64,8 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
     TableError
         If they hold one class only, or more than two, or are neither text nor numbers.
     """
+    from sklearn.utils.multiclass import type_of_target  # a second that few commands need
+
     classes = several_classes(labels)
     if len(classes) > 2:
         raise TableError(
@@ -82,6 +83,8 @@ def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
     TableError
         If they hold one class only, or are neither text nor numbers.
     """
+    from sklearn.utils.multiclass import check_classification_targets
+
     kind = labels.dtype.kind
     if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
         raise TableError(_NO_LABELS)

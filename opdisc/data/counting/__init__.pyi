@@ -1,3 +1,4 @@
+from .ranks import count_below as count_below
 from .row_counts import (
     RowCounts as RowCounts,
     count_no_rows as count_no_rows,

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from opdisc.data.counting.ranks import RankCounter
 from opdisc.data.encoding import EncodedTable, aggregate, keep_first_of_exclusive
 from opdisc.data.packing import (
     WORD_BITS,
@@ -20,7 +21,6 @@ from opdisc.data.packing import (
     sum_groups,
     unpack_rows,
 )
-from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import MADE_BY_HAND, NO_ROW_TWICE, all_assumptions
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from opdisc.data.cells import parse_number, read_numbers, refuse_codes_among_numbers
+from opdisc.data.counting.ranks import RankCounter
 from opdisc.data.encoding import (
     encode_binary,
     encode_categories,
@@ -22,7 +23,6 @@ from opdisc.data.encoding import (
     refuse_numbers,
 )
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray
-from opdisc.data.ranks import RankCounter
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema
 from opdisc.data.spelling import without_sas_zeros

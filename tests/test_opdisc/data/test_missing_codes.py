@@ -7,8 +7,8 @@ from helpers.opdisc.entrances import REFUSED, agreed
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier, Schema, count_rows, read_table
+from opdisc.data.counting.ranks import count_below
 from opdisc.data.encoding import encode_features, encode_labels
-from opdisc.data.ranks import count_below
 from opdisc.errors import SchemaError, TableError
 from opdisc.models.card import card_content
 

@@ -167,6 +167,9 @@ def test_a_missing_code_among_whole_numbers_is_no_number_of_a_label():
     schema = Schema.equal_width(2).to_dict() | {
         "target": {"column": "target", "positive": 1, "negative": 2},
         "missing_values": ["0"],
+        "feature": [
+            {"column": name, "thresholds": [1.5], "range": [1, 2]} for name in ("x0", "x1")
+        ],
     }
     y = labels(2, 1)
     y[:20] = 0

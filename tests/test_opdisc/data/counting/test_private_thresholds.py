@@ -14,8 +14,8 @@ import opdisc.data.reading.tables as held_tables
 from opdisc import Ledger, PrivateScorecardClassifier, count_rows, read_table
 from opdisc.cli.fitting import learn_model, read_to_learn
 from opdisc.data.counting import row_counts
+from opdisc.data.counting.ranks import count_below
 from opdisc.data.counting.sources import reads_twice
-from opdisc.data.ranks import count_below
 from opdisc.data.reading import DTYPES_DECLARED
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError, UncertifiedRelease

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from opdisc.data.ranks import count_below
+from opdisc.data.counting.ranks import count_below
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
