@@ -3,15 +3,16 @@
     python benchmarks/first_command.py OLD NEW --runs 5    folders of checkouts, in turn
     python benchmarks/first_command.py . --compiled        seconds of each compiled function
 
-Each run makes an environment, installs the checkout and runs ``opdisc demo`` with nothing compiled
-before; then it times the first fit of a table of 600 x 8 in the same way. Wall seconds on an idle
-machine; the first run of all also fills pip's store and is not counted.
+Each run makes an environment, installs the checkout as its README says and runs ``opdisc demo``
+with nothing compiled before; then it times the first fit of a table of 600 x 8 in the same way.
+Wall seconds on an idle machine; the first run of all also fills pip's store and is not counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -65,13 +66,22 @@ def first_command(checkout: Path) -> tuple[float, float, float]:
             return {**os.environ, "NUMBA_CACHE_DIR": str(folder / name), "PYTHONPATH": ""}
 
         install = timed([sys.executable, "-m", "venv", "env"], fresh("a"), folder)
-        install += timed(
-            [str(python), "-m", "pip", "install", "-q", str(checkout)], fresh("a"), folder
-        )
+        pip = [str(python), "-m", "pip", "install", *installation(checkout), str(checkout)]
+        install += timed(pip, fresh("a"), folder)
         opdisc = [str(folder / "env" / "bin" / "opdisc")]
         shown = timed([*opdisc, "demo"], fresh("a"), folder)
         fit = ["fit", "t.csv", "--schema", "./s.toml", "--epsilon", "1"]
         return install, shown, timed([*opdisc, *fit], fresh("b"), folder)
+
+
+def installation(checkout: Path) -> list[str]:
+    """Return the options of pip in the README's first command."""
+    found = re.search(
+        r"pip install (.*) \. && .*opdisc demo$", (checkout / "README.md").read_text(), re.M
+    )
+    if found is None:
+        raise SystemExit(f"{checkout} must have a README whose first command ends in a demo.")
+    return found[1].split()
 
 
 def write_table(folder: Path) -> None:
