@@ -7,6 +7,8 @@ from .gradient.full_gradient import (
 from .gradient.one_pass import mirror_descent as mirror_descent
 from .gradient.stochastic import BatchPlan as BatchPlan, noisy_sgd as noisy_sgd
 from .gradient.variance_reduced import SVRGPlan as SVRGPlan, svrg as svrg
+from .hull.mechanism import hull_perturbation as hull_perturbation, suits_hull as suits_hull
+from .hull.shape import HullShape as HullShape
 from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
 from .perturbation.objective import (
     approximate_minima as approximate_minima,
@@ -15,7 +17,7 @@ from .perturbation.objective import (
 from .perturbation.objective_calibration import published_j14 as published_j14
 from .perturbation.output import output_perturbation as output_perturbation
 from .public import ConvexPublic as ConvexPublic, convex_params as convex_params
-from .receipt import ConvexReceipt as ConvexReceipt
+from .receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
 from .rows import Rows as Rows
 from .sampling.exponential import exponential_sampling as exponential_sampling
 from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as private_ftrl

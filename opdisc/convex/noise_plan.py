@@ -9,7 +9,7 @@ computation once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -58,6 +58,10 @@ class NoisePlan:
         What the guarantee rests on besides the arithmetic.
     total_variation : float
         Total variation that truncated tails may add, a probability.
+    grid : float
+        Released coordinates are multiples of this.
+    is_exact : bool
+        Whether the law is that of real arithmetic, so that no rounding is left to a condition.
     """
 
     mechanism: str
@@ -68,6 +72,8 @@ class NoisePlan:
     settings: tuple[tuple[str, float], ...] = ()
     conditions: tuple[str, ...] = ()
     total_variation: float = 0.0
+    grid: float = RELEASE_GRID
+    is_exact: bool = False
 
     def setting(self, name: str) -> float:
         """Return one setting by name."""
@@ -81,7 +87,7 @@ class ConvexRelease:
     Parameters
     ----------
     parameters : float64 array, shape (p,), read-only
-        Parameter vector, rounded to multiples of :data:`RELEASE_GRID`.
+        Parameter vector, rounded to multiples of the plan's grid.
     receipt : ConvexReceipt
         The privacy statement.
     """
@@ -120,7 +126,28 @@ def release(
     rehearse(plan.mechanism, lambda: _one_step(toy, public))
     if solver is not None:
         rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
-    receipt = _receipt(plan, public, entropy)
+    return spend_and_release(
+        plan, public, compute, entropy=entropy, ledger=ledger, packages=_versions()
+    )
+
+
+def spend_and_release(
+    plan: NoisePlan,
+    public: ConvexPublic,
+    compute: Callable[[], FloatArray],
+    *,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+    packages: Mapping[str, str],
+) -> ConvexRelease:
+    """Write the receipt, spend the budget, compute once, round.
+
+    Raises
+    ------
+    UncertifiedRelease
+        If the computation fails; nothing about the rows is said.
+    """
+    receipt = _receipt(plan, public, entropy, packages)
     record_spending(receipt, ledger)
     parameters: FloatArray | None = None
     try:
@@ -132,7 +159,7 @@ def release(
             f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
             "spent and nothing is released: allow a larger accuracy or scale the features."
         )
-    rounded = np.round(parameters / RELEASE_GRID) * RELEASE_GRID
+    rounded = np.round(parameters / plan.grid) * plan.grid
     rounded.setflags(write=False)
     return ConvexRelease(parameters=rounded, receipt=receipt)
 
@@ -146,7 +173,9 @@ def _one_step(rows: Rows, public: ConvexPublic) -> None:
         domain.project(step)
 
 
-def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> ConvexReceipt:
+def _receipt(
+    plan: NoisePlan, public: ConvexPublic, entropy: EntropySource, packages: Mapping[str, str]
+) -> ConvexReceipt:
     constants = public.constants
     return ConvexReceipt(
         **common_fields(
@@ -154,9 +183,9 @@ def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> C
             plan,
             public,
             entropy,
-            conditions=(*plan.conditions, FLOATING_POINT),
+            conditions=plan.conditions if plan.is_exact else (*plan.conditions, FLOATING_POINT),
             void=(NO_PRIVACY,) if public.is_noiseless else (),
-            packages=_versions(),
+            packages=packages,
         ),
         loss=public.loss.name,
         row_norm=public.bounds.l2,
@@ -166,7 +195,7 @@ def _receipt(plan: NoisePlan, public: ConvexPublic, entropy: EntropySource) -> C
         smoothness=constants.smoothness_l2,
         domain="all of R^p" if public.domain is None else _domain_text(public.domain),
         settings=dict(plan.settings),
-        release_grid=RELEASE_GRID,
+        release_grid=plan.grid,
         error_costs=receipt_costs(public.loss.costs),
     )
 

@@ -9,6 +9,9 @@ import msgspec
 
 from opdisc.privacy import Amount, Lines, PrivacyReceipt, StatedCosts, UnitRows
 
+HULL = "hull"
+"""The mechanism whose law is that of real arithmetic."""
+
 
 class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a convex mechanism; without privacy its epsilon is infinite.
@@ -48,6 +51,10 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     settings: Mapping[str, Amount]
     release_grid: Amount
     error_costs: StatedCosts | None = None
+
+    def delta_text(self) -> str:
+        """Return delta, alone where nothing was cut short or rounded."""
+        return f"{self.delta:g}" if self.mechanism == HULL else super().delta_text()
 
     def terms(self) -> Lines:
         """Return what mistakes cost, where that differs."""

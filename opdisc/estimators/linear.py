@@ -5,15 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.convex import RUNNERS, ConvexPublic, ConvexReceipt, LinearFeatures, convex_params
-from opdisc.data import Classes, CostsLike, SchemaLike
+from opdisc.convex import (
+    HULL,
+    RUNNERS,
+    ConvexPublic,
+    ConvexReceipt,
+    ConvexRelease,
+    HullShape,
+    LinearFeatures,
+    convex_params,
+    hull_perturbation,
+    suits_hull,
+)
+from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier
 from opdisc.models import SavedLinearModel, column_names
@@ -67,21 +79,23 @@ class PrivateLinearClassifier(PrivateClassifier):
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         params = convex_params(self.epsilon, self.delta)
-        if self.mechanism not in RUNNERS:
-            known = ", ".join(RUNNERS)
+        if self.mechanism not in (*RUNNERS, HULL):
+            known = ", ".join((*RUNNERS, HULL))
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
         self._require_bound()
+        if self.mechanism == HULL and self.schema is None:
+            raise CalibrationError(
+                "hull noise takes its shape from a schema, but there is none; declare one."
+            )
         read = self._read(X, y)
         schema, costs = read.schema, self._own_costs(read.schema)
         if schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
-            rows = features.numeric_rows(read.rows, read.signs.astype(np.float64))
         else:
             self.schema_ = schema = replace(schema, error_costs=costs)
             features = LinearFeatures.of_schema(schema)
-            rows = features.encoded_rows(read.rows, read.signs)
-        dimension = rows.X.shape[1]
+        dimension = 1 + len(features.centre)
         public = ConvexPublic(
             params=params,
             loss=with_costs(self._loss(), costs),
@@ -89,14 +103,48 @@ class PrivateLinearClassifier(PrivateClassifier):
             dimension=dimension,
             domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
             public_row_guess=self.public_row_guess,
-            **self._public_facts(rows.n_rows, schema, read.assumptions),
+            **self._public_facts(len(read.rows), schema, read.assumptions),
         )
-        run = RUNNERS[self.mechanism]
-        release = run(rows, public, self.ridge, self._entropy(), self._open_ledger())
-        coefficients, intercept = features.weights(release.parameters)
+        shape = None if schema is None else HullShape.of_schema(schema)
+        if shape is not None and self._takes_hull(shape, public):
+            release = hull_perturbation(
+                aggregate(read.rows, read.signs),
+                shape,
+                public,
+                entropy=self._entropy(),
+                ridge=self.ridge,
+                ledger=self._open_ledger(),
+            )
+            coefficients, intercept = release.parameters[1:], float(release.parameters[0])
+        else:
+            release = self._run(read.rows, read.signs, features, public)
+            coefficients, intercept = features.weights(release.parameters)
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.receipt_ = release.receipt
+
+    def _takes_hull(self, shape: HullShape, public: ConvexPublic) -> bool:
+        """Return whether the noise has the shape of the schema's rows; public facts decide."""
+        if public.is_noiseless:
+            return False
+        return self.mechanism == HULL or (
+            self.mechanism == "auto" and suits_hull(shape, public, self.ridge)
+        )
+
+    def _run(
+        self,
+        X: NDArray[Any],
+        signs: NDArray[np.int8],
+        features: LinearFeatures,
+        public: ConvexPublic,
+    ) -> ConvexRelease:
+        """Release weights of mapped columns, by a mechanism that takes rows in doubles."""
+        if self.schema is None:
+            rows = features.numeric_rows(X, signs.astype(np.float64))
+        else:
+            rows = features.encoded_rows(X, signs)
+        run = RUNNERS["objective_perturbation" if self.mechanism == HULL else self.mechanism]
+        return run(rows, public, self.ridge, self._entropy(), self._open_ledger())
 
     def _require_bound(self) -> None:
         if (self.schema is None) == (self.data_norm is None):
@@ -147,7 +195,10 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     delta : float, default 0.0
         In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
     mechanism : str, default "auto"
-        "auto" is objective perturbation with the noise of smaller predicted error.
+        "auto" is "hull" where there is a schema, else objective perturbation; with delta > 0, and
+        with a ridge below what "hull" needs, the one with less noise. "hull" is objective
+        perturbation whose noise has the shape of the schema's rows: pure, with half the noise,
+        and its law is exact, so the receipt can hold without a condition on rounding.
         "objective_perturbation" and "output_perturbation" may be pure. "exponential_sampling" and
         "localization" are pure and take at most 5 parameters, intercept included. "grid_walk" is
         conditional on mixing. These need delta > 0: "approximate_minima", "noisy_sgd",
@@ -164,7 +215,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     ridge : float or None
         Quadratic regularisation ``(ridge/2)|theta|^2`` of the sum of losses, intercept included,
-        in units of rows scaled as above. None takes a public default.
+        in units of rows scaled as above. None takes a public default. "hull" has a least one.
     public_row_guess : int or None
         Public constant near the number of rows; step sizes want one under add-or-remove-one.
     ledger : Ledger, path or None

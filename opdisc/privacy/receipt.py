@@ -133,6 +133,10 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
         """Return how epsilon is divided among parts of the release, if it is."""
         return []
 
+    def delta_text(self) -> str:
+        """Return delta and what is added to it for numbers that a machine cut short."""
+        return f"{self.delta:g} (+ {self.delta_numerical:.1e} {self.numerical_covers})"
+
     def lines(self) -> Lines:
         """Return (name, text) pairs, the promise first."""
         relation = self.relation.replace("_", "-")
@@ -142,7 +146,7 @@ class PrivacyReceipt(Record, frozen=True, kw_only=True):
             *(("  condition", condition) for condition in self.conditions),
             ("epsilon", f"{self.epsilon:g}"),
             *self.split(),
-            ("delta", f"{self.delta:g} (+ {self.delta_numerical:.1e} {self.numerical_covers})"),
+            ("delta", self.delta_text()),
             ("neighbours", f"{relation}, privacy unit: {self.protected_unit}"),
             ("mechanism", self.mechanism),
             ("theorem", f"{self.theorem} [{self.calibration}]"),

@@ -99,6 +99,7 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
 
 def _methods() -> tuple[Method, ...]:
     models = {"logistic": "private logistic regression", "svm": "private linear SVM"}
+    by_model = {"logistic": {**_MECHANISMS, "hull": ("hull", "hull noise")}, "svm": _MECHANISMS}
     return tuple(
         Method(
             name=f"{model}-{short}",
@@ -111,7 +112,7 @@ def _methods() -> tuple[Method, ...]:
             classes="any",
         )
         for model, words in models.items()
-        for short, (mechanism, title) in _MECHANISMS.items()
+        for short, (mechanism, title) in by_model[model].items()
     )
 
 

@@ -7,6 +7,7 @@ from .objective_plan import (
     RELATIVE_ACCURACY as RELATIVE_ACCURACY,
     TAIL as TAIL,
     ObjectiveNoise as ObjectiveNoise,
+    plan_objective_perturbation as plan_objective_perturbation,
     require_ridge as require_ridge,
 )
 from .output import output_perturbation as output_perturbation

@@ -1,0 +1,209 @@
+"""Hull perturbation: objective perturbation whose noise has the shape of the schema's rows."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import replace
+from fractions import Fraction
+from importlib.metadata import version
+
+import numpy as np
+
+from opdisc.convex.hull.noise import HullNoise
+from opdisc.convex.hull.release import HullObjective, released_weights
+from opdisc.convex.hull.shape import HullShape, mean_square
+from opdisc.convex.hull.table import HullTable
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, spend_and_release
+from opdisc.convex.perturbation import plan_objective_perturbation
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.receipt import HULL
+from opdisc.data import EncodedTable
+from opdisc.errors import CalibrationError, rehearse
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, SeededEntropy
+from oracles.arithmetic import FloatArray
+from oracles.convex import RowBounds
+from oracles.problem import ErrorCosts
+
+RESOLUTION = 32
+"""Released weights are whole multiples of 1 / 32."""
+
+_SCORE = 4.0
+"""Public guess of the largest score where nobody gave a number of rows."""
+
+_LARGEST_TOTAL = 2**41
+"""Sum of weights above which the digits of a residual are too few."""
+
+
+def hull_perturbation(
+    table: EncodedTable,
+    shape: HullShape,
+    public: ConvexPublic,
+    *,
+    entropy: EntropySource,
+    ridge: float | None = None,
+    ledger: Ledger | None = None,
+) -> ConvexRelease:
+    """Minimise the sum of logistic losses plus a ridge and a tilt, and release rounded weights.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        Private rows as the schema encodes them, equal ones merged.
+    shape : HullShape
+        What the schema says about its columns.
+    public : ConvexPublic
+        Public facts; the loss must be logistic.
+    entropy : EntropySource
+        Random bits.
+    ridge : float or None
+        Lambda of ``(Lambda/2)|w|^2`` in the sum scale, columns centred; None takes the least
+        predicted error. At least ``scale R^2``, R the largest length of a centred row.
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Returns
+    -------
+    ConvexRelease
+        Weights of constant and columns as they are, not centred, in multiples of 1 / 32.
+
+    Raises
+    ------
+    CalibrationError
+        If the loss, the ridge or the number of rows does not suit; nothing is spent.
+
+    Notes
+    -----
+    **Guarantee.** Pure, both relations, several rows per unit, error costs. The released integers
+    have exactly the law of real arithmetic. docs/convex.md, entry "hull"; the noise is that of
+    Awan and Slavkovic 2021, section 4.
+    """
+    plan = plan_hull(shape, public, ridge=ridge)
+    bounds = RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0)
+    params = replace(public.params, delta=0.0)
+    public = replace(public, domain=None, bounds=bounds, params=params)
+    if public.n_rows is not None and public.n_rows != table.n_rows:
+        raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
+    costs = public.loss.costs or ErrorCosts()
+    objective = HullObjective(
+        shape=shape,
+        ridge=Fraction(plan.setting("ridge")),
+        scale=exact_scale(public),
+        resolution=RESOLUTION,
+    )
+
+    def weights(rows: EncodedTable, source: EntropySource) -> FloatArray:
+        private = HullTable.of(rows, shape, costs)
+        if private.total > _LARGEST_TOTAL:
+            raise ArithmeticError("the sum of all costs must be below 2^41.")
+        return (
+            np.array(
+                released_weights(private, objective, HullNoise(shape, source)), dtype=np.float64
+            )
+            / RESOLUTION
+        )
+
+    rehearse("hull perturbation", lambda: weights(_toy(shape), SeededEntropy(0)))
+    return spend_and_release(
+        plan,
+        public,
+        lambda: weights(table, entropy),
+        entropy=entropy,
+        ledger=ledger,
+        packages=_versions(),
+    )
+
+
+def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = None) -> NoisePlan:
+    """Calibrate hull perturbation; see its function for the arguments."""
+    if not _is_logistic(public):
+        raise CalibrationError(
+            f"hull noise is calibrated for the logistic loss, got the {public.loss.name} loss; "
+            "choose another mechanism."
+        )
+    scale = exact_scale(public)
+    least = scale * shape.squared_radius
+    if ridge is None:
+        wanted = _ridge_of_least_error(shape, float(scale), public.typical_rows)
+        ridge = _above(max(least, Fraction(wanted)))
+    elif not _is_enough(ridge, least):
+        raise CalibrationError(
+            f"the ridge of hull noise must be finite and at least {_above(least):.6g} at this "
+            f"epsilon, got {ridge!r}; leave it out."
+        )
+    return NoisePlan(
+        mechanism=HULL,
+        theorem="hull perturbation (docs/convex.md, hull)",
+        status=CalibrationStatus.PROVEN,
+        law="tilt with density exp(-|b|_K / s), K the hull of the schema's rows, drawn exactly",
+        scales=(float(scale),),
+        settings=(("ridge", float(ridge)), ("resolution", float(RESOLUTION))),
+        grid=1 / RESOLUTION,
+        is_exact=True,
+    )
+
+
+def suits_hull(shape: HullShape, public: ConvexPublic, ridge: float | None) -> bool:
+    """Return whether hull noise can be had and is no longer than that of objective perturbation.
+
+    With delta = 0 it never is: both are pure, and this one has the best shape.
+    """
+    if not _is_logistic(public):
+        return False
+    scale = exact_scale(public)
+    if ridge is not None and not _is_enough(ridge, scale * shape.squared_radius):
+        return False
+    if public.params.delta == 0:
+        return True
+    other = plan_objective_perturbation(public, ridge=ridge)
+    if other.setting("pure"):
+        return True
+    length = other.scales[0] * math.sqrt(public.dimension)
+    return float(scale) * math.sqrt(mean_square(shape)) <= length
+
+
+def _is_enough(ridge: object, least: Fraction) -> bool:
+    return isinstance(ridge, int | float) and least <= ridge < math.inf
+
+
+def _is_logistic(public: ConvexPublic) -> bool:
+    return public.loss.name == "logistic"
+
+
+def exact_scale(public: ConvexPublic) -> Fraction:
+    """Return the scale s of the noise: changed rows times the largest cost over epsilon."""
+    costs = public.loss.costs or ErrorCosts()
+    epsilon = float(public.params.epsilon)
+    # Below epsilon both as it is printed and as it is stored.
+    promised = min(Fraction(epsilon), Fraction(repr(epsilon)))
+    return public.changed_rows * costs.largest / promised
+
+
+def _ridge_of_least_error(shape: HullShape, scale: float, rows: int | None) -> float:
+    """Return the ridge that balances its own pull with that of the noise.
+
+    A ridge pulls by ``Lambda g^2 / (2 R^2)`` for the guess g of the largest score, noise of length
+    ``s L`` by ``s^2 L^2 / (2 Lambda)``. The guess grows with the rows beside that length.
+    """
+    length = scale * math.sqrt(mean_square(shape))
+    guess = _SCORE if rows is None else 2 * (max(rows, 1) / length) ** (1 / 3)
+    return length * math.sqrt(shape.squared_radius) / guess
+
+
+def _above(number: Fraction) -> float:
+    """Return the least double from a number on."""
+    found = float(number)
+    return found if Fraction(found) >= number else math.nextafter(found, math.inf)
+
+
+def _toy(shape: HullShape) -> EncodedTable:
+    """Return two rows of zeros, one with each label."""
+    points = np.zeros((1, shape.n_columns + 1), dtype=np.int8)
+    points[0, 0] = 1
+    one = np.ones(1, dtype=np.int64)
+    return EncodedTable(points=points, positives=one, negatives=one, n_rows=2)
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("numpy", "python-flint")}

@@ -1,0 +1,197 @@
+"""The released weights: their law against quadrature, and that no precision changes them."""
+
+import collections
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers.opdisc.hull import groups, log_density, released_law
+from scipy import stats
+
+from opdisc.convex.hull import release as release_module
+from opdisc.convex.hull.newton import Found
+from opdisc.convex.hull.noise import HullNoise
+from opdisc.convex.hull.release import LARGEST_WEIGHT, HullObjective, released_weights
+from opdisc.convex.hull.shape import HullShape
+from opdisc.convex.hull.table import HullTable
+from opdisc.data import aggregate
+from opdisc.privacy import SeededEntropy, SystemEntropy
+from oracles.problem import ErrorCosts
+
+FALSE_ALARM = 1e-6
+CASES = {
+    "one column": (("free", 1), [[0], [1], [1], [0]], [-1, 1, 1, 1]),
+    "two free": (("free", 2), [[1, 1], [0, 1], [1, 0]], [1, -1, 1]),
+    "two exclusive": (("exclusive", 2), [[1, 0], [0, 1], [0, 0]], [1, -1, 1]),
+    "two nested": (("nested", 2), [[1, 0], [1, 1], [0, 0]], [1, -1, 1]),
+}
+
+
+def case(name, ridge=2, scale="3/2", resolution=1):
+    kind, rows, labels = CASES[name]
+    shape = HullShape.of_groups(groups(kind))
+    objective = HullObjective(
+        shape=shape, ridge=Fraction(ridge), scale=Fraction(scale), resolution=resolution
+    )
+    rows = np.hstack([np.ones((len(rows), 1)), rows]).astype(np.int8)
+    return objective, rows, np.array(labels, dtype=np.int8)
+
+
+def private(objective, rows, labels):
+    return HullTable.of(aggregate(rows, labels), objective.shape, ErrorCosts())
+
+
+def p_value(law, weights):
+    """Return the p-value of a chi-square test, rare outcomes put together."""
+    counts, n = collections.Counter(weights), len(weights)
+    common = [key for key, chance in law.items() if key is not None and chance * n >= 8]
+    seen = [counts[key] for key in common]
+    expected = [law[key] * n for key in common]
+    return stats.chisquare([*seen, n - sum(seen)], [*expected, n - sum(expected)]).pvalue
+
+
+def drawn(objective, table, count, seed=0, digits=64):
+    entropy = SeededEntropy(seed)
+    return [
+        tuple(released_weights(table, objective, HullNoise(objective.shape, entropy, digits)))
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def laws():
+    found = {}
+    for name in CASES:
+        limit, per_unit, beyond = (6, 16, 12) if name == "one column" else (2, 6, 5)
+        objective, rows, labels = case(name)
+        found[name] = released_law(rows, labels, objective, limit, per_unit, beyond)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("digits", [64, 4])
+def test_the_law_is_that_of_quadrature(name, digits, laws):
+    """With 4 digits at a time nearly every draw is refined."""
+    objective, rows, labels = case(name)
+    found = drawn(objective, private(objective, rows, labels), 1500, digits=digits)
+    assert p_value(laws[name], found) > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        pytest.param(lambda o: HullObjective(
+            shape=o.shape, ridge=o.ridge, scale=o.scale / 2, resolution=o.resolution
+        ), id="half the noise"),
+        pytest.param(lambda o: HullObjective(
+            shape=HullShape.of_groups(groups(("exclusive", 2))),
+            ridge=o.ridge, scale=o.scale, resolution=o.resolution,
+        ), id="a hull that is too small"),
+    ],
+)  # fmt: skip
+def test_other_laws_would_be_found(twin, laws):
+    objective, rows, labels = case("two free")
+    found = drawn(twin(objective), private(objective, rows, labels), 1500)
+    assert p_value(laws["two free"], found) < FALSE_ALARM
+
+
+def neighbours(rows, labels, shape_rows, *, replaced):
+    """Yield the tables that differ in one row."""
+    for i in range(len(labels)):
+        fewer = np.delete(rows, i, axis=0), np.delete(labels, i)
+        if not replaced:
+            yield fewer
+            continue
+        for row in shape_rows:
+            for label in (-1, 1):
+                yield np.vstack([fewer[0], row]), np.append(fewer[1], label)
+
+
+def worst_ratio(objective, replaced=True, costs=(1, 1)):
+    """Return the largest log ratio of densities over neighbours of some tables, and points."""
+    all_rows = np.array([[1, 0], [1, 1]])
+    axis = np.linspace(-9, 9, 121)
+    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+    worst = 0.0
+    for labels in ([1, -1], [-1, -1], [1]):
+        rows = all_rows[[0, 1][: len(labels)]]
+        here = log_density(points, rows, labels, objective, costs)
+        for other in neighbours(rows, np.array(labels), all_rows, replaced=replaced):
+            there = log_density(points, *other, objective, costs)
+            worst = max(worst, np.abs(here - there).max())
+    return worst
+
+
+def one_column(epsilon, *, changed=2, cost=1, ridge_factor=Fraction(1)):
+    shape = HullShape.of_groups(groups(("free", 1)))
+    scale = Fraction(changed * cost) / Fraction(epsilon)
+    ridge = scale * shape.squared_radius * ridge_factor
+    return HullObjective(shape=shape, ridge=ridge, scale=scale, resolution=1)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1/2", "2"])
+def test_neighbours_differ_by_epsilon_and_hardly_less(epsilon):
+    limit = float(Fraction(epsilon))
+    assert 0.9 * limit < worst_ratio(one_column(epsilon)) <= limit * (1 + 1e-9)
+    alone = worst_ratio(one_column(epsilon, changed=1), replaced=False)
+    assert 0.8 * limit < alone <= limit * (1 + 1e-9)
+    costly = worst_ratio(one_column(epsilon, cost=5), costs=(5, 1))
+    assert 0.8 * limit < costly <= limit * (1 + 1e-9)
+
+
+def test_too_little_noise_or_ridge_would_be_found():
+    assert worst_ratio(one_column("2", changed=1)) > 3.5
+    assert worst_ratio(one_column("2", cost=1), costs=(5, 1)) > 4
+    assert worst_ratio(one_column("2", ridge_factor=Fraction(1, 100))) > 2.5
+
+
+def test_one_draw_has_one_value_whatever_the_precision(monkeypatch):
+    """Rounds that are not needed change no weight, and a search that failed only costs time."""
+    objective, rows, labels = case("two nested", resolution=64)
+    table = private(objective, rows, labels)
+    plain = drawn(objective, table, 40)
+    decided, calls = release_module._decided, collections.Counter()
+
+    def late(*arguments):
+        calls["rounds"] += 1
+        found = decided(*arguments)
+        return found if calls["rounds"] % 3 == 0 else None
+
+    monkeypatch.setattr(release_module, "_decided", late)
+    entropy = [SeededEntropy(0)]
+
+    def fresh(digits):
+        return HullNoise(objective.shape, entropy[0], digits)
+
+    first = tuple(released_weights(table, objective, fresh(64)))
+    assert first == plain[0] and calls["rounds"] == 3
+    monkeypatch.setattr(release_module, "_decided", decided)
+    for failed in (
+        Found(np.zeros(3), np.eye(3) * 1e-9),
+        Found(np.array([50.0, -80.0, 3.0]), -np.eye(3)),
+        Found(np.array([1e12, 0.0, 0.0]), np.eye(3)),
+    ):
+        monkeypatch.setattr(release_module, "search", lambda *_, failed=failed: failed)
+        assert drawn(objective, table, 3) == plain[:3]
+
+
+def test_a_weight_is_cut_off_where_it_ends(monkeypatch):
+    monkeypatch.setattr(release_module, "LARGEST_WEIGHT", 3)
+    objective, rows, labels = case("one column", resolution=1000)
+    found = drawn(objective, private(objective, rows, labels), 20)
+    assert LARGEST_WEIGHT == 2**52 and {abs(weight) for q in found for weight in q} == {3}
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [lambda shape: (0, 0), lambda shape: (1, 0), lambda shape: (0, 1), lambda shape: (10**9, 1)],
+    ids=["empty", "one", "negative", "many"],
+)
+def test_every_table_has_weights(fill):
+    shape = HullShape.of_groups(groups(("free", 2), ("nested", 2)))
+    objective = HullObjective(shape=shape, ridge=Fraction(20), scale=Fraction(8), resolution=32)
+    positives, negatives = fill(shape)
+    points = np.array([[1, 0, 1, 1, 0]], dtype=np.int8)
+    table = HullTable(points, np.array([positives + negatives + 0.0]), np.array([positives + 0.0]))
+    noise = HullNoise(shape, SystemEntropy())
+    assert len(released_weights(table, objective, noise)) == 5
