@@ -156,7 +156,12 @@ def imported(folder):
                 yield node.module.split(".")[0]
 
 
-MODULES = {"scikit-learn": "sklearn", "ortools": "ortools", "lazy-loader": "lazy_loader"}
+MODULES = {
+    "scikit-learn": "sklearn",
+    "ortools": "ortools",
+    "lazy-loader": "lazy_loader",
+    "python-flint": "flint",
+}
 NOT_OURS = {"diffprivlib", "interpret"}
 """Peers of a comparison: they live in an environment of their own."""
 

@@ -15,7 +15,10 @@ from oracles.problem import ErrorCosts
 SHAPE = HullShape.of_groups(groups(("free", 2), ("exclusive", 3), ("nested", 2)))
 
 
-def table(n_points, seed, costs=ErrorCosts(), most=1000):
+EQUAL = ErrorCosts()
+
+
+def table(n_points, seed, costs=EQUAL, most=1000):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 2, (n_points, SHAPE.n_columns + 1)).astype(np.int8)
     positives, negatives = rng.integers(0, most, (2, n_points))
