@@ -119,10 +119,10 @@ def test_a_crash_is_a_row_and_the_next_run_is_fine(source):
 def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path):
     odd = ("raising", "crashing", "endless")
     names = (*QUICK, *(f"helpers.opdisc.comparison_methods:{name}" for name in odd))
-    # The limit is the length of this test, and for the quick ones fifty times what they take.
-    plan = Plan(methods=names, epsilons=(1.0,), repeats=2, time_limit=4.0)
+    # The limit is the length of this test, and for the quick ones a hundred times what they take.
+    plan = Plan(methods=names, epsilons=(1.0,), repeats=1, time_limit=8.0)
     outcome = compare(source, plan, tmp_path / "out", jobs=2, report=nothing)
-    assert (outcome.planned, outcome.finished, outcome.failed) == (12, 12, 6)
+    assert (outcome.planned, outcome.finished, outcome.failed) == (6, 6, 3)
     rows = read_rows(tmp_path / "out")
     assert sorted(row["run_id"] for row in rows) == sorted(run.run_id for run in runs_of(plan))
     status = {(row["method"].rpartition(":")[2], row["status"]) for row in rows}
@@ -132,7 +132,7 @@ def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path)
         ("crashing", "failed"),
         ("endless", "time limit"),
     }
-    assert (tmp_path / "out" / "runs.csv").read_text().count("\nmajority/") == 2
+    assert (tmp_path / "out" / "runs.csv").read_text().count("\nmajority/") == 1
 
 
 @pytest.mark.slow
