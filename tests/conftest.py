@@ -40,7 +40,11 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out the other parts of long campaigns, one case of each at least staying."""
+    """Begin with long campaigns, or one process has one left when the others have ended.
+
+    Leave out the other parts of them, one case of each at least staying.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if config.getoption("part") is None:
         return
     part, parts = map(int, config.getoption("part").split("/"))

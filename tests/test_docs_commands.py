@@ -2,11 +2,13 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from helpers.opdisc.command_lines import told
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
@@ -25,6 +27,8 @@ NOT_RUN = {
 """Pages whose commands need hours or other programs, and why; not-run marks single blocks."""
 SET_UP = "python3 -m venv"
 """How the README's two commands begin: continuous tests run these as they stand there."""
+SHELL = set("|&;<>()$`\\*?[]#~{}!\n")
+"""Characters that only a shell understands."""
 
 
 def steps(page):
@@ -128,8 +132,18 @@ def test_the_commands_of_a_page_run_in_order(page, reader, monkeypatch):
         if language == "python":
             exec(compile(text, page.name, "exec"), {})
         else:
-            done = reader(text)
-            assert done.returncode == 0, f"{page.name}: {text}\n{done.stderr}"
+            status, errors = result_of(text, reader, as_processes=page.name == "README.md")
+            assert status == 0, f"{page.name}: {text}\n{errors}"
+
+
+def result_of(line, reader, as_processes=False):
+    """Return exit status and errors of a line; a plain command needs no process of its own."""
+    program, *arguments = shlex.split(line)
+    if as_processes or program != "opdisc" or set(line) & SHELL:
+        done = reader(line)
+        return done.returncode, done.stderr
+    status, _, errors = told(*arguments)
+    return status, errors
 
 
 def test_python_before_a_command_is_a_step(tmp_path):
@@ -163,5 +177,12 @@ def test_pages_that_are_not_run_are_still_there():
     assert len(WITH_COMMANDS) >= 7
 
 
-def test_a_failing_command_would_be_seen(reader):
-    assert reader("opdisc plan nowhere.csv --schema nowhere.toml --epsilon 1").returncode == 2
+@pytest.mark.parametrize("as_processes", [True, False])
+def test_a_failing_command_would_be_seen(reader, as_processes):
+    line = "opdisc plan nowhere.csv --schema nowhere.toml --epsilon 1"
+    assert result_of(line, reader, as_processes)[0] == 2
+
+
+def test_what_only_a_shell_understands_is_left_to_it(reader):
+    assert result_of("opdisc oracles > told; test -s told", reader) == (0, "")
+    assert (reader.home / "told").exists()

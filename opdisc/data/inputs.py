@@ -68,6 +68,8 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
 
     classes = several_classes(labels)
     if len(classes) > 2:
+        from sklearn.utils.multiclass import type_of_target
+
         raise TableError(
             "Only binary classification is supported. The type of the target is "
             f"{type_of_target(labels)}."
@@ -88,6 +90,9 @@ def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
     kind = labels.dtype.kind
     if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
         raise TableError(_NO_LABELS)
+    # Slow to import, and most commands need nothing of it.
+    from sklearn.utils.multiclass import check_classification_targets
+
     try:
         check_classification_targets(labels)
         classes: NDArray[Any] = np.unique(labels)

@@ -340,9 +340,9 @@ def test_any_schema_file_ends_in_a_plan_or_a_sentence(tmp_path_factory, data):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("share", range(5))
+@pytest.mark.parametrize("share", range(10))
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_many_schema_files_end_in_a_plan_or_a_sentence(tmp_path_factory, share, data):
     with _in(tmp_path_factory):
         check_a_schema(data.draw(schema_texts))
@@ -425,9 +425,9 @@ def test_any_ledger_file_ends_in_a_listing_or_a_sentence(tmp_path_factory, data)
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("share", range(5))
+@pytest.mark.parametrize("share", range(10))
 @given(data=st.data())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_many_ledger_files_end_in_a_listing_or_a_sentence(tmp_path_factory, share, data):
     with _in(tmp_path_factory):
         check_a_ledger(data.draw(st.one_of(st.binary(max_size=200), changed_ledgers())))

@@ -18,6 +18,15 @@ def test_the_package_runs_as_a_module():
     assert run.returncode == 0 and run.stdout.startswith("opdisc, version ")
 
 
+def test_a_command_starts_without_what_takes_longer_to_load_than_all_else():
+    code = (
+        "import sys; from opdisc.cli.app import cli; "
+        "print(*({'sklearn', 'scipy.stats', 'matplotlib'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stdout) == (0, "\n"), run.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_is_printed(shell, capsys):
     if shell == "bash" and shutil.which("bash") is None:

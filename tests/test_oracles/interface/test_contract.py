@@ -33,9 +33,9 @@ def test_contract(oracle):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 6))  # a solver in Python or a process takes minutes
+@pytest.mark.parametrize("seed", range(2, 14))  # a solver in Python or a process takes minutes
 def test_contract_at_length(oracle, seed):
-    report = check_oracle(oracle, n_random=250, seed=seed)
+    report = check_oracle(oracle, n_random=84, seed=seed)
     assert report.n_proved == report.n_checked - UNPROVEN.get(oracle.name, 0)
 
 

@@ -60,7 +60,7 @@ NAMES = [
     if name in oracles.available_oracles()
 ] + ["block bound"]
 
-PULP_TICKS = 5 * os.sysconf("SC_CLK_TCK")
+PULP_TICKS = 3 * os.sysconf("SC_CLK_TCK")
 
 pytestmark = [
     pytest.mark.timing,

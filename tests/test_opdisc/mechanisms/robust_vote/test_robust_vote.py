@@ -99,15 +99,15 @@ def test_replacing_a_row_changes_no_other_parts_ballot(learner):
 @pytest.mark.timing
 def test_a_learner_that_never_ends_casts_an_empty_ballot_at_the_limit():
     for table in neighbours():
-        assert ballots_of(adversaries.sleep_forever, table, time_limit=0.5) == [None] * N_PARTS
+        assert ballots_of(adversaries.sleep_forever, table, time_limit=0.1) == [None] * N_PARTS
 
 
 @pytest.mark.slow
 @pytest.mark.timing
 def test_a_learner_that_ends_on_some_rows_only_loses_the_ballots_of_the_others():
-    # A part that does end takes a few milliseconds: the limit leaves it hundreds of times as long.
+    # A part that does end takes a few milliseconds: the limit leaves it a hundred times as long.
     first, second = (
-        ballots_of(adversaries.sleep_on_odd_rows, table, time_limit=2.0) for table in neighbours()
+        ballots_of(adversaries.sleep_on_odd_rows, table, time_limit=1.0) for table in neighbours()
     )
     assert first[0] == second[0] and first[2] == second[2]
     assert [vote is None for vote in first] == [True, True, False]

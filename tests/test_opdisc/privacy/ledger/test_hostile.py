@@ -429,8 +429,8 @@ def test_a_thousand_contended_charges_lose_none(path):
     [
         3,
         *(
-            pytest.param(20, marks=[pytest.mark.slow, pytest.mark.long], id=f"share {share}")
-            for share in range(5)
+            pytest.param(10, marks=[pytest.mark.slow, pytest.mark.long], id=f"share {share}")
+            for share in range(10)
         ),
     ],
 )

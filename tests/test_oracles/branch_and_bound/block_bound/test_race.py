@@ -70,7 +70,7 @@ def test_contract():
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 7))
-@pytest.mark.parametrize("whole_tree", [True, False])  # the slower: a sixth has both
+@pytest.mark.parametrize("whole_tree", [True, False])
 def test_contract_at_length(monkeypatch, seed, whole_tree):
     if whole_tree:
         keep_whole_tree(monkeypatch)
