@@ -90,9 +90,6 @@ def several_classes(labels: NDArray[Any]) -> NDArray[Any]:
     kind = labels.dtype.kind
     if kind not in "biufUTO" or (kind == "f" and not np.isfinite(labels).all()):
         raise TableError(_NO_LABELS)
-    # Slow to import, and most commands need nothing of it.
-    from sklearn.utils.multiclass import check_classification_targets
-
     try:
         check_classification_targets(labels)
         classes: NDArray[Any] = np.unique(labels)
