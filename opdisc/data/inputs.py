@@ -64,8 +64,6 @@ def two_classes(labels: NDArray[Any]) -> NDArray[Any]:
     TableError
         If they hold one class only, or more than two, or are neither text nor numbers.
     """
-    from sklearn.utils.multiclass import type_of_target  # a second that few commands need
-
     classes = several_classes(labels)
     if len(classes) > 2:
         from sklearn.utils.multiclass import type_of_target
