@@ -21,6 +21,7 @@ from opdisc.comparison.methods import ComparisonError, FitTask, Fitted, Method
 from opdisc.comparison.peers.processes import Lease, find_interpreter
 from opdisc.convex import LinearFeatures
 from opdisc.data import Schema, encode_features, encode_labels
+from opdisc.privacy import NeighboringRelation
 from oracles.arithmetic import BoolArray, FloatArray
 
 Form = Literal["unit rows", "columns", "levels"]
@@ -65,11 +66,21 @@ class Peer:
     private: bool = True
     per_epsilon: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    def delta_of(self, epsilon: float, delta: float) -> float:
+        """Return what it is given of the comparison's delta.
+
+        (epsilon/2, d) for an added or removed row is (epsilon, (1 + e^(epsilon/2)) d) for a
+        replaced one, which is both.
+        """
+        return delta if self.share == 1 else delta / (1 + math.exp(epsilon * self.share))
+
     def settings_at(self, epsilon: float) -> dict[str, Any]:
         """Return the settings for an epsilon; they depend on nothing else."""
         powers = self.per_epsilon.items()
         return {**self.settings, **{name: at * epsilon**power for name, (at, power) in powers}}
 
+
+_FOR_REPLACED_ROWS = "replace-one, as in the paper it implements"
 
 _PEER_WORD = "the peer's own proof, code and floating-point noise are right; none was checked here"
 
@@ -87,7 +98,8 @@ _PEERS = (
         theorem="Chaudhuri, Monteleoni, Sarwate (2011), Algorithm 2",
         conditions=(
             _PEER_WORD,
-            "the minimiser is exact; replace-one, as in the paper it implements",
+            "the minimiser is exact",
+            _FOR_REPLACED_ROWS,
             "rows are given to it with the constant column and norm at most 1, because its noise "
             "is too small beyond norm 1, its own intercept included",
         ),
@@ -116,6 +128,7 @@ _PEERS = (
             _PEER_WORD,
             "the relation is not documented: its sensitivities are those of adding or removing "
             "one row of one tree's share; replacing a row can cost twice epsilon",
+            "its noise comes from NumPy's global generator, which is not secure",
         ),
     ),
     Peer(
@@ -129,6 +142,8 @@ _PEERS = (
             _PEER_WORD,
             "the relation is not documented: its sensitivity, one residual of size at most 1, is "
             "that of adding or removing one row; replacing a row can cost more",
+            "the number of rows, which it keeps, and which levels of a category occur, which it "
+            "reads off the rows, are public",
         ),
         needs_delta=True,
     ),
@@ -160,7 +175,8 @@ _PEERS = (
             _PEER_WORD,
             "add-or-remove-one, with as many synthetic rows as there are rows; replacing a row "
             "costs twice epsilon",
-            "its noise comes from NumPy's RandomState, which is not secure",
+            "what it selects by comes from NumPy's RandomState, which is not secure; its Gaussian "
+            "noise is OpenDP's",
         ),
         needs_delta=True,
     ),
@@ -184,7 +200,7 @@ def _at_half(peer: Peer) -> Peer:
     """Return a peer that gets half of epsilon.
 
     A replaced row is one that is removed and one that is added. So half of epsilon under
-    add-or-remove-one is all of it under replace-one.
+    add-or-remove-one is all of it under replace-one; of delta it gets less than half.
     """
     return replace(
         peer,
@@ -254,7 +270,8 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     peer : Peer
         Which.
     task : FitTask
-        The peer gets its share of ``epsilon``, whatever its relation; see the conditions.
+        The peer gets its share of ``epsilon``. What it promises under the task's relation, the
+        conditions say.
 
     Returns
     -------
@@ -264,7 +281,8 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     Raises
     ------
     ComparisonError
-        If there is no interpreter, the peer needs delta > 0, or it failed.
+        If there is no interpreter, the peer needs delta > 0, promises nothing under the task's
+        relation, or failed.
     """
     interpreter = find_interpreter(task.peers)
     epsilon = None
@@ -272,6 +290,11 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
         if task.epsilon is None or not 0 < task.epsilon < math.inf:
             raise ComparisonError(f"{peer.name} needs a finite epsilon > 0, got {task.epsilon!r}.")
         epsilon = task.epsilon * peer.share
+    adds = task.relation is NeighboringRelation.ADD_OR_REMOVE_ONE
+    if adds and _FOR_REPLACED_ROWS in peer.conditions:
+        raise ComparisonError(
+            f"{peer.name} promises for replaced rows only; compare it under replace_one."
+        )
     if peer.needs_delta and not task.delta > 0:
         raise ComparisonError(f"{peer.name} needs delta > 0, got {task.delta!r}; give one.")
     settings = dict(peer.settings) if epsilon is None else peer.settings_at(epsilon)
@@ -280,7 +303,7 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     header = {
         "peer": peer.name,
         "epsilon": epsilon,
-        "delta": task.delta,
+        "delta": task.delta if epsilon is None else peer.delta_of(task.epsilon, task.delta),
         "settings": settings,
         "feature_types": feature_types(task.schema),
         "levels": [len(attribute.indices) + 1 for attribute in task.schema.attributes],
@@ -307,6 +330,8 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
         return Fitted(predict=predict, scores=scores, parameters=parameters)
     if peer.share != 1:
         parameters["epsilon_given"] = epsilon
+        if peer.needs_delta:
+            parameters["delta_given"] = header["delta"]
     return Fitted(
         predict=predict,
         scores=scores,

@@ -93,7 +93,7 @@ def test_the_command_line_predicts_with_and_shows_a_linear_model(tmp_path):
     shown = runner.invoke(cli, ["show", str(tmp_path / "model.json")], catch_exceptions=False)
     assert shown.exit_code == 0
     assert "Prediction: ill if the total is above 0, otherwise well." in shown.output
-    assert "objective_perturbation" in shown.output
+    assert "method:             hull" in shown.output
 
 
 def test_text_cells_are_read_as_numbers_and_gaps_are_refused(tmp_path):

@@ -65,6 +65,15 @@ def test_the_first_sentence_says_whether_anything_private_beats_it(
     assert headline(tmp_path)[0] == first
 
 
+@pytest.mark.parametrize("card", [GOOD, MIXED], ids=["good", "mixed"])
+def test_one_repeat_tells_nothing(card, tmp_path):
+    said = majority_sentences(*views(tmp_path, rows(card, POOR, 0.7, repeats=1)))
+    assert said == (
+        "Whether anything private beats the majority class cannot be told from one repeat; run "
+        "several (--repeats).",
+    )
+
+
 def test_a_small_difference_may_be_chance(tmp_path):
     wide = rows({0.1: 0.701}, {0.1: 0.5}, repeats=4, spread=0.02)
     for record in wide:

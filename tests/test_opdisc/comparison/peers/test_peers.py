@@ -6,6 +6,7 @@ named by OPDISC_PEERS and are skipped without it.
 
 import dataclasses
 import io
+import math
 import os
 import pathlib
 import sys
@@ -230,6 +231,21 @@ def test_half_of_epsilon_is_what_a_replaced_row_leaves(stand_in):
     fitted = peers.fit_peer(half, _task(epsilon=80.0))  # 60 are too many for the stand-in
     assert fitted.parameters["epsilon_given"] == 40.0
     assert fitted.parameters["C"] == pytest.approx(0.1 * 40**1.5)
+
+
+def test_half_of_epsilon_leaves_less_than_half_of_delta():
+    """(e/2, d) for one row is (e, (1 + exp(e/2)) d) for two: group privacy, summed up."""
+    names = {peer.name: peer for peer in peers.PEERS}
+    for epsilon in (0.01, 1.0, 5.0):
+        given = names["dp-ebm-half"].delta_of(epsilon, 1e-6)
+        assert given * (1 + math.exp(epsilon / 2)) == pytest.approx(1e-6)
+    assert names["dp-ebm"].delta_of(1.0, 1e-6) == 1e-6
+
+
+def test_a_promise_for_replaced_rows_is_no_promise_for_added_ones():
+    added = _task(relation=NeighboringRelation.ADD_OR_REMOVE_ONE, peers="/bin/false")
+    with pytest.raises(ComparisonError, match="replaced rows only; compare it under replace_one"):
+        peers.fit_peer(peers.PEERS[0], added)
 
 
 def test_a_reference_gets_no_epsilon_and_promises_nothing(stand_in):
