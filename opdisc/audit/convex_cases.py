@@ -16,6 +16,7 @@ import numpy as np
 
 from opdisc.audit.convex import ConvexAuditCase, Release, overspent, understated
 from opdisc.audit.costly_rows import AUDITED_COSTS
+from opdisc.audit.hull_cases import hull_audit_cases
 from opdisc.convex import (
     BatchPlan,
     ConvexPublic,
@@ -342,5 +343,6 @@ def convex_audit_cases() -> dict[str, ConvexAuditCase]:
         *_sampling_cases(),
         *_vertex_cases(),
         *_costly_cases(),
+        *hull_audit_cases(),
     )
     return {case.name: case for case in cases}

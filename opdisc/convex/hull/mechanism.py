@@ -25,8 +25,8 @@ from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 from oracles.problem import ErrorCosts
 
-RESOLUTION = 32
-"""Released weights are whole multiples of 1 / 32."""
+RESOLUTION = 256
+"""Released weights are whole multiples of 1 / 256."""
 
 _SCORE = 4.0
 """Public guess of the largest score where nobody gave a number of rows."""
@@ -65,7 +65,7 @@ def hull_perturbation(
     Returns
     -------
     ConvexRelease
-        Weights of constant and columns as they are, not centred, in multiples of 1 / 32.
+        Weights of constant and columns as they are, not centred, in multiples of 1 / 256.
 
     Raises
     ------
