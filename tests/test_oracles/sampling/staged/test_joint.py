@@ -121,9 +121,9 @@ def test_bounds_do_cut_something_off():
 @pytest.mark.parametrize(("beta", "n_draws"), [(Fraction(1, 4), 500), (Fraction(1), 300)])
 @pytest.mark.parametrize(("most", "times"), [(10**6, 1), (4, 1), (10**4, 10**10)])
 def test_draws_follow_the_target_law(beta, n_draws, few, most, times, monkeypatch):
-    # Chi-square against enumeration, 500 or 300 draws, false alarm 1e-6 each, also where so much
-    # is cut off that most draws fail; a temperature that is off by half is missed with probability
-    # 1e-8 at most (noncentral chi-square).
+    # Chi-square against enumeration, false alarm 1e-6 each, also where so much is cut off that
+    # most draws fail; a temperature that is off by half is missed with probability 1e-8 at most
+    # (noncentral chi-square).
     monkeypatch.setattr(joint, "_FEW", few)
     monkeypatch.setattr(points_module, "MOST_LEVELS", most)
     monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
