@@ -66,13 +66,13 @@ class Peer:
     private: bool = True
     per_epsilon: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
-    def delta_of(self, epsilon: float, delta: float) -> float:
-        """Return what it is given of the comparison's delta.
+    def delta_beside(self, epsilon: float, delta: float) -> float:
+        """Return what it is given of the comparison's delta, beside an epsilon.
 
-        (epsilon/2, d) for an added or removed row is (epsilon, (1 + e^(epsilon/2)) d) for a
-        replaced one, which is both.
+        (e, d) for an added or removed row is (2 e, (1 + exp(e)) d) for a replaced one, which is
+        both.
         """
-        return delta if self.share == 1 else delta / (1 + math.exp(epsilon * self.share))
+        return delta if self.share == 1 else delta / (1 + math.exp(epsilon))
 
     def settings_at(self, epsilon: float) -> dict[str, Any]:
         """Return the settings for an epsilon; they depend on nothing else."""
@@ -303,7 +303,7 @@ def fit_peer(peer: Peer, task: FitTask) -> Fitted:
     header = {
         "peer": peer.name,
         "epsilon": epsilon,
-        "delta": task.delta if epsilon is None else peer.delta_of(task.epsilon, task.delta),
+        "delta": task.delta if epsilon is None else peer.delta_beside(epsilon, task.delta),
         "settings": settings,
         "feature_types": feature_types(task.schema),
         "levels": [len(attribute.indices) + 1 for attribute in task.schema.attributes],

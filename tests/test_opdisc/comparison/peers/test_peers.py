@@ -237,9 +237,9 @@ def test_half_of_epsilon_leaves_less_than_half_of_delta():
     """(e/2, d) for one row is (e, (1 + exp(e/2)) d) for two: group privacy, summed up."""
     names = {peer.name: peer for peer in peers.PEERS}
     for epsilon in (0.01, 1.0, 5.0):
-        given = names["dp-ebm-half"].delta_of(epsilon, 1e-6)
+        given = names["dp-ebm-half"].delta_beside(epsilon / 2, 1e-6)
         assert given * (1 + math.exp(epsilon / 2)) == pytest.approx(1e-6)
-    assert names["dp-ebm"].delta_of(1.0, 1e-6) == 1e-6
+    assert names["dp-ebm"].delta_beside(1.0, 1e-6) == 1e-6
 
 
 def test_a_promise_for_replaced_rows_is_no_promise_for_added_ones():
