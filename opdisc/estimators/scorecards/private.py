@@ -21,6 +21,7 @@ from opdisc.data import (
     as_table,
     check_names,
     column_structure,
+    count_combinations,
     count_below,
     count_no_rows,
     counted_problem,
@@ -353,7 +354,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         def public_for(weight_bound: int) -> GridPublic:
             grid = self._grid(schema, weight_bound)
-            return GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
+            return GridPublic(
+                params=params,
+                grid=grid,
+                error_costs=schema.error_costs,
+                most_points=count_combinations(schema),
+                **facts,
+            )
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()
