@@ -19,6 +19,9 @@ class SizeLimit:
         return all(limit is None or size <= limit for size, limit in pairs)
 
     def __str__(self) -> str:
+        """Return the limit in words."""
+        named = ((self.rows, "rows"), (self.columns, "columns"))
+        said = [f"{limit:,} {name}" for limit, name in named if limit is not None]
         if self.total is not None:
-            return f"{self.total:,} rows and columns in sum"
-        return f"{self.rows:,} rows and {self.columns:,} columns"
+            said.append(f"{self.total:,} rows and columns in sum")
+        return " and ".join(said)

@@ -70,7 +70,7 @@ def count_combinations(schema: Schema) -> int:
     --------
     >>> from opdisc.data import load_schema
     >>> count_combinations(load_schema("mammo"))
-    4320
+    960
     """
     coordinates = schema.n_columns + 1
     groups = complete_structure(column_structure(schema), coordinates)

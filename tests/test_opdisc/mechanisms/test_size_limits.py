@@ -8,6 +8,7 @@ import pytest
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import count_combinations, load_schema, parse_schema
 from opdisc.estimators import PrivateMulticlassClassifier
+from opdisc.mechanisms.base import EVERYWHERE
 from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
@@ -15,7 +16,15 @@ from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles import Claim, Limit, Termination, UnsupportedProblem, WeightGrid, ZeroOneProblem
+from oracles import (
+    Claim,
+    Limit,
+    SolveOptions,
+    Termination,
+    UnsupportedProblem,
+    WeightGrid,
+    ZeroOneProblem,
+)
 from oracles.enumeration import EnumerationOracle
 from oracles.interface import ORACLES, OracleEntry, SizeLimit, get_oracle
 from oracles.milp import formulate
@@ -76,12 +85,10 @@ def problem(n_points=8):
     """So many of the 16 points of four columns, two rows each."""
     points = np.array([[i >> j & 1 for j in range(4)] for i in range(n_points)])
     rows = np.arange(n_points) % 2
-    return ZeroOneProblem(
-        points=points, positives=2 * rows, negatives=2 * (1 - rows), grid=GRID
-    )
+    return ZeroOneProblem(points=points, positives=2 * rows, negatives=2 * (1 - rows), grid=GRID)
 
 
-def released(oracle, ledger, mechanism=None, **facts):
+def released(oracle, ledger, mechanism=None, options=None, **facts):
     hides = "n_rows" not in facts
     relation = NeighboringRelation.ADD_OR_REMOVE_ONE if hides else NeighboringRelation.REPLACE_ONE
     public = GridPublic(
@@ -93,6 +100,7 @@ def released(oracle, ledger, mechanism=None, **facts):
         public,
         entropy=SystemEntropy(),
         oracle=oracle,
+        options=options,
         ledger=ledger,
     )
 
@@ -159,7 +167,7 @@ def test_noise_that_is_weighted_rows_counts(licensed, ledger):
 
 
 class Odd(Licensed):
-    """What a solver may do with a program: raise anything, run out of time, or end with nothing."""
+    """What a solver may do with a program: raise anything, be late, or end with nothing."""
 
     ending = None
 
@@ -257,7 +265,21 @@ def test_a_fit_is_refused_before_the_spend(licensed, tmp_path, kind, relation):
     for oracle in ("full", "licensed then branch-and-bound"):
         model = kind(oracle=oracle, mechanism="one_hot", relation=relation, **settings)
         model.fit(rows.drop(columns="y"), rows["y"])
-    assert ledger.exists()
+    before = ledger.read_bytes()
+    model = kind(oracle="licensed", mechanism="one_hot", relation=relation, **settings)
+    with pytest.raises(UnsupportedProblem, match="public facts allow"):
+        model.fit(rows.drop(columns="y"), rows["y"])
+    assert ledger.read_bytes() == before
+
+
+def test_what_a_licence_may_end_is_a_condition_where_nobody_takes_over(licensed, ledger):
+    alone = released("licensed", ledger, most_points=44).receipt.conditions
+    assert f"'licensed' certifies {EVERYWHERE}" in alone
+    options = SolveOptions(time_limit=30)
+    limited = released("licensed", ledger, most_points=44, options=options).receipt.conditions
+    assert f"'licensed' certifies within 30 s {EVERYWHERE}" in limited
+    chain = released("licensed then branch-and-bound", ledger, options=options).receipt
+    assert not any("certifies" in condition for condition in chain.conditions)
 
 
 def test_shipped_statements_are_counted():

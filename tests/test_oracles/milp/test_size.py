@@ -101,6 +101,7 @@ def test_a_limit_in_sum_counts_both():
     assert CPLEX.admits(1_000, 1_000) and not CPLEX.admits(1_001, 1)
     assert str(CPLEX) == "1,000 rows and 1,000 columns"
     assert str(XPRESS) == "5,000 rows and columns in sum"
+    assert str(SizeLimit(columns=9)) == "9 columns"
 
 
 def test_what_is_listed_of_a_licence_is_what_its_oracle_says():
