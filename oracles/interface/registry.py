@@ -195,7 +195,7 @@ ORACLES: Registry[Oracle] = Registry(
             target="oracles.enumeration.listing:EnumerationOracle",
             distributions=("numpy",),
             summary="every hypothesis; integers; grids up to 10,000,000",
-            licence="part of opdisc",
+            licence="Apache 2.0, part of this package",
         ),
         "branch-and-bound": OracleEntry(
             target="oracles.branch_and_bound.oracle:BranchAndBoundOracle",
@@ -203,7 +203,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("numba",),
             install="pip install numba",
             summary="native exact search; integers; any size, proof included",
-            licence="part of opdisc",
+            licence="Apache 2.0, part of this package",
         ),
         "highs": OracleEntry(
             target="oracles.milp.highs:HighsOracle",

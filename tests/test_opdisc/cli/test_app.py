@@ -633,7 +633,7 @@ def test_oracles_are_listed_with_their_licences_on_two_lines_each(run):
     second = lines[2 * records.index(gurobi) + 1]
     assert second.endswith("; licence: commercial, free up to 2,000 rows and 2,000 columns")
     own = next(r for r in records if r["name"] == "branch-and-bound")
-    assert own["licence"] == "part of opdisc" and own["size_limit"] is None
+    assert own["licence"] == "Apache 2.0, part of this package" and own["size_limit"] is None
     assert all(r["licence"] for r in records if r["name"].partition(":")[0] != "mine")
 
 
