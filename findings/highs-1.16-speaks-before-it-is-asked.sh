@@ -2,7 +2,9 @@
 # highspy 1.16.0 prints its banner on standard output when the first solver object is made, before
 # there is an object to silence. output_flag = False and PuLP's msg=False come too late. highspy
 # 1.15.1 prints nothing. Whoever pipes JSON out of a program that solves gets two lines more.
-# What opdisc does: highspy below 1.16 (pyproject.toml).
+# What opdisc does: workers swallow it, and where a solver runs in the program itself, a subclass
+# switches output off at the start of enableCallbacks, which prints it
+# (oracles/convex/linear_program.py).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opdisc.cli.console import print_json, print_text, progress_steps
+
+if TYPE_CHECKING:
+    from oracles.interface import Oracle, OracleEntry
 
 
 @click.command(
@@ -40,7 +44,7 @@ Examples
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def oracles(context: click.Context, /, benchmark: bool, as_json: bool, **settings: Any) -> None:
-    """List the oracles, installed or not; with --benchmark, race them.
+    """List the oracles, installed or not, and their licences; with --benchmark, race them.
 
     The benchmark runs every oracle on the same instances: the census table (where adult.csv is
     found) and breast_cancer, each process warmed up first. By default it takes under three
@@ -61,30 +65,35 @@ def _option(name: str) -> str:
 
 
 def _list(as_json: bool) -> None:
-    from oracles.interface import ORACLES, available_oracles, oracle_versions
+    from oracles.interface import ORACLES, available_oracles
 
     installed = set(available_oracles())
-    records = [
-        {
-            "name": name,
-            "installed": name in installed,
-            "summary": entry.summary,
-            "versions": oracle_versions(name) if name in installed else {},
-            "install": "" if name in installed else entry.install,
-        }
-        for name, entry in ORACLES.entries().items()
-    ]
+    entries = ORACLES.entries()
     if as_json:
-        print_json(records)
+        print_json([_record(name, entry, name in installed) for name, entry in entries.items()])
         return
-    lines = []
-    for record in records:
-        versions = record["versions"]
-        assert isinstance(versions, dict)
-        known = ", ".join(f"{k} {v}" for k, v in versions.items())
-        state = f"installed ({known})" if record["installed"] else f"run: {record['install']}"
-        lines.append(f"{record['name']:<18}{state}\n{'':<18}{record['summary']}\n")
-    print_text("".join(lines))
+    print_text("".join(_lines(name, entry, name in installed) for name, entry in entries.items()))
+
+
+def _record(name: str, entry: OracleEntry[Oracle], installed: bool) -> dict[str, object]:
+    return {
+        "name": name,
+        "installed": installed,
+        "summary": entry.summary,
+        "versions": entry.versions() if installed else {},
+        "install": "" if installed else entry.install,
+        "licence": entry.licence,
+        "size_limit": None if entry.size_limit is None else asdict(entry.size_limit),
+    }
+
+
+def _lines(name: str, entry: OracleEntry[Oracle], installed: bool) -> str:
+    versions = ", ".join(f"{package} {number}" for package, number in entry.versions().items())
+    state = f"installed ({versions})" if installed else f"run: {entry.install}"
+    licence = f"; licence: {entry.licence}" if entry.licence else ""
+    if entry.size_limit is not None:
+        licence += f", free up to {entry.size_limit}"
+    return f"{name:<18}{state}\n{'':<18}{entry.summary}{licence}\n"
 
 
 def _benchmark(

@@ -118,6 +118,7 @@ from .schema.rarity import (
 from .schema.schema import (
     Schema as Schema,
     column_structure as column_structure,
+    count_combinations as count_combinations,
     with_error_costs as with_error_costs,
 )
 from .schema.target import (

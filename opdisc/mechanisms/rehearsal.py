@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from opdisc.errors import CalibrationError, rehearse
+from opdisc.errors import CalibrationError, large_number, rehearse
 from opdisc.mechanisms.base import NoiseSpec, PerturbingMechanism
 from opdisc.mechanisms.receipts import COMPLETE_ORACLES, trusted_name
 from opdisc.noise import MOST_NOISE
 from opdisc.privacy import GridPublic, SeededEntropy
 from oracles.errors import OracleUnavailable, UnsupportedProblem
 from oracles.interface import HandoverOracle, Limit, Oracle, SolveOptions, Termination
+from oracles.milp import ProgramSize, largest_program, problem_beyond
 from oracles.problem import TabularProblem, WeightGrid, ZeroOneProblem
 
 _TOY_SECONDS = 10.0
@@ -21,6 +22,8 @@ _TOY_SECONDS = 10.0
 _ANY_GAP = 2.0**30
 
 _FEW = 6
+
+_MOST_DIGITS = 10**9
 
 _LIMITS = (Limit.TIME, Limit.NODE, Limit.MEMORY, Limit.INTERRUPTED)
 
@@ -116,6 +119,94 @@ def check_certifies(oracle: Oracle) -> None:
             f"a release needs a certificate, but oracle '{oracle.name}' never proves a bound; let "
             f"one take over that does: '{oracle.name} then branch-and-bound'."
         )
+
+
+def check_size(
+    oracle: Oracle,
+    mechanism: PerturbingMechanism,
+    spec: NoiseSpec,
+    shape: ZeroOneProblem,
+    public: GridPublic,
+) -> None:
+    """Refuse an oracle whose licence may not take the program that the rows will make.
+
+    Whoever holds a full licence goes on: where public facts allow a program beyond the free one's
+    limit, the solver is asked whether it takes one, of public numbers.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Who will be asked. Of a chain only the last one counts: it takes over from the others.
+    mechanism : PerturbingMechanism
+        Whose noise the problem will be under.
+    spec : NoiseSpec
+        The noise.
+    shape : ZeroOneProblem
+        The problem under throw-away noise; its grid and noise are looked at, never its points.
+    public : GridPublic
+        What bounds the number of distinct points.
+
+    Raises
+    ------
+    UnsupportedProblem
+        If so; nothing is spent.
+    """
+    if type(oracle) is HandoverOracle:
+        check_size(oracle.second, mechanism, spec, shape, public)
+        return
+    limit = getattr(oracle, "size_limit", None)
+    if limit is None or not isinstance(shape, ZeroOneProblem):
+        return
+    most = _largest_program(oracle, mechanism, spec, shape, public)
+    if most is not None and limit.admits(*most):
+        return
+    if _takes(oracle, problem_beyond(limit)):
+        return
+    allowed = "any number of distinct points"
+    if most is not None:
+        allowed = f"{_count(most.rows)} rows and {_count(most.columns)} columns"
+    raise UnsupportedProblem(
+        f"oracle '{oracle.name}' takes programs of at most {limit} under its licence here, but "
+        f"the public facts allow {allowed}; use a full licence, fewer statements, another oracle "
+        f"or '{oracle.name} then branch-and-bound'."
+    )
+
+
+def _largest_program(
+    oracle: Oracle,
+    mechanism: PerturbingMechanism,
+    spec: NoiseSpec,
+    shape: ZeroOneProblem,
+    public: GridPublic,
+) -> ProgramSize | None:
+    """Return how large a program public facts allow, or None where they set no bound."""
+    known = [n for n in (public.most_points, public.n_rows) if n is not None]
+    if not known:
+        return None
+    # Some noise is weighted rows, which are points too.
+    toy = toy_problem(shape.grid)
+    noise = mechanism.perturb(toy, spec, SeededEntropy(0)).n_points - toy.n_points
+    return largest_program(
+        shape.grid,
+        shape.perturbation,
+        getattr(oracle, "formulation", "aggregated"),
+        points=min(known) + noise,
+        weight=None if noise else public.largest_loss,
+    )
+
+
+def _takes(oracle: Oracle, problem: ZeroOneProblem) -> bool:
+    """Return whether an oracle takes a problem; how far it comes in a few seconds is no matter."""
+    limits = SolveOptions(time_limit=_TOY_SECONDS, absolute_gap=_ANY_GAP)
+    with suppress(Exception):  # each solver has its own way to refuse
+        if oracle.supports(problem):
+            claim = oracle.solve(problem, limits)
+            return claim.hypothesis is not None or claim.limit in _LIMITS
+    return False
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < _MOST_DIGITS else large_number(number)
 
 
 def toy_problem(grid: WeightGrid) -> ZeroOneProblem:

@@ -25,6 +25,7 @@ from opdisc.mechanisms.rehearsal import (
     check_amount,
     check_certifies,
     check_room,
+    check_size,
     rehearse_oracle,
     toy_problem,
 )
@@ -145,6 +146,7 @@ def prepare_mechanism(
     check_room(spec, public, chosen)
     shape = _check_support(mechanism, problem, spec, chosen, public)
     rehearse_oracle(chosen, mechanism, spec, shape, limits)
+    check_size(chosen, mechanism, spec, shape, public)
 
     def draw() -> Hypothesis:
         def perturbed() -> ZeroOneProblem:

@@ -125,15 +125,21 @@ class GridPublic(PublicInputs):
         Lattice spacing of the noise, in units of the loss; a power of two.
     error_costs : ErrorCosts
         What a mistake costs. The loss counts rows where both cost the same, else units of cost.
+    most_points : int or None
+        How many distinct rows of statements there can be at most; None where nothing public says.
+        It decides who may be asked to search, and no noise.
     """
 
     grid: WeightGrid
     spacing: float = DEFAULT_SPACING
     error_costs: ErrorCosts = ErrorCosts()
+    most_points: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse bad lattices too."""
         PublicInputs.__post_init__(self)
+        if self.most_points is not None:
+            _check_count("most_points", self.most_points)
         bits = -math.log2(self.spacing) if self.spacing > 0 else -1.0
         if bits != int(bits) or not 0 <= bits <= _FINEST_SPACING_BITS:
             raise CalibrationError(

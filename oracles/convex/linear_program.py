@@ -44,13 +44,22 @@ class LinearOracle:
         return _DualProgram(problem, options)
 
 
+class _SilentHighs(highspy.Highs):
+    """HiGHS 1.16 greets on standard output when callbacks are enabled, as the constructor does."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802 - HiGHS's name
+        """Switch output off first."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+
 class _DualProgram:
     """The dual program of one problem; call it with a tilt."""
 
     def __init__(self, problem: TiltedProblem, options: RealOptions) -> None:
         self._problem, self._options = problem, options
         self._two_sided = isinstance(problem.domain, L1Ball)
-        self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._solver: Any = _SilentHighs()  # type: ignore[no-untyped-call]
         for option, value in (
             ("output_flag", False),
             ("threads", 1),

@@ -8,6 +8,7 @@ from .registry import (
     get_oracle as get_oracle,
     oracle_versions as oracle_versions,
 )
+from .size import SizeLimit as SizeLimit
 from .solution import (
     Certificate as Certificate,
     Claim as Claim,

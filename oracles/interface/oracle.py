@@ -79,7 +79,9 @@ class Oracle(Protocol):
     An oracle whose numbers are limited may also have ``most_steps``, a float: the most steps of
     the unit that all counts and tables together may come to. A caller whose tables are yet to be
     made compares with it what they may come to. One that never gives a bound may have
-    ``can_certify``, false: whoever needs a certificate then does without asking it.
+    ``can_certify``, false: whoever needs a certificate then does without asking it. One whose
+    licence may limit programs may have ``size_limit``, a :class:`~oracles.interface.SizeLimit`,
+    and ``formulation``, the name of its encoding.
     """
 
     name: str

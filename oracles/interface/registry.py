@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oracles.errors import OracleUnavailable
+from oracles.interface.size import SizeLimit
 
 if TYPE_CHECKING:
     from oracles.interface.oracle import Oracle
@@ -45,6 +46,10 @@ class OracleEntry(Generic[T]):
         One line for listings.
     runnable : callable or None
         Whether an executable that is not a Python module is there too.
+    licence : str
+        Under which it may be used, for listings.
+    size_limit : SizeLimit or None
+        The largest program that it takes under the licence that comes with it; None for any.
     """
 
     target: str | Callable[..., T]
@@ -53,6 +58,8 @@ class OracleEntry(Generic[T]):
     install: str = ""
     summary: str = ""
     runnable: Callable[[], bool] | None = None
+    licence: str = ""
+    size_limit: SizeLimit | None = None
 
     @property
     def installed(self) -> bool:
@@ -188,6 +195,7 @@ ORACLES: Registry[Oracle] = Registry(
             target="oracles.enumeration.listing:EnumerationOracle",
             distributions=("numpy",),
             summary="every hypothesis; integers; grids up to 10,000,000",
+            licence="Apache 2.0, part of this package",
         ),
         "branch-and-bound": OracleEntry(
             target="oracles.branch_and_bound.oracle:BranchAndBoundOracle",
@@ -195,6 +203,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("numba",),
             install="pip install numba",
             summary="native exact search; integers; any size, proof included",
+            licence="Apache 2.0, part of this package",
         ),
         "highs": OracleEntry(
             target="oracles.milp.highs:HighsOracle",
@@ -202,6 +211,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("highspy",),
             install="pip install highspy",
             summary="HiGHS called directly; floating point; mixed-integer program",
+            licence="MIT",
         ),
         "pulp:HiGHS": OracleEntry(
             target="oracles.milp.pulp_oracle:PulpOracle",
@@ -209,6 +219,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("pulp", "highspy"),
             install="pip install pulp highspy",
             summary="HiGHS through PuLP; floating point; mixed-integer program",
+            licence="MIT",
         ),
         "pulp:CBC": OracleEntry(
             target=functools.partial(_load_pulp, "CBC"),
@@ -217,6 +228,7 @@ ORACLES: Registry[Oracle] = Registry(
             install="pip install 'pulp[cbc]'",
             summary="CBC through PuLP; floating point; a bound only with a proof",
             runnable=_has_cbc,
+            licence="EPL 2.0",
         ),
         "pulp:SCIP": OracleEntry(
             target=functools.partial(_load_pulp, "SCIP"),
@@ -224,6 +236,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("pulp", "pyscipopt"),
             install="pip install pulp pyscipopt",
             summary="SCIP through PuLP; floating point; mixed-integer program",
+            licence="Apache 2.0",
         ),
         "pulp:GUROBI": OracleEntry(
             target=functools.partial(_load_pulp, "GUROBI"),
@@ -231,6 +244,8 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("pulp", "gurobipy"),
             install="pip install pulp gurobipy",
             summary="Gurobi through PuLP; floating point; mixed-integer program",
+            licence="commercial",
+            size_limit=SizeLimit(rows=2_000, columns=2_000),
         ),
         "cp-sat": OracleEntry(
             target="oracles.milp.cp_sat:CpSatOracle",
@@ -238,6 +253,7 @@ ORACLES: Registry[Oracle] = Registry(
             distributions=("ortools",),
             install="pip install ortools",
             summary="OR-tools CP-SAT; integers",
+            licence="Apache 2.0",
         ),
     },
     entry_points=ENTRY_POINTS,

@@ -3,3 +3,8 @@ from .formulation import formulate as formulate
 from .highs import HighsOracle as HighsOracle
 from .program import MixedIntegerProgram as MixedIntegerProgram
 from .pulp_oracle import PulpOracle as PulpOracle
+from .size import (
+    ProgramSize as ProgramSize,
+    largest_program as largest_program,
+    problem_beyond as problem_beyond,
+)

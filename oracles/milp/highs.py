@@ -83,6 +83,7 @@ def highs_options(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, A
         "mip_rel_gap": 0.0,
         "mip_abs_gap": stopping_gap(problem, options.absolute_gap),
         "mip_feasibility_tolerance": TOLERANCE,
+        # HiGHS 1.16 writes the one above over it: they must be the same.
         "primal_feasibility_tolerance": TOLERANCE,
         "dual_feasibility_tolerance": TOLERANCE,
         "threads": options.threads,

@@ -64,6 +64,7 @@ class PulpOracle:
         self._profile = solver_profile(solver)
         self.formulation = formulation or self._profile.formulation
         self.can_certify = self._profile.proves
+        self.size_limit = self._profile.size_limit
         self.requirement = "needs a smaller problem"
         self._class = self._available_class()
 

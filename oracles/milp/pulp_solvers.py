@@ -8,7 +8,7 @@ from typing import Any
 
 from oracles.arithmetic import ChildEnded
 from oracles.errors import InvalidOption, OracleError
-from oracles.interface import Limit, SolveOptions, Termination
+from oracles.interface import Limit, SizeLimit, SolveOptions, Termination
 from oracles.milp.highs import FLOAT_GAP, highs_options, stopping_gap
 from oracles.milp.workers import RunnableQuestion, ask_worker
 from oracles.problem import ZeroOneProblem
@@ -51,6 +51,8 @@ class SolverProfile:
     refusals : mapping of (str, int or None) to str
         By class and code of an exception of the solver's, what completes "this oracle ...", where
         it means that the solver does not take the model here.
+    size_limit : SizeLimit or None
+        The largest program that it takes under the licence that comes with it; None for any.
     """
 
     classes: tuple[str, ...]
@@ -59,6 +61,7 @@ class SolverProfile:
     proves: bool = True
     formulation: str = "aggregated"
     refusals: Mapping[tuple[str, int | None], str] = field(default_factory=dict)
+    size_limit: SizeLimit | None = None
 
 
 def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
@@ -153,6 +156,14 @@ _OTHER_REFUSALS: dict[str, dict[tuple[str, int | None], str]] = {
 }
 """The same of unchecked solvers, by PuLP class."""
 
+_SIZE_LIMITS = {
+    "GUROBI": SizeLimit(rows=2_000, columns=2_000),
+    "CPLEX": SizeLimit(rows=1_000, columns=1_000),
+    "COPT": SizeLimit(rows=2_000, columns=2_000),
+    "XPRESS": SizeLimit(total=5_000),
+}
+"""What each maker's free licence admits, by the first part of the names of PuLP's classes."""
+
 _PROFILES = {
     "HiGHS": SolverProfile(
         classes=("HiGHS",),
@@ -174,6 +185,7 @@ _PROFILES = {
         classes=("GUROBI",),
         arguments=_gurobi_arguments,
         refusals=_GUROBI_REFUSALS,
+        size_limit=_SIZE_LIMITS["GUROBI"],
     ),
 }
 
@@ -188,6 +200,7 @@ def solver_profile(solver: str) -> SolverProfile:
         arguments=lambda problem, options: {},
         proves=False,
         refusals=_OTHER_REFUSALS.get(solver, {}),
+        size_limit=_SIZE_LIMITS.get(solver.partition("_")[0]),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
@@ -41,7 +42,7 @@ from opdisc.data.schema.target import (
     target_from_dict,
 )
 from opdisc.errors import SchemaError, escaped, quoted
-from oracles.problem import ColumnGroup, ErrorCosts
+from oracles.problem import ColumnGroup, ErrorCosts, complete_structure
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
@@ -60,6 +61,21 @@ def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
     )
     groups = (ColumnGroup(columns=group, kind="exclusive") for group in declared)
     return tuple(sorted((*singles, *groups), key=lambda group: group.columns))
+
+
+def count_combinations(schema: Schema) -> int:
+    """Return how many distinct encoded rows a schema allows: a public number.
+
+    Examples
+    --------
+    >>> from opdisc.data import load_schema
+    >>> count_combinations(load_schema("mammo"))
+    960
+    """
+    coordinates = schema.n_columns + 1
+    groups = complete_structure(column_structure(schema), coordinates)
+    # The first coordinate is the constant one.
+    return math.prod(len(group.columns) + 1 for group in groups if group.columns != (0,))
 
 
 def with_error_costs(schema: Schema, costs: CostsLike | None) -> Schema:

@@ -25,6 +25,7 @@ from opdisc.data import (
     SchemaLike,
     as_table,
     column_structure,
+    count_combinations,
     counted_problem,
     encode_classes,
     encode_features,
@@ -242,7 +243,9 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             left = PrivacyParams(epsilon=epsilon, delta=0.0)
 
             def public_for(weight_bound: int) -> GridPublic:
-                return GridPublic(params=left, grid=self._grid(schema, weight_bound), **own)
+                grid = self._grid(schema, weight_bound)
+                points = count_combinations(schema)
+                return GridPublic(params=left, grid=grid, most_points=points, **own)
 
             alike = question.share, own["public_row_guess"]
             if alike not in settled:

@@ -22,6 +22,7 @@ from opdisc.data import (
     check_names,
     column_structure,
     count_below,
+    count_combinations,
     count_no_rows,
     counted_problem,
     encode_features,
@@ -353,7 +354,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
         def public_for(weight_bound: int) -> GridPublic:
             grid = self._grid(schema, weight_bound)
-            return GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
+            return GridPublic(
+                params=params,
+                grid=grid,
+                error_costs=schema.error_costs,
+                most_points=count_combinations(schema),
+                **facts,
+            )
 
         settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
         settled, entropy = settled.without_spare_delta(), self._entropy()

@@ -624,6 +624,19 @@ def test_listings_name_everything(run):
     assert all(name in run("datasets")[1] for name in DATASETS)
 
 
+def test_oracles_are_listed_with_their_licences_on_two_lines_each(run):
+    lines = run("oracles")[1].splitlines()
+    records = json.loads(run("oracles", "--json")[1])
+    assert len(lines) == 2 * len(records)
+    gurobi = next(r for r in records if r["name"] == "pulp:GUROBI")
+    assert gurobi["size_limit"] == {"rows": 2000, "columns": 2000, "total": None}
+    second = lines[2 * records.index(gurobi) + 1]
+    assert second.endswith("; licence: commercial, free up to 2,000 rows and 2,000 columns")
+    own = next(r for r in records if r["name"] == "branch-and-bound")
+    assert own["licence"] == "Apache 2.0, part of this package" and own["size_limit"] is None
+    assert all(r["licence"] for r in records if r["name"].partition(":")[0] != "mine")
+
+
 @pytest.mark.parametrize("command", [None, *cli.commands])
 def test_help_says_what_it_does_and_gives_an_example(command, run):
     status, out, _ = run(*([] if command is None else [command]), "--help")

@@ -54,6 +54,12 @@ def test_other_versions_are_not(monkeypatch, version):
     highs_solver.check_version()
 
 
+def test_tolerances_that_a_version_writes_over_each_other_are_the_same():
+    problem, _ = instances.exclusive_or()
+    options = highs.highs_options(problem, SolveOptions())
+    assert options["mip_feasibility_tolerance"] == options["primal_feasibility_tolerance"]
+
+
 def hard():
     return instances.too_hard()
 
