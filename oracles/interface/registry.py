@@ -89,13 +89,20 @@ class Registry(Generic[T]):
         Group of entry points, ``name = module:attribute``, by which installed packages add to
         them. They are looked up when first needed, are imported only when asked for, and never
         replace a name that is there already.
+    other_names : mapping of str to str or None
+        Names that are understood too, and are not listed, with those that they stand for.
     """
 
     def __init__(
-        self, entries: Mapping[str, OracleEntry[T]], *, entry_points: str | None = None
+        self,
+        entries: Mapping[str, OracleEntry[T]],
+        *,
+        entry_points: str | None = None,
+        other_names: Mapping[str, str] | None = None,
     ) -> None:
         self._entries = dict(entries)
         self._entry_points = entry_points
+        self._other_names = dict(other_names or {})
 
     def register(self, name: str, entry: OracleEntry[T]) -> None:
         """Add an entry; one of the same name is replaced."""
@@ -103,6 +110,7 @@ class Registry(Generic[T]):
 
     def entry(self, name: str) -> OracleEntry[T] | None:
         """Return the entry of that name; None if there is none."""
+        name = self._other_names.get(name, name)
         return self._entries.get(name) or self.entries().get(name)
 
     def entries(self) -> dict[str, OracleEntry[T]]:
@@ -163,11 +171,28 @@ def _load_entry_point(point: importlib.metadata.EntryPoint, **settings: Any) -> 
 # By name: an oracle is imported when it is asked for, and never by this module.
 _PULP: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.pulp_oracle:PulpOracle")
 
+_DIRECT: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.direct:DirectOracle")
+
 _HANDOVER: OracleEntry[Oracle] = OracleEntry(target="oracles.interface.handover:HandoverOracle")
 
 
 def _load_pulp(solver: str, **settings: Any) -> Oracle:
     return _PULP.load(solver=solver, **settings)
+
+
+def _direct(solver: str, title: str, module: str, licence: str) -> OracleEntry[Oracle]:
+    """Return the entry of a solver that is called through its own Python interface."""
+    return OracleEntry(
+        target=functools.partial(_DIRECT.load, solver=solver),
+        modules=(module,),
+        distributions=(module,),
+        install=f"pip install 'opdisc[{solver}]'",
+        summary=f"{title} called directly; floating point; {licence}",
+    )
+
+
+def _up_to(size: str) -> str:
+    return f"up to {size} without a licence of your own"
 
 
 @functools.lru_cache(maxsize=1)
@@ -203,6 +228,12 @@ ORACLES: Registry[Oracle] = Registry(
             install="pip install highspy",
             summary="HiGHS called directly; floating point; mixed-integer program",
         ),
+        "gurobi": _direct("gurobi", "Gurobi", "gurobipy", _up_to("2,000 rows and 2,000 columns")),
+        "cplex": _direct("cplex", "CPLEX", "cplex", _up_to("1,000 rows and 1,000 columns")),
+        "xpress": _direct("xpress", "Xpress", "xpress", _up_to("5,000 rows and columns in sum")),
+        "copt": _direct("copt", "COPT", "coptpy", _up_to("2,000 rows and 2,000 columns")),
+        "mosek": _direct("mosek", "MOSEK", "mosek", "only with a licence"),
+        "scip": _direct("scip", "SCIP", "pyscipopt", "no licence needed"),
         "pulp:HiGHS": OracleEntry(
             target="oracles.milp.pulp_oracle:PulpOracle",
             modules=("pulp", "highspy"),
@@ -241,6 +272,7 @@ ORACLES: Registry[Oracle] = Registry(
         ),
     },
     entry_points=ENTRY_POINTS,
+    other_names={"cbc": "pulp:CBC"},
 )
 """Everything that minimises a :class:`~oracles.problem.ZeroOneProblem`."""
 
