@@ -1,4 +1,4 @@
-"""What a floating-point solver's answer is worth: gaps, bounds and statuses, for every back end."""
+"""What a floating-point solver's answer is worth: gaps, bounds, statuses."""
 
 from __future__ import annotations
 
@@ -72,21 +72,19 @@ def claim_of(
         # A numerically sloppy solution may leave the norm budget once rounded: no answer then.
         hypothesis, termination = None, Termination.NO_HYPOTHESIS
         limit = limit or Limit.NUMERICAL
-    bound = -math.inf if answer.bound is None else answer.bound
     objective *= problem.steps_per_row
+    proved = termination is Termination.OPTIMAL
     return Claim(
         hypothesis=hypothesis,
         objective=None if hypothesis is None else objective,
-        dual_bound=lowered_bound(problem, bound, objective, gap),
+        dual_bound=_bound(problem, answer.bound, objective, gap, proved),
         termination=termination,
         limit=limit,
         nodes=count_of_nodes(answer),
     )
 
 
-def meaning_of(
-    status: str, table: StatusTable
-) -> tuple[Termination, Limit | None]:
+def meaning_of(status: str, table: StatusTable) -> tuple[Termination, Limit | None]:
     """Return what a solver's status means; one that the table does not have is refused."""
     if status not in table:
         raise InconsistentSolution(
@@ -111,6 +109,17 @@ def no_claim(limit: Limit, nodes: int | None = None) -> Claim:
 def count_of_nodes(answer: Answer) -> int | None:
     """Return a solver's count of nodes, where it has one."""
     return int(answer.nodes) if answer.nodes is not None and answer.nodes >= 0 else None
+
+
+def _bound(
+    problem: ZeroOneProblem, bound: float | None, objective: float, gap: float, proved: bool
+) -> Objective:
+    """Return a bound in objective units; one that contradicts the status is none."""
+    if bound is None:
+        return -math.inf
+    if not proved and bound >= objective * problem.unit - gap:
+        return -math.inf
+    return lowered_bound(problem, bound, objective, gap)
 
 
 def report_claim(

@@ -21,13 +21,11 @@ SIZE_LIMITS: Mapping[str, SizeLimit] = MappingProxyType(
 )
 """Without a licence of one's own, by oracle; SCIP needs none, and MOSEK takes nothing."""
 
-_TITLES = {"gurobi": "Gurobi", "cplex": "CPLEX", "xpress": "Xpress", "copt": "COPT"}
-
 
 def _too_large(name: str) -> str:
     return (
-        f"takes programs of at most {SIZE_LIMITS[name]} without a {_TITLES[name]} licence of your "
-        "own, and this one is larger; install one or choose another oracle"
+        f"takes programs of at most {SIZE_LIMITS[name]} without a licence of your own, and this "
+        "one is larger; install one or choose another oracle"
     )
 
 

@@ -22,7 +22,8 @@ from oracles import (
     ZeroOneProblem,
 )
 from oracles.milp import cp_sat, highs
-from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.milp.claims import lowered_bound, stopping_gap
+from oracles.milp.highs import STATUS, HighsOracle
 from oracles.milp.pulp_solvers import SOLUTION_STATUS
 from oracles.milp.warm_start import find_incumbent
 from oracles.milp.workers import highs_solver

@@ -14,14 +14,23 @@ from scipy import sparse
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.workers.messages import Answer, Report, Request
 
-_STATUS = {
-    getattr(coptpy.COPT, name): name
-    for name in (
-        "UNSTARTED OPTIMAL INFEASIBLE UNBOUNDED INF_OR_UNB NUMERICAL NODELIMIT IMPRECISE TIMEOUT "
-        "UNFINISHED INTERRUPTED ITERLIMIT"
-    ).split()
-}
-"""What COPT knows of a search; its other constants have the same numbers."""
+NAMES = (
+    "UNSTARTED",
+    "OPTIMAL",
+    "INFEASIBLE",
+    "UNBOUNDED",
+    "INF_OR_UNB",
+    "NUMERICAL",
+    "NODELIMIT",
+    "IMPRECISE",
+    "TIMEOUT",
+    "UNFINISHED",
+    "INTERRUPTED",
+    "ITERLIMIT",
+)
+"""What a search may end with; other constants of COPT's have the same numbers."""
+
+_STATUS = {getattr(coptpy.COPT, name): name for name in NAMES}
 
 _INFINITY = 1e30
 
