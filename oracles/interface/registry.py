@@ -180,13 +180,15 @@ def _load_pulp(solver: str, **settings: Any) -> Oracle:
     return _PULP.load(solver=solver, **settings)
 
 
-def _direct(solver: str, title: str, module: str, licence: str) -> OracleEntry[Oracle]:
+def _direct(
+    solver: str, title: str, module: str, licence: str, *, install: str | None = None
+) -> OracleEntry[Oracle]:
     """Return the entry of a solver that is called through its own Python interface."""
     return OracleEntry(
         target=functools.partial(_DIRECT.load, solver=solver),
         modules=(module,),
         distributions=(module,),
-        install=f"pip install 'opdisc[{solver}]'",
+        install=install or f"pip install {module}",
         summary=f"{title} called directly; floating point; {licence}",
     )
 
@@ -228,7 +230,13 @@ ORACLES: Registry[Oracle] = Registry(
             install="pip install highspy",
             summary="HiGHS called directly; floating point; mixed-integer program",
         ),
-        "gurobi": _direct("gurobi", "Gurobi", "gurobipy", _up_to("2,000 rows and 2,000 columns")),
+        "gurobi": _direct(
+            "gurobi",
+            "Gurobi",
+            "gurobipy",
+            _up_to("2,000 rows and 2,000 columns"),
+            install="pip install 'gurobipy>=13'",  # the licence within 12 has ended
+        ),
         "cplex": _direct("cplex", "CPLEX", "cplex", _up_to("1,000 rows and 1,000 columns")),
         "xpress": _direct("xpress", "Xpress", "xpress", _up_to("5,000 rows and columns in sum")),
         "copt": _direct("copt", "COPT", "coptpy", _up_to("2,000 rows and 2,000 columns")),
