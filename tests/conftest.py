@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from helpers.campaigns import left_out
-from helpers.extras import oracle_params
+from helpers.extras import needs_licence, oracle_params
 from hypothesis import settings
 
 import oracles
@@ -57,4 +57,4 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(params=oracle_params(oracles.available_oracles()))
 def oracle(request):
     """Every oracle whose solver is installed, one after the other."""
-    return oracles.get_oracle(request.param)
+    return needs_licence(oracles.get_oracle(request.param))

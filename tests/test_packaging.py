@@ -225,8 +225,12 @@ def queries():
 
 WORKS = {
     "cp-sat": lambda: solves("cp-sat"),
-    "scip": lambda: solves("pulp:SCIP"),
-    "gurobi": lambda: solves("pulp:GUROBI"),
+    "scip": lambda: solves("scip") and solves("pulp:SCIP"),
+    "gurobi": lambda: solves("gurobi") and solves("pulp:GUROBI"),
+    "cplex": lambda: solves("cplex"),
+    "xpress": lambda: solves("xpress"),
+    "copt": lambda: solves("copt"),
+    "mosek": lambda: imports("mosek"),
     "cvxpy": minimises,
     "dask": lambda: spreads("dask"),
     "ray": lambda: spreads("ray"),

@@ -8,7 +8,7 @@ from .registry import (
     get_oracle as get_oracle,
     oracle_versions as oracle_versions,
 )
-from .size import SizeLimit as SizeLimit
+from .size import FREE_SIZES as FREE_SIZES, SizeLimit as SizeLimit
 from .solution import (
     Certificate as Certificate,
     Claim as Claim,

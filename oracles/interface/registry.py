@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oracles.errors import OracleUnavailable
-from oracles.interface.size import SizeLimit
+from oracles.interface.size import FREE_SIZES, SizeLimit
 
 if TYPE_CHECKING:
     from oracles.interface.oracle import Oracle
@@ -96,13 +96,20 @@ class Registry(Generic[T]):
         Group of entry points, ``name = module:attribute``, by which installed packages add to
         them. They are looked up when first needed, are imported only when asked for, and never
         replace a name that is there already.
+    other_names : mapping of str to str or None
+        Names that are understood too, and are not listed, with those that they stand for.
     """
 
     def __init__(
-        self, entries: Mapping[str, OracleEntry[T]], *, entry_points: str | None = None
+        self,
+        entries: Mapping[str, OracleEntry[T]],
+        *,
+        entry_points: str | None = None,
+        other_names: Mapping[str, str] | None = None,
     ) -> None:
         self._entries = dict(entries)
         self._entry_points = entry_points
+        self._other_names = dict(other_names or {})
 
     def register(self, name: str, entry: OracleEntry[T]) -> None:
         """Add an entry; one of the same name is replaced."""
@@ -110,6 +117,7 @@ class Registry(Generic[T]):
 
     def entry(self, name: str) -> OracleEntry[T] | None:
         """Return the entry of that name; None if there is none."""
+        name = self._other_names.get(name, name)
         return self._entries.get(name) or self.entries().get(name)
 
     def entries(self) -> dict[str, OracleEntry[T]]:
@@ -170,11 +178,29 @@ def _load_entry_point(point: importlib.metadata.EntryPoint, **settings: Any) -> 
 # By name: an oracle is imported when it is asked for, and never by this module.
 _PULP: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.pulp_oracle:PulpOracle")
 
+_DIRECT: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.direct:DirectOracle")
+
 _HANDOVER: OracleEntry[Oracle] = OracleEntry(target="oracles.interface.handover:HandoverOracle")
 
 
 def _load_pulp(solver: str, **settings: Any) -> Oracle:
     return _PULP.load(solver=solver, **settings)
+
+
+def _direct(
+    title: str, module: str, *, install: str | None = None, licence: str = "commercial"
+) -> OracleEntry[Oracle]:
+    """Return the entry of a solver that is called through its own Python interface."""
+    solver = title.lower()
+    return OracleEntry(
+        target=functools.partial(_DIRECT.load, solver=solver),
+        modules=(module,),
+        distributions=(module,),
+        install=install or f"pip install {module}",
+        summary=f"{title} called directly; floating point; mixed-integer program",
+        licence=licence,
+        size_limit=FREE_SIZES.get(solver),
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -213,6 +239,13 @@ ORACLES: Registry[Oracle] = Registry(
             summary="HiGHS called directly; floating point; mixed-integer program",
             licence="MIT",
         ),
+        # The licence within gurobipy 12 has ended.
+        "gurobi": _direct("Gurobi", "gurobipy", install="pip install 'gurobipy>=13'"),
+        "cplex": _direct("CPLEX", "cplex"),
+        "xpress": _direct("Xpress", "xpress"),
+        "copt": _direct("COPT", "coptpy"),
+        "mosek": _direct("MOSEK", "mosek"),
+        "scip": _direct("SCIP", "pyscipopt", licence="Apache 2.0"),
         "pulp:HiGHS": OracleEntry(
             target="oracles.milp.pulp_oracle:PulpOracle",
             modules=("pulp", "highspy"),
@@ -245,7 +278,7 @@ ORACLES: Registry[Oracle] = Registry(
             install="pip install pulp gurobipy",
             summary="Gurobi through PuLP; floating point; mixed-integer program",
             licence="commercial",
-            size_limit=SizeLimit(rows=2_000, columns=2_000),
+            size_limit=FREE_SIZES["gurobi"],
         ),
         "cp-sat": OracleEntry(
             target="oracles.milp.cp_sat:CpSatOracle",
@@ -257,6 +290,7 @@ ORACLES: Registry[Oracle] = Registry(
         ),
     },
     entry_points=ENTRY_POINTS,
+    other_names={"cbc": "pulp:CBC"},
 )
 """Everything that minimises a :class:`~oracles.problem.ZeroOneProblem`."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +27,15 @@ class SizeLimit:
         if self.total is not None:
             said.append(f"{self.total:,} rows and columns in sum")
         return " and ".join(said)
+
+
+FREE_SIZES: Mapping[str, SizeLimit] = MappingProxyType(
+    {
+        "gurobi": SizeLimit(rows=2_000, columns=2_000),
+        "cplex": SizeLimit(rows=1_000, columns=1_000),
+        "xpress": SizeLimit(total=5_000),
+        "copt": SizeLimit(rows=2_000, columns=2_000),
+        "mosek": SizeLimit(rows=0, columns=0),
+    }
+)
+"""What commercial solvers take without a licence of one's own, by maker; MOSEK takes nothing."""

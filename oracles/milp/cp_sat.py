@@ -7,13 +7,13 @@ import time
 
 from oracles.errors import InvalidOption
 from oracles.interface import Claim, Limit, SolveOptions, Termination
+from oracles.milp.claims import count_of_nodes, meaning_of, no_claim
 from oracles.milp.formulation import (
     LARGEST_INTEGER,
     formulate,
     formulation_limits,
     formulation_steps,
 )
-from oracles.milp.highs import count_of_nodes, meaning_of, no_claim
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.workers import Answer, Report, Request, solve_in_worker
 from oracles.problem import ZeroOneProblem

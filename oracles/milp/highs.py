@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracles.arithmetic import FloatArray, IntArray, Objective
-from oracles.errors import InconsistentSolution
+from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Claim, Limit, SolveOptions, Termination
 from oracles.milp.block_rows import find_block_rows, load_block_rows, takes_block_rows
+from oracles.milp.claims import claim_of, stopping_gap
 from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.warm_start import find_incumbent, load_search
-from oracles.milp.workers import Answer, Report, Request, solve_in_worker
+from oracles.milp.workers import Report, Request, solve_in_worker
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 """Feasibility and integrality tolerance that HiGHS is given."""
-
-FLOAT_GAP = 1e-7
-"""Absolute gap, in rows, at which a problem without a lattice counts as solved."""
 
 _SECONDS_ALONE = 4.0
 """How long HiGHS is given before the block bound's rows are made, which take seconds too."""
@@ -63,18 +60,6 @@ STATUS = {
     "kHighsInterrupt": (Termination.FEASIBLE, Limit.INTERRUPTED),
 }
 """What every ``HighsModelStatus`` means; one that is missing here is refused."""
-
-
-def stopping_gap(problem: ZeroOneProblem, absolute_gap: float) -> float:
-    """Return the absolute gap, in rows, at which a floating-point solver may stop.
-
-    On a lattice it is the whole steps within ``absolute_gap`` and a quarter of a step, so that an
-    optimum reported within it, rounded up to the lattice, still closes the requested gap.
-    """
-    if not problem.is_exact:
-        return max(FLOAT_GAP, 0.99 * absolute_gap)
-    steps = math.floor(absolute_gap * problem.steps_per_row)
-    return (steps + 0.25) * problem.unit
 
 
 def highs_options(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
@@ -206,7 +191,7 @@ class _Attempt:
             hear=lambda report: self._pass_on(report, floor),
             seconds_left=None if options.time_limit is None else self.time_left(),
         )
-        return _with_incumbent(problem, _claim(problem, program, answer, gap), start)
+        return _with_incumbent(problem, claim_of(problem, program, answer, gap, STATUS), start)
 
     def _pass_on(self, report: Report, floor: float) -> None:
         if self.options.progress is not None:
@@ -259,61 +244,6 @@ def _start_values(
     return np.array(columns, dtype=np.int64), np.array(chosen)
 
 
-def _claim(
-    problem: ZeroOneProblem, program: MixedIntegerProgram, answer: Answer | None, gap: float
-) -> Claim:
-    if answer is None:
-        return no_claim(Limit.TIME)
-    assert answer.objective is not None and answer.bound is not None
-    termination, limit = meaning_of(answer.status, STATUS)
-    hypothesis = None
-    if termination is not Termination.NO_HYPOTHESIS and math.isfinite(answer.objective):
-        assert answer.assignment is not None
-        hypothesis = program.hypothesis(answer.assignment)
-    if hypothesis is None or not problem.grid.contains(hypothesis):
-        # A numerically sloppy solution may leave the norm budget once rounded: no answer then.
-        hypothesis, termination = None, Termination.NO_HYPOTHESIS
-        limit = limit or Limit.NUMERICAL
-    objective = answer.objective * problem.steps_per_row
-    return Claim(
-        hypothesis=hypothesis,
-        objective=None if hypothesis is None else objective,
-        dual_bound=lowered_bound(problem, answer.bound, objective, gap),
-        termination=termination,
-        limit=limit,
-        nodes=count_of_nodes(answer),
-    )
-
-
-def meaning_of(
-    status: str, table: Mapping[str, tuple[Termination, Limit | None]]
-) -> tuple[Termination, Limit | None]:
-    """Return what a solver's status means; one that the table does not have is refused."""
-    if status not in table:
-        raise InconsistentSolution(
-            f"a solver's answer must have a status that is known here, got '{status}'; install "
-            "a version of the solver that this version of the library was tested with."
-        )
-    return table[status]
-
-
-def no_claim(limit: Limit, nodes: int | None = None) -> Claim:
-    """Return the claim of a search that ended with nothing."""
-    return Claim(
-        hypothesis=None,
-        objective=None,
-        dual_bound=-math.inf,
-        termination=Termination.NO_HYPOTHESIS,
-        limit=limit,
-        nodes=nodes,
-    )
-
-
-def count_of_nodes(answer: Answer) -> int | None:
-    """Return a solver's count of nodes, where it has one."""
-    return int(answer.nodes) if answer.nodes is not None and answer.nodes >= 0 else None
-
-
 def _with_incumbent(problem: ZeroOneProblem, claim: Claim, incumbent: Hypothesis | None) -> Claim:
     """Fall back on the hypothesis the solver was given where it ended with none."""
     if claim.hypothesis is not None or incumbent is None or claim.limit is Limit.NUMERICAL:
@@ -325,34 +255,3 @@ def _with_incumbent(problem: ZeroOneProblem, claim: Claim, incumbent: Hypothesis
         objective=problem.objective(incumbent),
         termination=Termination.FEASIBLE,
     )
-
-
-def lowered_bound(
-    problem: ZeroOneProblem, bound: float, objective: float, gap: float
-) -> Objective:
-    """Return what a solver's bound is worth, in objective units.
-
-    Parameters
-    ----------
-    problem : ZeroOneProblem
-        The problem solved.
-    bound : float
-        The solver's dual bound, in rows.
-    objective : float
-        The solver's objective, in objective units.
-    gap : float
-        The absolute gap it was allowed, in rows: nodes this close to an incumbent may have been
-        dropped, whatever the bound says.
-
-    Notes
-    -----
-    Solvers see that objectives are whole steps and round their bounds up to one. A bound that is a
-    little too high in floating point then becomes a whole step too high, so an open search's
-    bound gives up a step.
-    """
-    if math.isnan(bound) or bound == math.inf:
-        return -math.inf
-    steps, closed = bound * problem.steps_per_row, objective - gap * problem.steps_per_row
-    if problem.is_exact and steps < closed:
-        return steps - 1
-    return min(steps, closed)

@@ -65,6 +65,18 @@ class MixedIntegerProgram:
         """Number of rows, k."""
         return len(self.row_lower)
 
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """For each row, "E" where it is an equation, else "L" (at most) or "G" (at least)."""
+        equal, below = self.row_lower == self.row_upper, np.isinf(self.row_lower)
+        assert (equal | below | np.isinf(self.row_upper)).all()
+        return tuple(np.where(equal, "E", np.where(below, "L", "G")).tolist())
+
+    @property
+    def sides(self) -> FloatArray:
+        """For each row, the number that its sense compares with."""
+        return np.where(np.isinf(self.row_lower), self.row_upper, self.row_lower)
+
     def hypothesis(self, assignment: ArrayLike) -> Hypothesis | None:
         """Return the weights that an assignment of the variables stands for.
 

@@ -12,15 +12,16 @@ import time
 
 from oracles.errors import OracleUnavailable
 from oracles.interface import Claim, Limit, SolveOptions, Termination
-from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
-from oracles.milp.highs import (
-    STATUS,
+from oracles.milp.claims import (
     count_of_nodes,
     lowered_bound,
     meaning_of,
     no_claim,
+    report_claim,
     stopping_gap,
 )
+from oracles.milp.formulation import formulate, formulation_limits, formulation_steps
+from oracles.milp.highs import STATUS
 from oracles.milp.program import MixedIntegerProgram
 from oracles.milp.pulp_solvers import (
     SOLUTION_STATUS,
@@ -107,7 +108,7 @@ class PulpOracle:
         seconds = time.monotonic() - started
         timed_out = options.time_limit is not None and seconds >= 0.9 * options.time_limit
         claim = self._claim(problem, request.program, answer, options, timed_out)
-        self._report(problem, claim, options, seconds)
+        report_claim(problem, claim, options, seconds)
         return claim
 
     def _claim(
@@ -166,12 +167,3 @@ class PulpOracle:
         if termination is not Termination.OPTIMAL:
             return -math.inf
         return objective - gap * problem.steps_per_row - cbc_increment(problem)
-
-    @staticmethod
-    def _report(
-        problem: ZeroOneProblem, claim: Claim, options: SolveOptions, seconds: float
-    ) -> None:
-        """Report once, at the end: PuLP passes on nothing before."""
-        if options.progress is not None:
-            incumbent = None if claim.objective is None else claim.objective * problem.unit
-            options.progress(incumbent, claim.dual_bound * problem.unit, seconds)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oracles.arithmetic import ChildEnded
-from oracles.errors import InvalidOption, OracleError
-from oracles.interface import Limit, SizeLimit, SolveOptions, Termination
-from oracles.milp.highs import FLOAT_GAP, highs_options, stopping_gap
+from oracles.errors import OracleError
+from oracles.interface import FREE_SIZES, Limit, SizeLimit, SolveOptions, Termination
+from oracles.milp.claims import FLOAT_GAP, check_seed, stopping_gap
+from oracles.milp.direct import REFUSALS, direct_profile
+from oracles.milp.highs import highs_options
 from oracles.milp.workers import RunnableQuestion, ask_worker
 from oracles.problem import ZeroOneProblem
 
 TOLERANCE = 1e-6
 """Integrality tolerance of the loosest solver, CBC."""
-
-_LARGEST_SEED = 2_000_000_000
 
 SOLUTION_STATUS = {
     "LpSolutionNoSolutionFound": (Termination.NO_HYPOTHESIS, Limit.UNKNOWN),
@@ -70,14 +70,8 @@ def _highs_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str
     return wanted
 
 
-def _check_seed(solver: str, seed: int) -> None:
-    """Refuse seeds outside the range that all solvers share; some ignore them silently."""
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise InvalidOption(f"{solver} takes seeds in 0..{_LARGEST_SEED}, got seed={seed}.")
-
-
 def _cbc_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    _check_seed("CBC", options.seed)
+    check_seed("CBC", options.seed)
     return {
         "gapRel": 0.0,
         "gapAbs": stopping_gap(problem, options.absolute_gap) * problem.steps_per_row,
@@ -102,7 +96,7 @@ def cbc_increment(problem: ZeroOneProblem) -> float:
 
 
 def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    _check_seed("SCIP", options.seed)
+    check_seed("SCIP", options.seed)
     return {
         "gapRel": 0.0,
         "gapAbs": stopping_gap(problem, options.absolute_gap),
@@ -111,58 +105,19 @@ def _scip_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str,
 
 
 def _gurobi_arguments(problem: ZeroOneProblem, options: SolveOptions) -> dict[str, Any]:
-    _check_seed("Gurobi", options.seed)
+    check_seed("Gurobi", options.seed)
     # PuLP drops gapRel=0, so Gurobi's own parameter names are used. An environment of its own is
     # silent from the start; it is closed with the solver.
-    return {
-        "manageEnv": True,
-        "MIPGap": 0.0,
-        "MIPGapAbs": stopping_gap(problem, options.absolute_gap),
-        "IntFeasTol": 1e-9,
-        "FeasibilityTol": 1e-9,
-        "OptimalityTol": 1e-9,
-        "Threads": options.threads,
-        "Seed": options.seed,
-    }
+    return {"manageEnv": True, **direct_profile("gurobi").arguments(problem, options)}
 
 
-_GUROBI_REFUSALS: dict[tuple[str, int | None], str] = {
-    ("GurobiError", 10009): "needs a valid Gurobi licence; renew it or choose another oracle",
-    ("GurobiError", 10010): (
-        "takes models of at most 2,000 variables and 2,000 constraints under the licence that "
-        "comes with gurobipy, and this one is larger; install a full Gurobi licence or choose "
-        "another oracle"
-    ),
+_OTHER_REFUSALS = {
+    "CPLEX_PY": REFUSALS["cplex"],
+    "COPT": REFUSALS["copt"],
+    "MOSEK": REFUSALS["mosek"],
+    "XPRESS_PY": REFUSALS["xpress"],
 }
-"""By Gurobi's error code; the model's own size stays out of the message."""
-
-_OTHER_REFUSALS: dict[str, dict[tuple[str, int | None], str]] = {
-    "CPLEX_PY": {
-        ("CplexSolverError", 1016): (
-            "takes models of at most 1,000 variables and 1,000 constraints under the licence that "
-            "comes with cplex, and this one is larger; install a full CPLEX licence or choose "
-            "another oracle"
-        )
-    },
-    "COPT": {
-        ("CoptError", 4): (
-            "takes models of at most 2,000 variables and 2,000 constraints without a COPT "
-            "licence, and this one is larger; install one or choose another oracle"
-        )
-    },
-    "MOSEK": {
-        ("Error", 1008): "needs a MOSEK licence; install one or choose another oracle",
-    },
-}
-"""The same of unchecked solvers, by PuLP class."""
-
-_SIZE_LIMITS = {
-    "GUROBI": SizeLimit(rows=2_000, columns=2_000),
-    "CPLEX": SizeLimit(rows=1_000, columns=1_000),
-    "COPT": SizeLimit(rows=2_000, columns=2_000),
-    "XPRESS": SizeLimit(total=5_000),
-}
-"""What each maker's free licence admits, by the first part of the names of PuLP's classes."""
+"""Of unchecked solvers, by PuLP class."""
 
 _PROFILES = {
     "HiGHS": SolverProfile(
@@ -184,8 +139,8 @@ _PROFILES = {
     "GUROBI": SolverProfile(
         classes=("GUROBI",),
         arguments=_gurobi_arguments,
-        refusals=_GUROBI_REFUSALS,
-        size_limit=_SIZE_LIMITS["GUROBI"],
+        refusals=REFUSALS["gurobi"],
+        size_limit=FREE_SIZES["gurobi"],
     ),
 }
 
@@ -200,7 +155,8 @@ def solver_profile(solver: str) -> SolverProfile:
         arguments=lambda problem, options: {},
         proves=False,
         refusals=_OTHER_REFUSALS.get(solver, {}),
-        size_limit=_SIZE_LIMITS.get(solver.partition("_")[0]),
+        # PuLP's classes are called after their makers: XPRESS_PY, CPLEX_CMD.
+        size_limit=FREE_SIZES.get(solver.partition("_")[0].lower()),
     )
 
 

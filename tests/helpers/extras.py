@@ -2,7 +2,17 @@
 
 import pytest
 
-SOLVERS = {"cp-sat": "ortools", "pulp:SCIP": "pyscipopt", "pulp:GUROBI": "gurobipy"}
+DIRECT = {
+    "gurobi": "gurobipy",
+    "cplex": "cplex",
+    "xpress": "xpress",
+    "copt": "coptpy",
+    "mosek": "mosek",
+    "scip": "pyscipopt",
+}
+"""The module behind each oracle that calls its solver directly."""
+
+SOLVERS = {"cp-sat": "ortools", "pulp:SCIP": "pyscipopt", "pulp:GUROBI": "gurobipy", **DIRECT}
 """The module behind each oracle that comes with a pip extra."""
 
 
@@ -12,3 +22,16 @@ def oracle_params(names):
         pytest.param(name, marks=pytest.mark.extras(SOLVERS[name])) if name in SOLVERS else name
         for name in names
     ]
+
+
+def takes_nothing(oracle):
+    """Whether the oracle's solver takes no program at all without a licence, and has none."""
+    limit = getattr(oracle, "size_limit", None)
+    return limit is not None and not limit.admits(1, 1)
+
+
+def needs_licence(oracle):
+    """Return the oracle; skip the test where its solver takes nothing without a licence."""
+    if takes_nothing(oracle):
+        pytest.skip(f"needs a licence for {oracle.name}")
+    return oracle

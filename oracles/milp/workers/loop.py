@@ -24,7 +24,17 @@ from oracles.arithmetic import ParentConnection
 from oracles.errors import OracleError, OracleUnavailable
 from oracles.milp.workers.messages import READY, Answer, Failure, Request, RunnableQuestion
 
-_BACK_ENDS = {"highs": "highs_solver", "cp-sat": "cp_sat_solver"}
+_BACK_ENDS = {
+    "highs": "highs_solver",
+    "cp-sat": "cp_sat_solver",
+    "gurobi": "direct.gurobi_solver",
+    "cplex": "direct.cplex_solver",
+    "xpress": "direct.xpress_solver",
+    "copt": "direct.copt_solver",
+    "mosek": "direct.mosek_solver",
+    "scip": "direct.scip_solver",
+}
+"""By oracle; of every other one, it is that of PuLP."""
 
 _SCRIPT = """\
 read -r line

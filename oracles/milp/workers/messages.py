@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.milp.program import MixedIntegerProgram
+
+LEAST_SECONDS = 1e-3
+"""The shortest time limit that every solver takes."""
 
 READY = "ready"
 """A worker's first message: it has loaded its solver."""
@@ -47,6 +51,12 @@ class Request:
     scale: int = 1
     start: tuple[IntArray, FloatArray] | None = None
     folder: str | None = None
+
+    def seconds_left(self) -> float | None:
+        """Return what a solver is to be given as its time limit; None for no limit."""
+        if self.deadline is None:
+            return None
+        return max(self.deadline - time.monotonic(), LEAST_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -38,8 +37,8 @@ def answer(request: Request, send: Callable[[Report], None]) -> Answer:
         _prepare_highs()
     model, variables = _model(request.program, request.scale)
     arguments = dict(request.settings)
-    if request.deadline is not None:
-        arguments["timeLimit"] = max(request.deadline - time.monotonic(), 1e-3)
+    if (seconds := request.seconds_left()) is not None:
+        arguments["timeLimit"] = seconds
     solver = pulp.getSolver(kind, msg=False, **arguments)
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,7 +1,7 @@
 """Every oracle against the conformance kit, and the conformance kit against liars."""
 
 import pytest
-from helpers.extras import oracle_params
+from helpers.extras import DIRECT, oracle_params
 from helpers.oracles import broken, instances
 
 import oracles
@@ -18,6 +18,7 @@ N_RANDOM = {
     "pulp:SCIP": 24,
     "pulp:GUROBI": 24,
     "cp-sat": 72,
+    **dict.fromkeys(DIRECT, 108),
 }
 """Fewer random problems by default where each costs a model in pure Python or a process."""
 

@@ -21,8 +21,9 @@ from oracles import (
     WeightGrid,
     ZeroOneProblem,
 )
-from oracles.milp import cp_sat, highs
-from oracles.milp.highs import STATUS, HighsOracle, lowered_bound, stopping_gap
+from oracles.milp import claims, cp_sat, highs
+from oracles.milp.claims import lowered_bound, stopping_gap
+from oracles.milp.highs import STATUS, HighsOracle
 from oracles.milp.pulp_solvers import SOLUTION_STATUS
 from oracles.milp.warm_start import find_incumbent
 from oracles.milp.workers import highs_solver
@@ -33,7 +34,7 @@ def test_a_status_without_a_meaning_is_refused_and_a_chain_survives(monkeypatch)
     problem, optimum = instances.exclusive_or()
     for table in (STATUS, SOLUTION_STATUS, cp_sat.STATUS):
         with pytest.raises(InconsistentSolution, match="got 'kNew'"):
-            highs.meaning_of("kNew", table)
+            claims.meaning_of("kNew", table)
     monkeypatch.setattr(highs, "STATUS", {})
     with pytest.raises(InconsistentSolution, match="got 'kOptimal'"):
         oracles.solve(problem, "highs")

@@ -169,9 +169,9 @@ def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
     with pytest.raises(UnsupportedProblem) as caught:
         oracle.solve(problem, SolveOptions())
     assert str(caught.value) == (
-        f"oracle 'pulp:{SOLVERS[0]}' takes models of at most 2,000 variables and 2,000 "
-        "constraints under the licence that comes with gurobipy, and this one is larger; install "
-        "a full Gurobi licence or choose another oracle."
+        f"oracle 'pulp:{SOLVERS[0]}' takes programs of at most 2,000 rows and 2,000 columns "
+        "without a licence of your own, and this one is larger; install one or choose another "
+        "oracle."
     )
 
 
@@ -179,9 +179,10 @@ def test_what_a_licence_does_not_cover_is_one_sentence(monkeypatch):
     ("solver", "kind", "code", "sentence"),
     [
         ("GUROBI", "GurobiError", 10009, "needs a valid Gurobi licence"),
-        ("CPLEX_PY", "CplexSolverError", 1016, "at most 1,000 variables and 1,000 constraints"),
-        ("COPT", "CoptError", 4, "at most 2,000 variables and 2,000 constraints"),
+        ("CPLEX_PY", "CplexSolverError", 1016, "at most 1,000 rows and 1,000 columns"),
+        ("COPT", "CoptError", 4, "at most 2,000 rows and 2,000 columns"),
         ("MOSEK", "Error", 1008, "needs a MOSEK licence"),
+        ("XPRESS_PY", "SolverError", 120, "at most 5,000 rows and columns in sum"),
     ],
 )
 def test_every_licence_has_its_sentence(monkeypatch, solver, kind, code, sentence):
@@ -207,7 +208,7 @@ def test_a_full_sized_model_needs_a_full_gurobi_licence():
     import gurobipy
 
     problem = instances.too_hard(n_rows=4000)
-    with pytest.raises(UnsupportedProblem, match="install a full Gurobi licence"):
+    with pytest.raises(UnsupportedProblem, match="without a licence of your own"):
         PulpOracle("GUROBI").solve(problem, SolveOptions(time_limit=20.0))
     assert gurobipy.gurobi.version() >= (12, 0, 0)
 

@@ -11,6 +11,7 @@ from agreement import (
     small_problems,
     wide_problems,
 )
+from helpers.extras import takes_nothing
 from helpers.oracles import broken
 
 import oracles
@@ -33,7 +34,8 @@ def assert_flawless(tallies):
 
 
 def test_installed_oracles_agree_with_the_enumeration():
-    everyone = {name: oracles.get_oracle(name) for name in oracles.available_oracles()}
+    found = {name: oracles.get_oracle(name) for name in oracles.available_oracles()}
+    everyone = {name: oracle for name, oracle in found.items() if not takes_nothing(oracle)}
     tallies = last(compare_with_enumeration(small_problems(24, seed=4), everyone))
     assert_flawless(tallies)
     assert all(t.n_proved + t.n_unsupported == 24 and t.n_proved >= 16 for t in tallies.values())
