@@ -86,16 +86,16 @@ def majority_sentences(evaluation: Evaluation, rankings: Sequence[Ranking]) -> t
     if not known:
         return ("Whether anything private beats the majority class is not known: it was not run.",)
     right = percent(known[0].majority)
-    if max(ranking.gain.n for ranking in known) < 2:
-        return (
-            "Whether anything private beats the majority class cannot be told from one repeat; "
-            "run several (--repeats).",
-        )
     majority = f"the majority class, which is right on {right} of the {evaluation.name} rows"
     return (_first(known, majority), *(_line(evaluation, ranking) for ranking in known))
 
 
 def _first(known: Sequence[Ranking], majority: str) -> str:
+    if max(ranking.gain.n for ranking in known) < 2:
+        return (
+            f"Whether anything private beats {majority}, cannot be told from one repeat; run "
+            "several (--repeats)."
+        )
     better = [ranking for ranking in known if ranking.gain.low > 0]
     unsure = [ranking for ranking in known if ranking.gain.mean > 0 and ranking not in better]
     rest = [ranking for ranking in known if ranking.gain.mean <= 0]

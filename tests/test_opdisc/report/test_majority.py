@@ -68,9 +68,9 @@ def test_the_first_sentence_says_whether_anything_private_beats_it(
 @pytest.mark.parametrize("card", [GOOD, MIXED], ids=["good", "mixed"])
 def test_one_repeat_tells_nothing(card, tmp_path):
     said = majority_sentences(*views(tmp_path, rows(card, POOR, 0.7, repeats=1)))
-    assert said == (
-        "Whether anything private beats the majority class cannot be told from one repeat; run "
-        "several (--repeats).",
+    assert said[0] == (
+        "Whether anything private beats the majority class, which is right on 70.0% of the "
+        "held-out rows, cannot be told from one repeat; run several (--repeats)."
     )
 
 
