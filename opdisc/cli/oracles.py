@@ -92,7 +92,8 @@ def _lines(name: str, entry: OracleEntry[Oracle], installed: bool) -> str:
     state = f"installed ({versions})" if installed else f"run: {entry.install}"
     licence = f"; licence: {entry.licence}" if entry.licence else ""
     if entry.size_limit is not None:
-        licence += f", free up to {entry.size_limit}"
+        free = entry.size_limit.admits(1, 1)
+        licence += f", free up to {entry.size_limit}" if free else ", nothing is free"
     return f"{name:<18}{state}\n{'':<18}{entry.summary}{licence}\n"
 
 
