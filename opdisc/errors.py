@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from oracles.errors import InvalidProblem, OracleUnavailable
+from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
 
 LONGEST_NAME = 500
 """Characters of a name or a label."""
@@ -88,6 +88,8 @@ def rehearse(what: str, attempt: Callable[[], object]) -> None:
     """
     try:
         attempt()
+    except UnsupportedProblem as error:  # it says itself what stands in the way
+        raise OracleUnavailable(str(error)) from error
     except Exception as error:
         raise OracleUnavailable(
             f"{what} must work on a public toy problem before anything is spent, but it ended "

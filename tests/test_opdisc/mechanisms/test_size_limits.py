@@ -19,6 +19,7 @@ from opdisc.privacy.public import GridPublic
 from oracles import (
     Claim,
     Limit,
+    OracleUnavailable,
     SolveOptions,
     Termination,
     UnsupportedProblem,
@@ -289,3 +290,19 @@ def test_shipped_statements_are_counted():
 def test_the_limits_of_oracles_that_ship_are_public_numbers():
     assert getattr(get_oracle("highs"), "size_limit", None) is None
     assert ORACLES.entry("pulp:GUROBI").size_limit == SizeLimit(rows=2_000, columns=2_000)
+
+
+def test_what_a_solver_says_of_a_toy_problem_is_said_before_the_spend(monkeypatch, ledger):
+    """A licence that is missing shows on a public problem: its own sentence, and no charge."""
+
+    class Unlicensed(Licensed):
+        def solve(self, problem, options):
+            raise UnsupportedProblem("oracle 'licensed' needs a licence; install one.")
+
+    entries = {"unlicensed": OracleEntry(target=Unlicensed)}
+    monkeypatch.setattr(ORACLES, "_entries", ORACLES._entries | entries)
+    told = r"^oracle 'licensed' needs a licence; install one\.$"
+    with pytest.raises(OracleUnavailable, match=told):
+        released("unlicensed", ledger, n_rows=4)
+    assert nothing_spent(ledger)
+    assert GRID.contains(released("unlicensed then full", ledger, n_rows=4).hypothesis)
