@@ -19,6 +19,7 @@ class SizeLimit:
         return all(limit is None or size <= limit for size, limit in pairs)
 
     def __str__(self) -> str:
+        """Return the limit in words."""
         if self.total is not None:
             return f"{self.total:,} rows and columns in sum"
         return f"{self.rows:,} rows and {self.columns:,} columns"
