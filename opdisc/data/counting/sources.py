@@ -249,7 +249,7 @@ def _held(source: Any) -> int | None:
         return None
     try:
         rows = pd.util.hash_pandas_object(source, index=False, hash_key=_KEY)
-    except (TypeError, ValueError):  # cells that cannot be hashed are refused where they are read
+    except Exception:  # what cannot be hashed counts as unchanged
         return None
     return hash(rows.to_numpy().tobytes())
 

@@ -46,7 +46,7 @@ def test_every_command_takes_names(names):
     text = Path("new.toml").read_text()
     assert "68.731" not in text and all(f'"{name}"' in text for name in NAMES.split(","))
     status, out, _ = told("schema", "check", *given, *schema)
-    assert status == 0 and "not declared, so not read: 1 other names" in out and "note" not in out
+    assert status == 0 and "not declared, so not read: 1 other name" in out and "note" not in out
     status, _, err = told("fit", *given, *schema, "--epsilon", "50", "--out", "card.json")
     assert status == 0, err
     receipt = load_model("card.json").receipt
