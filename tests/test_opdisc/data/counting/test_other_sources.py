@@ -10,6 +10,7 @@ import pytest
 
 from opdisc import PrivateScorecardClassifier, read_table
 from opdisc.data.counting import count_rows, engines
+from opdisc.data.counting.sources import _count_part
 from opdisc.data.reading import (
     COLUMNS_UNSEEN,
     DTYPES_DECLARED,
@@ -465,5 +466,5 @@ def test_a_worker_reads_the_schema_of_an_older_model():
     with pytest.raises(SchemaError):
         Schema.from_dict(raw)
     frame = pd.DataFrame(TYPED)
-    packed = engines._counted(frame, Schema.from_stored(raw).to_dict(), count_rows)
+    packed = engines._counted(frame, Schema.from_stored(raw).to_dict(), _count_part)
     assert pickle.loads(packed).n_rows == len(frame)
