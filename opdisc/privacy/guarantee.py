@@ -61,7 +61,7 @@ ROWS_UNKNOWN = 10_000
 FEWEST_GUESSED = 100
 """A guess of fewer rows counts as so many: it may be wrong, and a delta above 0.001 is named."""
 
-_SMALL_DELTA = "is small enough, though"
+_ACCEPTED = "it is accepted that delta"
 
 
 def delta_conditions(
@@ -106,12 +106,12 @@ def delta_conditions(
     is_large = delta * rows > MOST_EXPOSED * (1 + 1e-12)
     exposed = (delta if is_large else whole) * rows
     count = f"{exposed:,.0f}" if exposed >= 10 else f"{exposed:.2g}"
-    exposes = f"{_SMALL_DELTA} it may expose {count} of {said}, outright and on average"
+    exposes = f"may expose {count} of {said}, outright and on average"
     if is_large:
-        return (f"delta {delta:.3g} {exposes}: choose at most {_rounded_down(most)}",)
+        return (f"{_ACCEPTED} {delta:.3g} {exposes}; else choose at most {_rounded_down(most)}",)
     return (
-        f"delta {whole:.3g}, the sum with all in the ledger, {exposes}: "
-        f"all together choose at most {_rounded_down(most)}",
+        f"{_ACCEPTED} {whole:.3g}, the sum with all in the ledger, {exposes}; "
+        f"else choose at most {_rounded_down(most)}",
     )
 
 
@@ -123,7 +123,7 @@ def _rounded_down(value: float) -> str:
 
 def weak_promises(conditions: Sequence[str]) -> tuple[str, ...]:
     """Return those conditions, or reasons for VOID, that the size of delta or epsilon brings."""
-    return tuple(text for text in conditions if _SMALL_DELTA in text or _TOO_LARGE in text)
+    return tuple(text for text in conditions if _ACCEPTED in text or _TOO_LARGE in text)
 
 
 def judge(

@@ -119,7 +119,7 @@ def check(data: Path, name: str, owner_only: bool, as_json: bool, **reading: Any
         )
     declared = load_schema(name)
     with open_table(data, TableFormat(**reading)) as table:
-        found = header_findings(table.header, declared, table.doubt)
+        found = header_findings(table.header, declared, table.doubt, table.remedy)
     if as_json:
         print_json(
             {"missing": found.missing, "repeated": found.repeated, "undeclared": len(found.extra)}

@@ -24,12 +24,15 @@ class HeaderFindings:
         a header they are cells.
     doubt : str
         Why its names may be the cells of a row.
+    remedy : str
+        What is tried first, such as another sheet.
     """
 
     missing: tuple[str, ...]
     repeated: tuple[str, ...]
     extra: tuple[str, ...]
     doubt: str = ""
+    remedy: str = ""
 
     @property
     def fits(self) -> bool:
@@ -46,10 +49,11 @@ class HeaderFindings:
             found.append(f"not declared, so not read: {shortened(named, 2_000)}")
         elif self.extra:
             found.append(
-                f"not declared, so not read: {len(self.extra)} other names; --owner-only shows "
-                "them"
+                f"not declared, so not read: {_names(len(self.extra))}; --owner-only shows them"
             )
-        if self.doubt and not self.fits:
+        if self.remedy and not self.fits:
+            found.append(self.remedy)
+        elif self.doubt and not self.fits:
             found.append(
                 f"the line of names {self.doubt}, so it may be a row; if it is one, give the "
                 "names with --names"
@@ -59,7 +63,13 @@ class HeaderFindings:
         return found
 
 
-def header_findings(header: Sequence[str], schema: Schema, doubt: str = "") -> HeaderFindings:
+def _names(count: int) -> str:
+    return "1 other name" if count == 1 else f"{count} other names"
+
+
+def header_findings(
+    header: Sequence[str], schema: Schema, doubt: str = "", remedy: str = ""
+) -> HeaderFindings:
     """Compare a header with a schema."""
     declared = (schema.target.column, *schema.columns)
     missing = tuple(name for name in declared if name not in header)
@@ -69,4 +79,5 @@ def header_findings(header: Sequence[str], schema: Schema, doubt: str = "") -> H
         repeated=tuple(name for name in declared if list(header).count(name) > 1),
         extra=extra,
         doubt=doubt,
+        remedy=remedy,
     )

@@ -66,7 +66,7 @@ def _ray_counts(source: Any, schema: Schema, count: Counter) -> Iterator[RowCoun
 def _counted(part: Any, schema: dict[str, Any], count: Counter) -> bytes:
     """Count one part; of a failure only what may be said of it leaves the worker."""
     try:
-        return pickle.dumps(count(part, Schema.from_dict(schema)))
+        return pickle.dumps(count(part, Schema.from_stored(schema)))
     except OPDiscError as error:
         return pickle.dumps(str(error))
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import weakref
 from collections.abc import Iterable, Sequence
@@ -215,8 +216,13 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         raise TableError(_NOTHING.format(type(source).__name__))
 
 
-_GIVEN: dict[int, tuple[weakref.ref[Any], str]] = {}
-"""Tables in memory that were counted, by their place in it, and the names that they got."""
+_GIVEN: dict[int, tuple[weakref.ref[Any], str, int | None]] = {}
+"""Tables in memory that were counted, by their place: the names that they got, and what they held.
+
+What they held is a number of this process only: it enters no counts.
+"""
+
+_KEY = secrets.token_hex(8)
 
 
 def _parts(source: Any, declared: TableFormat) -> list[str]:
@@ -226,15 +232,26 @@ def _parts(source: Any, declared: TableFormat) -> list[str]:
         return [f"{state} {declared.sheet} {declared.query}"] if state else []
     if isinstance(source, RowCounts) or not hasattr(source, "columns"):
         return []
-    known = _GIVEN.get(id(source))
-    if known is not None and known[0]() is source:
+    known, held = _GIVEN.get(id(source)), _held(source)
+    if known is not None and known[0]() is source and known[2] == held:
         return [known[1]]
     place, part = id(source), new_part()
     try:
-        _GIVEN[place] = (weakref.ref(source, lambda gone: _forget(place, gone)), part)
+        _GIVEN[place] = (weakref.ref(source, lambda gone: _forget(place, gone)), part, held)
     except TypeError:  # nothing can refer to it without keeping it
         return []
     return [part]
+
+
+def _held(source: Any) -> int | None:
+    """Return a number that changes when a frame of pandas is filled anew; None of other tables."""
+    if not isinstance(source, pd.DataFrame):
+        return None
+    try:
+        rows = pd.util.hash_pandas_object(source, index=False, hash_key=_KEY)
+    except Exception:  # what cannot be hashed counts as unchanged
+        return None
+    return hash(rows.to_numpy().tobytes())
 
 
 def _forget(place: int, gone: weakref.ref[Any]) -> None:

@@ -53,6 +53,7 @@ _PAGE = "an HTML or XML page", "open it in a spreadsheet and save it as .xlsx or
 _JSON = "JSON or other text in brackets", "write its rows as CSV"
 _ARFF = "ARFF or KEEL text", "write its rows as CSV below a line of names"
 _SVM = "LIBSVM text", "load it with sklearn.datasets.load_svmlight_file and write it as CSV"
+_SEPARATOR = "a table below a line with its separator", "delete that line"
 _PDF = "a PDF", "get the table as CSV or .xlsx"
 
 _OTHER = (
@@ -64,6 +65,7 @@ _OTHER = (
 """How files start that are no table, and as no row starts."""
 
 _OTHER_THAN_A_HEADER = (
+    (re.compile(r"sep=.?\s*$", re.IGNORECASE), _SEPARATOR),
     (re.compile(r"<[a-z!?/][^>]*(>(?![,;\t|])|$)", re.IGNORECASE), _PAGE),
     (re.compile(r"@(attribute|data|inputs?|outputs?)\b", re.IGNORECASE), _ARFF),
     (re.compile(r"""\{|\[\s*($|[\[{"'\d-])"""), _JSON),

@@ -25,6 +25,24 @@ _EXCEL = b"PK\x03\x04"
 
 _PARQUET = b"PAR1"
 
+_STATA = "a Stata file", "read it with pandas.read_stata, or export it as CSV"
+_SPSS = "an SPSS file", "read it with pandas.read_spss, or export it as CSV"
+_SAS = "a SAS file", "read it with pandas.read_sas, or export it as CSV"
+
+_OTHER = (
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it"),
+    *((b"BZh%d1AY&SY" % level, "packed by bzip2", "unpack it") for level in range(1, 10)),
+    (b"\xfd7zXZ\0", "packed by xz", "unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it"),
+    (b"$FL2@(#)", *_SPSS),
+    (b"$FL3@(#)", *_SPSS),
+    (b"<stata_dta>", *_STATA),
+    *((bytes([kind, order, 1, 0]), *_STATA) for kind in (113, 114, 115) for order in (1, 2)),
+    (b"HEADER RECORD***", *_SAS),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60", *_SAS),
+)
+"""How files start that have a table which only others read, and what to do with them."""
+
 _DUCKDB = b"DUCK"
 """At the ninth byte."""
 
@@ -62,6 +80,7 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             return
         if start.startswith(OLD_EXCEL):
             raise other_spreadsheet(path)
+        _refuse_others(start, path)
         if declared.sheet is not None:
             raise _no_sheets(path)
         opener = next((opener for magic, opener in _KINDS if start.startswith(magic)), None)
@@ -73,6 +92,16 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             _check_seekable(file, path)
         with open_text(file, path, declared) if opener is None else opener(file, path) as table:
             yield table
+
+
+def _refuse_others(start: bytes, path: FilePath) -> None:
+    """Refuse a file that no encoding makes a table, by its first bytes."""
+    for magic, kind, remedy in _OTHER:
+        if start.startswith(magic):
+            raise FileMistake(
+                "a table must be text, Parquet, Arrow, Excel or a database, but "
+                f"{path} is {kind}; {remedy}"
+            )
 
 
 def _check_seekable(file: BinaryIO, path: FilePath) -> None:

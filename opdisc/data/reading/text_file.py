@@ -30,6 +30,8 @@ _CHARACTERS = 8
 
 _LONGEST_LINE = 2**22
 
+_FIRST = "the line of names (is it the first one, has each column a name?) or that line"
+
 
 class TextFile:
     """An open text file, its header read.
@@ -162,9 +164,10 @@ class TextFile:
                 continue
             line = self._lines + reader.line_num
             if row or any(reader):  # blank lines at the end are no rows
+                first = line == self._lines + 1
                 raise TableError(
                     "every line of a table must have as many cells as its header, but line "
-                    f"{line} of {self._path} does not; correct that line"
+                    f"{line} of {self._path} does not; correct {_FIRST if first else 'that line'}"
                 )
 
 

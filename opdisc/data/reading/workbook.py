@@ -282,8 +282,8 @@ def _holds_formula(parts: zipfile.ZipFile, name: str) -> bool:
 def other_spreadsheet(path: FilePath) -> TableError:
     """Return the refusal of a spreadsheet that is no .xlsx file."""
     return TableError(
-        f"a workbook must be an .xlsx file without a password, but {path} is none; open it in "
-        "Excel or LibreOffice and save it as .xlsx"
+        f"a workbook must be an .xlsx file without a password, but {path} is none; unpack it if "
+        "it is an archive, else open it in Excel or LibreOffice and save it as .xlsx"
     )
 
 

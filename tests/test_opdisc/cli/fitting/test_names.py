@@ -46,7 +46,7 @@ def test_every_command_takes_names(names):
     text = Path("new.toml").read_text()
     assert "68.731" not in text and all(f'"{name}"' in text for name in NAMES.split(","))
     status, out, _ = told("schema", "check", *given, *schema)
-    assert status == 0 and "not declared, so not read: 1 other names" in out and "note" not in out
+    assert status == 0 and "not declared, so not read: 1 other name" in out and "note" not in out
     status, _, err = told("fit", *given, *schema, "--epsilon", "50", "--out", "card.json")
     assert status == 0, err
     receipt = load_model("card.json").receipt
@@ -177,3 +177,19 @@ def test_what_is_no_table_is_refused_by_every_command(name):
         assert_one_plain_sentence(status, out, err, hidden=["68.731"])
         assert "must be a table with one row a line" in err
     assert not any(Path(made).exists() for made in ("new.toml", "new.json", "found"))
+
+
+@pytest.mark.extras("openpyxl")
+def test_check_of_a_note_in_front_points_to_the_other_sheet():
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.title = "Read me"
+    book.active.append(["Made for the ward round"])
+    sheet = book.create_sheet("patients")
+    for row in (["age", "ward", "ill"], [68, "a", "ja"], [35, "b", "nein"]):
+        sheet.append(row)
+    book.save("visits.xlsx")
+    status, out, _ = told("schema", "check", "visits.xlsx", "--schema", "./schema.toml")
+    assert status == 1 and "--sheet ('patients')" in out
+    assert "--names" not in out and "1 other name;" in out

@@ -198,7 +198,7 @@ def test_check_names_missing_and_extra_columns_from_the_header_alone():
     assert told("schema", "check", "loans.csv", "--schema", "loans.toml") == (
         0,
         "every declared column is in the header\n"
-        "not declared, so not read: 1 other names; --owner-only shows them\n",
+        "not declared, so not read: 1 other name; --owner-only shows them\n",
         "",
     )
     edited(housing="hosing")

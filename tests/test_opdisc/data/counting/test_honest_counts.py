@@ -158,6 +158,16 @@ def test_the_same_rows_twice_are_refused_where_that_can_be_seen(path, tmp_path):
         made + made
 
 
+def test_a_frame_that_was_filled_anew_is_another_table():
+    frame = ROWS.copy()
+    one = count_rows(frame, SCHEMA)
+    frame.loc[:, :] = ROWS.iloc[::-1].to_numpy()
+    two = count_rows(frame, SCHEMA)
+    assert (one + two).n_rows == 2 * len(ROWS)
+    with pytest.raises(TableError, match="^rows must be added once"):
+        two + count_rows(frame, SCHEMA)
+
+
 def test_tables_added_up_are_a_condition(path, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(path.read_bytes())

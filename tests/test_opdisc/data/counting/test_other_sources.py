@@ -1,6 +1,7 @@
 """Typed files, databases, other libraries and clusters: the same counts, the same model."""
 
 import datetime
+import pickle
 import sqlite3
 
 import numpy as np
@@ -8,7 +9,8 @@ import pandas as pd
 import pytest
 
 from opdisc import PrivateScorecardClassifier, read_table
-from opdisc.data.counting import count_rows
+from opdisc.data.counting import count_rows, engines
+from opdisc.data.counting.sources import _count_part
 from opdisc.data.reading import (
     COLUMNS_UNSEEN,
     DTYPES_DECLARED,
@@ -17,7 +19,7 @@ from opdisc.data.reading import (
     read_header,
 )
 from opdisc.data.schema import Schema
-from opdisc.errors import FileMistake, TableError
+from opdisc.errors import FileMistake, SchemaError, TableError
 
 SCHEMA = Schema.from_dict(
     {
@@ -456,3 +458,13 @@ def test_a_ray_cluster_of_two_workers_gives_the_same_model(capfd):
     finally:
         ray.shutdown()
     assert CANARY not in "".join(capfd.readouterr())
+
+
+def test_a_worker_reads_the_schema_of_an_older_model():
+    """Before missing values had to be no value of any column."""
+    raw = SCHEMA.to_dict() | {"missing_values": ["0.5", "NA"]}
+    with pytest.raises(SchemaError):
+        Schema.from_dict(raw)
+    frame = pd.DataFrame(TYPED)
+    packed = engines._counted(frame, Schema.from_stored(raw).to_dict(), _count_part)
+    assert pickle.loads(packed).n_rows == len(frame)

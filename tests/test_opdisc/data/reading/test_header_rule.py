@@ -1,12 +1,14 @@
 """What may be a row is not taken for names: the first line decides, and none of it is told."""
 
+import bz2
 import gzip
+import lzma
 
 import pytest
 
-from opdisc.data import public_header, read_header
+from opdisc.data import public_header, read_header, read_table
 from opdisc.data.reading.header_rule import header_doubt, refuse_other_text
-from opdisc.errors import TableError
+from opdisc.errors import FileMistake, TableError
 
 HEADERS = [
     "V1,V2,class",
@@ -198,3 +200,44 @@ def test_what_is_no_table_stays_refused_where_names_are_given(tmp_path):
     for text in ("<5,1\n", "10:30,2\n", "<NA>,3\n", "@home,4\n", "[a],5\n"):  # cells
         path.write_text(text)
         assert read_header(path, names=["a", "b"]) == ("a", "b")
+
+
+@pytest.mark.parametrize("line", ["sep=;", "SEP=,", "sep=\t", "sep="])
+def test_a_line_with_the_separator_is_told_from_names(tmp_path, line):
+    path = tmp_path / "t.csv"
+    path.write_text(line + "\nage;ill\n35;no\n")
+    with pytest.raises(TableError, match="below a line with its separator; delete that line"):
+        read_header(path)
+
+
+def test_a_first_row_unlike_the_names_may_be_their_fault(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,ill\n1,35,no\n2,36,no\n")  # as R writes the rows' names
+    with pytest.raises(TableError, match="line 2 .* correct the line of names .*or that line"):
+        read_table(path)
+    path.write_text("age,ill\n35,no\n2,36,no\n")
+    with pytest.raises(TableError, match="line 3 .* does not; correct that line"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        (b"\x28\xb5\x2f\xfd$\x10", "packed by zstd; unpack it"),
+        (bz2.compress(b"a,b\n1,2\n"), "packed by bzip2; unpack it"),
+        (lzma.compress(b"a,b\n1,2\n"), "packed by xz; unpack it"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "a 7-Zip archive; unpack it"),
+        (b"$FL2@(#) SPSS DATA FILE", "an SPSS file; read it with pandas.read_spss"),
+        (b"<stata_dta><header>", "a Stata file; read it with pandas.read_stata"),
+        (b"r\x02\x01\x00\x02\x00", "a Stata file; read it with pandas.read_stata"),
+        (b"HEADER RECORD*******LIBRARY", "a SAS file; read it with pandas.read_sas"),
+        (b"\0" * 12 + b"\xc2\xea\x81\x60", "a SAS file; read it with pandas.read_sas"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_files_that_no_encoding_makes_a_table_are_named(tmp_path, start, kind, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes(start + b"\0" * 40)
+    for names in (None, ["a", "b"]):
+        with pytest.raises(FileMistake, match=kind):
+            read_header(path, encoding=encoding, names=names)
