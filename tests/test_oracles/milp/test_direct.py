@@ -443,7 +443,11 @@ def searching():
         workers = descendants(process.pid)
         before = processor_ticks(workers)
         ticks = os.sysconf("SC_CLK_TCK")
-        wait_until(lambda: processor_ticks(workers) > before + ticks, "the solver to work")
+        wait_until(
+            lambda: processor_ticks(workers) > before + ticks or process.poll() is not None,
+            "the solver to work",
+        )
+        assert process.poll() is None, process.communicate()
         return process, workers
 
     yield start
