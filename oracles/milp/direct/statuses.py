@@ -69,8 +69,8 @@ CPLEX = {
 programs, relaxations, conflicts, solution pools and several objectives."""
 
 XPRESS = {
-    "UNSTARTED NONE": _NOTHING,
-    "FAILED NONE": _SLOPPY,
+    "UNSTARTED": _NOTHING,
+    "FAILED": _SLOPPY,
     "COMPLETED OPTIMAL": _PROVED,
     "COMPLETED FEASIBLE": _UNKNOWN,
     "COMPLETED NOTFOUND": _NOTHING,
@@ -93,7 +93,7 @@ XPRESS = {
     "STOPPED NEXTOBJECTIVE": _UNKNOWN,
     "STOPPED MIPSTAGE": _UNKNOWN,
 }
-"""``SolveStatus`` with ``SolStatus`` where it completed, else with ``StopType``."""
+"""``SolveStatus``, with ``SolStatus`` where it completed and ``StopType`` where it stopped."""
 
 COPT = {
     "UNSTARTED": _NOTHING,

@@ -68,4 +68,6 @@ def _status(attributes: Any) -> str:
     end = xpress.SolveStatus(attributes.solvestatus)
     if end == xpress.SolveStatus.COMPLETED:
         return f"{end.name} {xpress.SolStatus(attributes.solstatus).name}"
-    return f"{end.name} {xpress.StopType(attributes.stopstatus).name}"
+    if end == xpress.SolveStatus.STOPPED:
+        return f"{end.name} {xpress.StopType(attributes.stopstatus).name}"
+    return str(end.name)
