@@ -292,7 +292,9 @@ def test_the_limits_of_oracles_that_ship_are_public_numbers():
     assert ORACLES.entry("pulp:GUROBI").size_limit == SizeLimit(rows=2_000, columns=2_000)
 
 
-def test_what_a_solver_says_of_a_toy_problem_is_said_before_the_spend(monkeypatch, ledger):
+def test_what_a_solver_says_of_a_toy_problem_is_said_before_the_spend(
+    monkeypatch, licensed, ledger
+):
     """A licence that is missing shows on a public problem: its own sentence, and no charge."""
 
     class Unlicensed(Licensed):
@@ -303,6 +305,6 @@ def test_what_a_solver_says_of_a_toy_problem_is_said_before_the_spend(monkeypatc
     monkeypatch.setattr(ORACLES, "_entries", ORACLES._entries | entries)
     told = r"^oracle 'licensed' needs a licence; install one\.$"
     with pytest.raises(OracleUnavailable, match=told):
-        released("unlicensed", ledger, n_rows=4)
+        released("unlicensed", ledger, n_rows=44)
     assert nothing_spent(ledger)
-    assert GRID.contains(released("unlicensed then full", ledger, n_rows=4).hypothesis)
+    assert GRID.contains(released("unlicensed then full", ledger, n_rows=44).hypothesis)
