@@ -108,8 +108,6 @@ ROWS = [
     "single",
     "a b c",
     ",age",
-    "sep=;",
-    "sep=,",
     "Ward survey;;",
     "ASCII SPSS PORT FILE",
     "A11 6 A34 A43",
