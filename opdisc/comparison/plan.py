@@ -21,6 +21,7 @@ DEFAULT_METHODS = (
     "exponential",
     "opdisc",
     "rspm",
+    "logistic-hull",
     "logistic-objective",
     "logistic-gradient-descent",
     "logistic-noisy-sgd",
@@ -34,6 +35,7 @@ DEFAULT_METHODS = (
 SEVERAL_CLASSES_METHODS = (
     "auto",
     "one-versus-rest",
+    "logistic-hull",
     "logistic-objective",
     "logistic-gradient-descent",
     "logistic",
