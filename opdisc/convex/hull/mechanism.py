@@ -126,7 +126,7 @@ def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = N
     if ridge is None:
         wanted = _ridge_of_least_error(shape, float(scale), public.typical_rows)
         ridge = _above(max(least, Fraction(wanted)))
-    elif not _is_enough(ridge, least):
+    elif not _is_enough(ridge, least):  # as a double, which is what is minimised with
         raise CalibrationError(
             f"the ridge of hull noise must be finite and at least {_above(least):.6g} at this "
             f"epsilon, got {ridge!r}; leave it out."
@@ -163,7 +163,7 @@ def suits_hull(shape: HullShape, public: ConvexPublic, ridge: float | None) -> b
 
 
 def _is_enough(ridge: object, least: Fraction) -> bool:
-    return isinstance(ridge, int | float) and least <= ridge < math.inf
+    return isinstance(ridge, int | float) and least <= float(ridge) < math.inf
 
 
 def _is_logistic(public: ConvexPublic) -> bool:

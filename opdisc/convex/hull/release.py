@@ -7,6 +7,7 @@ function needs to be known: no search, no precision and no order of sums changes
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +26,16 @@ LARGEST_WEIGHT = 2**52
 """Where a rounded weight is cut off, in units of the resolution."""
 
 _LEAST_DIGITS = 20
-"""Digits of a point below which doubles cannot say its scores."""
+"""Digits that a point has at least."""
+
+_MOST_WHOLE = 2**53
+"""Below this sum of whole numbers every score is a double."""
+
+_FARTHEST = 2.0**100
+"""A search that ended beyond it failed."""
+
+_ONE_AT_A_TIME = threading.RLock()
+"""The precision of balls is shared by all threads of a process."""
 
 _POLISH = 64
 
@@ -80,13 +90,19 @@ def released_weights(table: HullTable, objective: HullObjective, noise: HullNois
     -----
     **Guarantee.** The law is exactly that of real arithmetic. It ends with probability 1.
     """
+    with _ONE_AT_A_TIME:
+        return _released_weights(table, objective, noise)
+
+
+def _released_weights(table: HullTable, objective: HullObjective, noise: HullNoise) -> list[int]:
     while (balls := noise.enclosure()) is None:
         noise.refine()
     transform = objective.transform
     tilt = float(objective.scale) * np.array([float(ball.mid()) for ball in balls])
     found = search(table, tilt, float(objective.ridge) * transform.T @ transform)
     whole, digits = _as_whole(found.theta)
-    slope = table.slope_balls if digits >= _LEAST_DIGITS else table.deep_slope_balls
+    are_doubles = sum(map(abs, whole)) < _MOST_WHOLE
+    slope = table.slope_balls if are_doubles else table.deep_slope_balls
     gradient = _centred_gradient(objective, slope(whole, digits), balls, whole, digits)
     while (weights := _decided(objective, gradient, whole, digits)) is None:
         noise.refine()
@@ -99,8 +115,11 @@ def released_weights(table: HullTable, objective: HullObjective, noise: HullNois
 
 
 def _as_whole(theta: FloatArray) -> tuple[list[int], int]:
-    """Return theta in whole units of ``2^-digits`` whose absolute sum is below 2^53."""
-    digits = 51 - math.ceil(math.log2(1 + float(np.abs(theta).sum())))
+    """Return theta in whole units of ``2^-digits``, whose absolute sum is below 2^53 if it can."""
+    whole = float(np.abs(theta).sum())
+    if not whole < _FARTHEST:
+        return [0] * len(theta), _LEAST_DIGITS
+    digits = max(51 - math.ceil(math.log2(1 + whole)), _LEAST_DIGITS)
     return [int(value) for value in np.rint(np.ldexp(theta, digits))], digits
 
 

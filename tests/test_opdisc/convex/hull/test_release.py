@@ -1,6 +1,7 @@
 """The released weights: their law against quadrature, and that no precision changes them."""
 
 import collections
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -170,9 +171,21 @@ def test_one_draw_has_one_value_whatever_the_precision(monkeypatch):
         Found(np.zeros(3), np.eye(3) * 1e-9),
         Found(np.array([50.0, -80.0, 3.0]), -np.eye(3)),
         Found(np.array([1e12, 0.0, 0.0]), np.eye(3)),
+        Found(np.array([1e20, -1e17, 0.0]), np.eye(3)),
+        Found(np.array([1e300, 0.0, 1.0]), np.eye(3)),
     ):
         monkeypatch.setattr(release_module, "search", lambda *_, failed=failed: failed)
         assert drawn(objective, table, 3) == plain[:3]
+
+
+def test_threads_do_not_disturb_each_other():
+    """They share the precision of balls; each has the value that it has alone."""
+    objective, rows, labels = case("two nested", resolution=64)
+    table = private(objective, rows, labels)
+    alone = [drawn(objective, table, 5, seed=seed, digits=4) for seed in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda seed: drawn(objective, table, 5, seed, 4), range(6)))
+    assert found == alone
 
 
 def test_a_weight_is_cut_off_where_it_ends(monkeypatch):
