@@ -414,7 +414,8 @@ def test_a_ledger_that_cannot_be_written_stops_the_release(folder, run, monkeypa
 
 @pytest.fixture
 def model(folder, run):
-    assert run(*FIT[:6], "--out", "model.json")[0] == 0
+    # At this epsilon the card has points for the age but for a chance below e^-100.
+    assert run(*FIT[:5], "40", "--out", "model.json")[0] == 0
     return "model.json"
 
 
