@@ -279,7 +279,8 @@ def test_a_stack_numbers_the_labels_twice():
     X, y = patients(500)
     X = X.assign(smoker=X["smoker"].astype(object))
     one = PrivateScorecardClassifier(epsilon=50.0, schema=schema(1, 0))
-    stack = StackingClassifier([("a", one)], LogisticRegression(), cv=2).fit(X, y)
+    stack = StackingClassifier([("a", one)], LogisticRegression(), cv=2, stack_method="predict")
+    stack.fit(X, y)
     assert np.mean(stack.predict(X) == y) > 0.6
     decisions = cross_val_predict(one, X, y, cv=2, method="decision_function")
     assert np.mean((decisions > 0) == (y == "yes")) > 0.6
