@@ -82,11 +82,11 @@ class PrivateLinearClassifier(PrivateClassifier):
         if self.mechanism not in (*RUNNERS, HULL):
             known = ", ".join((*RUNNERS, HULL))
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
-        self._require_bound()
         if self.mechanism == HULL and self.schema is None:
             raise CalibrationError(
                 "hull noise takes its shape from a schema, but there is none; declare one."
             )
+        self._require_bound()
         read = self._read(X, y)
         schema, costs = read.schema, self._own_costs(read.schema)
         if schema is None:

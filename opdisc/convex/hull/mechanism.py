@@ -31,8 +31,8 @@ RESOLUTION = 256
 _SCORE = 4.0
 """Public guess of the largest score where nobody gave a number of rows."""
 
-_LARGEST_TOTAL = 2**41
-"""Sum of weights above which the digits of a residual are too few."""
+MOST_EPSILON = 1e6
+"""Beyond it, where nothing is hidden any more, doubles could be too coarse to end in time."""
 
 
 def hull_perturbation(
@@ -84,6 +84,11 @@ def hull_perturbation(
     public = replace(public, domain=None, bounds=bounds, params=params)
     if public.n_rows is not None and public.n_rows != table.n_rows:
         raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
+    if not shape.n_columns + 1 == table.points.shape[1] == public.dimension:
+        raise CalibrationError(
+            f"a table must have the {shape.n_columns} columns of its hull and the constant; "
+            "encode it by the same schema."
+        )
     costs = public.loss.costs or ErrorCosts()
     objective = HullObjective(
         shape=shape,
@@ -94,8 +99,6 @@ def hull_perturbation(
 
     def weights(rows: EncodedTable, source: EntropySource) -> FloatArray:
         private = HullTable.of(rows, shape, costs)
-        if private.total > _LARGEST_TOTAL:
-            raise ArithmeticError("the sum of all costs must be below 2^41.")
         return (
             np.array(
                 released_weights(private, objective, HullNoise(shape, source)), dtype=np.float64
@@ -121,6 +124,11 @@ def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = N
             f"hull noise is calibrated for the logistic loss, got the {public.loss.name} loss; "
             "choose another mechanism."
         )
+    if not public.params.epsilon <= MOST_EPSILON:
+        raise CalibrationError(
+            f"hull noise takes an epsilon of at most {MOST_EPSILON:,.0f}, got "
+            f"{public.params.epsilon:g}; choose another mechanism."
+        )
     scale = exact_scale(public)
     least = scale * shape.squared_radius
     if ridge is None:
@@ -128,8 +136,8 @@ def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = N
         ridge = _above(max(least, Fraction(wanted)))
     elif not _is_enough(ridge, least):  # as a double, which is what is minimised with
         raise CalibrationError(
-            f"the ridge of hull noise must be finite and at least {_above(least):.6g} at this "
-            f"epsilon, got {ridge!r}; leave it out."
+            f"the ridge of hull noise must be finite and at least {_above(least)!r} at this "
+            f"epsilon and these error costs, got {ridge!r}; leave it out."
         )
     return NoisePlan(
         mechanism=HULL,
@@ -148,7 +156,7 @@ def suits_hull(shape: HullShape, public: ConvexPublic, ridge: float | None) -> b
 
     With delta = 0 it never is: both are pure, and this one has the best shape.
     """
-    if not _is_logistic(public):
+    if not _is_logistic(public) or not public.params.epsilon <= MOST_EPSILON:
         return False
     scale = exact_scale(public)
     if ridge is not None and not _is_enough(ridge, scale * shape.squared_radius):

@@ -27,8 +27,20 @@ class Found:
 def search(table: HullTable, tilt: FloatArray, quadratic: FloatArray) -> Found:
     """Minimise the sum of losses plus ``tilt @ theta`` plus half a quadratic form, from 0.
 
-    A Hessian serves as long as it shrinks the slope well: large tables have one or a few.
+    A Hessian serves as long as it shrinks the slope well: large tables have one or a few. Where
+    doubles fail the search ends at 0, and the release goes on from there.
     """
+    start = Found(np.zeros(len(tilt)), np.asarray(np.linalg.inv(quadratic)))
+    with np.errstate(all="ignore"):
+        try:
+            found = _search(table, tilt, quadratic)
+        except (np.linalg.LinAlgError, IndexError):
+            return start  # a Hessian without an inverse, or scores beyond doubles
+    is_finite = np.isfinite(found.theta).all() and np.isfinite(found.inverse).all()
+    return found if is_finite else start
+
+
+def _search(table: HullTable, tilt: FloatArray, quadratic: FloatArray) -> Found:
     theta = np.zeros(len(tilt))
 
     def at(point: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -58,6 +70,4 @@ def search(table: HullTable, tilt: FloatArray, quadratic: FloatArray) -> Found:
         is_fresh = gain > 0.05
         if is_fresh:
             factor = inverse()
-    if not np.isfinite(theta).all() or not np.isfinite(factor).all():
-        return Found(np.zeros(len(tilt)), np.asarray(np.linalg.inv(quadratic)))
     return Found(theta, factor)

@@ -7,6 +7,7 @@ function needs to be known: no search, no precision and no order of sums changes
 from __future__ import annotations
 
 import math
+import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from opdisc.convex.hull.newton import Found, search
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.shape import HullShape
-from opdisc.convex.hull.table import HullTable, nearby_whole
+from opdisc.convex.hull.table import MOST_WEIGHT, HullTable, nearby_whole
 from oracles.arithmetic import FloatArray
 
 LARGEST_WEIGHT = 2**52
@@ -36,6 +37,15 @@ _FARTHEST = 2.0**100
 
 _ONE_AT_A_TIME = threading.RLock()
 """The precision of balls is shared by all threads of a process."""
+
+
+def _after_fork() -> None:
+    global _ONE_AT_A_TIME
+    _ONE_AT_A_TIME = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _POLISH = 64
 
@@ -101,7 +111,7 @@ def _released_weights(table: HullTable, objective: HullObjective, noise: HullNoi
     tilt = float(objective.scale) * np.array([float(ball.mid()) for ball in balls])
     found = search(table, tilt, float(objective.ridge) * transform.T @ transform)
     whole, digits = _as_whole(found.theta)
-    are_doubles = sum(map(abs, whole)) < _MOST_WHOLE
+    are_doubles = sum(map(abs, whole)) < _MOST_WHOLE and table.total <= MOST_WEIGHT
     slope = table.slope_balls if are_doubles else table.deep_slope_balls
     gradient = _centred_gradient(objective, slope(whole, digits), balls, whole, digits)
     while (weights := _decided(objective, gradient, whole, digits)) is None:
@@ -238,5 +248,5 @@ def _shortest_step(table: HullTable, objective: HullObjective) -> float:
 def _moved(whole: list[int], step: NDArray[np.floating[Any]], size: arb, digits: int) -> list[int]:
     with ctx.workprec(digits + 128):
         unit = size * arb(2) ** digits
-        moves = [nearby_whole(unit * float(part)) for part in step]
+        moves = [nearby_whole(unit * float(part)) or 0 for part in step]
     return [value - move for value, move in zip(whole, moves, strict=True)]

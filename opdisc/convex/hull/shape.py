@@ -15,6 +15,7 @@ from fractions import Fraction
 from flint import fmpz_poly
 
 from opdisc.data import Schema, column_structure
+from opdisc.errors import CalibrationError
 from oracles.problem import ColumnGroup
 
 
@@ -27,9 +28,25 @@ class HullShape:
     groups : tuple of ColumnGroup
         Every column from 1 on in exactly one of them; column 0 is the constant. One group at most
         is "free", and holds all columns that stand alone.
+
+    Raises
+    ------
+    CalibrationError
+        If they are not so.
     """
 
     groups: tuple[ColumnGroup, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse groups that leave a column out, name one twice, or are not pooled."""
+        named = sorted(column for group in self.groups for column in group.columns)
+        kinds = [group.kind for group in self.groups]
+        alone = any(len(g.columns) == 1 for g in self.groups if g.kind != "free")
+        if named != list(range(1, len(named) + 1)) or kinds.count("free") > 1 or alone:
+            raise CalibrationError(
+                "the groups of a hull must name each column from 1 on once, single ones in one "
+                "free group; build it with HullShape.of_groups."
+            )
 
     @classmethod
     def of_schema(cls, schema: Schema) -> HullShape:

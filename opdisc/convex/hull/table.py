@@ -118,18 +118,18 @@ class HullTable:
         theta = np.array(whole, dtype=object)
         found = [0] * self.points.shape[1]
         with ctx.workprec(digits + 64):
-            unit = arb(2) ** -digits
             for part, points in self._chunks():
                 rows = points.astype(object)
                 scores = rows @ theta
-                chances = [_whole_chance(int(score) * unit, digits) for score in scores]
+                chances = [_whole_chance(int(score), digits) for score in scores]
                 weights, positives = (
                     np.array([int(value) for value in values[part]], dtype=object)
                     for values in (self.weights, self.positives)
                 )
                 residuals = weights * np.array(chances, dtype=object) - positives * 2**digits
                 found = [a + int(b) for a, b in zip(found, residuals @ rows, strict=True)]
-            return [(arb(value) + arb(0, 2 * self.total)) * unit for value in found]
+            spread = arb(0, 2 * self.total)
+            return [(arb(value) + spread) * arb(2) ** -digits for value in found]
 
     def _product(self, vector: IntArray) -> IntArray:
         """Return points times whole numbers in 64-bit integers: no rounding, no library."""
@@ -143,21 +143,31 @@ class HullTable:
         return found
 
 
-def _whole_chance(score: arb, digits: int) -> int:
-    """Return the logistic function of a ball in units of ``2^-digits``, within 2 of the truth."""
-    chance = arb(1) / (1 + (-score).exp()) * arb(2) ** digits
-    whole = nearby_whole(chance)
-    if not (chance - whole).abs_upper() <= 2:
-        raise ArithmeticError("a chance must be known to its last digit.")
-    return whole
+def _whole_chance(score: int, digits: int) -> int:
+    """Return the logistic function of ``score / 2^digits`` in that unit, within 2 of the truth.
+
+    All threads share the precision of balls: it is worked out until no other one lowered it.
+    """
+    far = (digits + 10) << digits
+    if abs(score) > far:  # 0 or 1, to more digits than are asked for
+        return 0 if score < 0 else 1 << digits
+    while True:
+        with ctx.workprec(digits + 64 + score.bit_length()):
+            exponential = (-arb(score) * arb(2) ** -digits).exp()
+            chance = arb(1) / (1 + exponential) * arb(2) ** digits
+            whole = nearby_whole(chance)
+            if whole is not None and (chance - whole).abs_upper() <= 2:
+                return whole
 
 
-def nearby_whole(ball: arb) -> int:
-    """Return the whole number below a ball's middle."""
+def nearby_whole(ball: arb) -> int | None:
+    """Return the whole number below a ball's middle; None where the ball does not tell it."""
     whole = ball.mid().floor().unique_fmpz()
-    if whole is None:
-        raise ArithmeticError("the middle of a ball must be finite.")
-    return int(whole)
+    return None if whole is None else int(whole)
+
+
+MOST_WEIGHT = 2**41
+"""Sum of weights above which two digits of a residual are too few."""
 
 
 def mapped_into(points: NDArray[np.int8], shape: HullShape) -> NDArray[np.int8]:

@@ -114,8 +114,9 @@ def test_the_ridge_and_the_noise_do_not_look_at_the_rows():
         (lambda: hull(ridge=float("nan")), "at least"),
         (lambda: hull(ridge="big"), "at least"),
         (lambda: hull(epsilon=0.0), "epsilon"),
+        (lambda: hull(epsilon=1e7), "epsilon of at most 1,000,000"),
     ],
-    ids=["no schema", "other loss", "small ridge", "no number", "text", "epsilon"],
+    ids=["no schema", "other loss", "small ridge", "no number", "text", "epsilon", "huge"],
 )
 def test_what_cannot_be_promised_is_refused_before_the_spend(build, words, tmp_path):
     model = build().set_params(ledger=tmp_path / "book")

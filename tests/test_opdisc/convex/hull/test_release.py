@@ -1,11 +1,13 @@
 """The released weights: their law against quadrature, and that no precision changes them."""
 
 import collections
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import ctx
 from helpers.opdisc.hull import groups, log_density, released_law
 from scipy import stats
 
@@ -14,7 +16,7 @@ from opdisc.convex.hull.newton import Found
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import LARGEST_WEIGHT, HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape
-from opdisc.convex.hull.table import HullTable
+from opdisc.convex.hull.table import MOST_WEIGHT, HullTable
 from opdisc.data import aggregate
 from opdisc.privacy import SeededEntropy, SystemEntropy
 from oracles.problem import ErrorCosts
@@ -176,6 +178,50 @@ def test_one_draw_has_one_value_whatever_the_precision(monkeypatch):
     ):
         monkeypatch.setattr(release_module, "search", lambda *_, failed=failed: failed)
         assert drawn(objective, table, 3) == plain[:3]
+
+
+def test_a_hessian_without_an_inverse_ends_nothing():
+    """Collinear private columns, and a ridge below the last digit of their curvature."""
+    shape = HullShape.of_groups(groups(("free", 2)))
+    objective = HullObjective(
+        shape=shape, ridge=Fraction(1, 10**9), scale=Fraction(1, 10**9), resolution=256
+    )
+    points = np.array([[1, 0, 0], [1, 1, 1]], dtype=np.int8)
+    weights = np.array([4e7, 2e7])
+    table = HullTable(points, weights, weights / 4)
+    assert len(released_weights(table, objective, HullNoise(shape, SeededEntropy(0)))) == 3
+
+
+def test_sums_beyond_two_digits_are_taken_deeply():
+    objective, rows, _ = case("two nested", resolution=64)
+    few = private(objective, rows, np.array([1, -1, 1], dtype=np.int8))
+    weights = np.array([1.0, 2.0, 3.0]) * 2**45
+    table = HullTable(few.points, weights, weights / 2)
+    assert table.total > MOST_WEIGHT
+    found = drawn(objective, table, 2)
+    # Half of every row's weight is positive: so much of it leaves no doubt.
+    assert set(found) == {(0, 0, 0)}
+
+
+def test_another_thread_that_lowers_the_precision_changes_nothing():
+    objective, rows, labels = case("two free", resolution=64)
+    table = private(objective, rows, labels)
+    plain = drawn(objective, table, 10, digits=4)
+    ended = threading.Event()
+
+    def disturb():
+        while not ended.is_set():
+            with ctx.workprec(20):
+                pass
+
+    disturber = threading.Thread(target=disturb)
+    disturber.start()
+    try:
+        assert drawn(objective, table, 10, digits=4) == plain
+    finally:
+        ended.set()
+        disturber.join()
+        ctx.prec = 53
 
 
 def test_threads_do_not_disturb_each_other():

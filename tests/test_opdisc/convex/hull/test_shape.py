@@ -10,7 +10,9 @@ from hypothesis import given, settings, strategies as st
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.data import Schema
+from opdisc.errors import CalibrationError
 from opdisc.privacy import SeededEntropy
+from oracles.problem import ColumnGroup
 
 KINDS = st.lists(
     st.tuples(st.sampled_from(["free", "exclusive", "nested"]), st.integers(1, 3)),
@@ -86,6 +88,21 @@ def test_a_schema_gives_its_groups_and_single_columns_are_pooled():
     half, third = Fraction(1, 2), Fraction(1, 3)
     assert shape.centre == (half, half, half, half, third, third, third, half, half)
     assert shape.squared_radius == 1 + half + half + half + 1 - third
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (ColumnGroup(columns=(1,), kind="exclusive"),),
+        (ColumnGroup(columns=(1, 2), kind="nested"), ColumnGroup(columns=(2, 3), kind="nested")),
+        (ColumnGroup(columns=(2, 3), kind="nested"),),
+        (ColumnGroup(columns=(1,)), ColumnGroup(columns=(2,))),
+    ],
+    ids=["one exclusive", "twice", "left out", "not pooled"],
+)
+def test_groups_that_would_leave_a_column_without_noise_are_refused(wrong):
+    with pytest.raises(CalibrationError, match="name each column from 1 on once"):
+        HullShape(wrong)
 
 
 def test_a_shape_without_columns_is_the_constant_alone():
