@@ -53,7 +53,7 @@ from opdisc.data import (
 from opdisc.errors import TableError
 from opdisc.mechanisms import SPHERE_NOISES, THRESHOLD_BUDGET
 from opdisc.models import load_model, save_model
-from opdisc.planning import MECHANISMS, PATIENCE
+from opdisc.planning import LOGISTIC, MECHANISMS, PATIENCE
 from opdisc.privacy import NeighboringRelation
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -104,6 +104,13 @@ _THRESHOLD_BUDGET = click.option(
     help=f"Share of epsilon that finds private thresholds of the schema; else {THRESHOLD_BUDGET}.",
 )
 
+_ODDS_SCALE = click.option(
+    "--odds-scale",
+    metavar="POINTS,ODDS,DOUBLE[,LABEL]",
+    help="For mechanism logistic: 600,50,20,good is 50 to 1 for good at 600 points, doubled by "
+    "every 20 more.",
+)
+
 _ROW_GUESS = click.option(
     "--public-row-guess",
     type=int,
@@ -121,7 +128,7 @@ _EPSILON_HELP = "Privacy loss, > 0: the smaller, the stronger the protection."
 _DELTA_HELP = "Chance of a larger loss, in [0, 1); most mechanisms need none."
 
 _MECHANISM_HELP = (
-    f"How the card is drawn; auto expects the fewest errors. {', '.join(MECHANISMS)}."
+    f"How the card is drawn; auto expects the fewest errors. {', '.join((*MECHANISMS, LOGISTIC))}."
 )
 
 _ORACLE_HELP = "Solver, see 'opdisc oracles'; auto chooses by public sizes."
@@ -179,6 +186,7 @@ Examples
 @_BASE_MEASURE
 @_PATIENCE
 @_RISK_BUDGET
+@_ODDS_SCALE
 @_THRESHOLD_BUDGET
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS

@@ -232,7 +232,7 @@ _GROUPS = {
         *("resume", "list_methods", "explain", "as_json"),
     },
     _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
-    _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget"},
+    _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget", "odds_scale"},
 }
 """Options by what they are for; all others are advanced."""
 

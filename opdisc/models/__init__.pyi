@@ -15,6 +15,14 @@ from .multiclass_file import (
     SavedMulticlassModel as SavedMulticlassModel,
     card_classes as card_classes,
 )
+from .odds import (
+    LARGEST_POINTS as LARGEST_POINTS,
+    ChosenScale as ChosenScale,
+    OddsScale as OddsScale,
+    ScaleLike as ScaleLike,
+    parse_scale as parse_scale,
+    points_of as points_of,
+)
 from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
 from .scorecard import Scorecard as Scorecard, used_columns as used_columns

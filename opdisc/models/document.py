@@ -13,9 +13,7 @@ from opdisc.errors import ModelFileError
 from opdisc.privacy import PrivacyReceipt
 from oracles.problem import ErrorCosts
 
-_FORMAT = "opdisc-model"
-
-_VERSION = 1
+FORMAT = "opdisc-model"
 
 
 def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
@@ -52,8 +50,10 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     return negative, positive
 
 
-def check_receipt(receipt: PrivacyReceipt, schema: Schema) -> None:
+def check_receipt(receipt: PrivacyReceipt, schema: Schema, *, states_costs: bool = True) -> None:
     """Refuse a receipt of another schema, or one that says otherwise than the schema.
+
+    Error costs are compared where the release depends on them.
 
     Raises
     ------
@@ -67,6 +67,8 @@ def check_receipt(receipt: PrivacyReceipt, schema: Schema) -> None:
     if (receipt.privacy_unit, rows) != (schema.privacy_unit, schema.rows_per_unit):
         raise ModelFileError("a model's receipt must protect the privacy unit of its schema.")
     stated = getattr(receipt, "error_costs", None)
+    if not states_costs and stated is None:
+        return
     if schema.error_costs != (ErrorCosts() if stated is None else stated.costs):
         raise ModelFileError("a model's receipt must state the error costs of its schema.")
 

@@ -7,13 +7,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from opdisc.convex import ConvexReceipt
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
-from opdisc.models.document import _FORMAT, _VERSION, model_digest
+from opdisc.models.document import FORMAT, model_digest
+from opdisc.models.odds import OddsScale
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
 from opdisc.models.scorecard_file import (
     _LARGEST_FILE,
+    VERSIONS,
     SavedModel,
     _refuse_constant,
     _refuse_repeats,
@@ -89,7 +92,11 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
         If the file cannot be read, is not a model of this version, was altered, or contradicts
         itself.
     """
-    from opdisc.models.linear_file import FORMAT, VERSIONS, SavedLinearModel
+    from opdisc.models.linear_file import (
+        FORMAT as LINEAR_FORMAT,
+        VERSIONS as LINEAR_VERSIONS,
+        SavedLinearModel,
+    )
     from opdisc.models.multiclass_file import (
         MULTICLASS_FORMAT,
         MULTICLASS_VERSIONS,
@@ -98,8 +105,8 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
 
     record = _read(Path(path))
     versions = {
-        _FORMAT: (_VERSION,),
         FORMAT: VERSIONS,
+        LINEAR_FORMAT: LINEAR_VERSIONS,
         MULTICLASS_FORMAT: MULTICLASS_VERSIONS,
     }
     kind = record.get("format")
@@ -119,16 +126,18 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
             raise ModelFileError(
                 f"a model must be unaltered, but '{path}' is not what was written."
             )
-        if record["format"] == FORMAT:
+        if record["format"] == LINEAR_FORMAT:
             return SavedLinearModel.from_dict(record)
         if record["format"] == MULTICLASS_FORMAT:
             return SavedMulticlassModel.from_dict(record)
-        risks = record.get("risk_table")
+        risks, is_logistic = record.get("risk_table"), record["version"] == 2
+        receipt = ConvexReceipt if is_logistic else GridReceipt
         return SavedModel(
             scorecard=Scorecard.from_dict(record["scorecard"]),
             schema=Schema.from_stored(record["schema"]),
-            receipt=GridReceipt.from_dict(record["receipt"]),
+            receipt=receipt.from_dict(record["receipt"]),
             risk_table=None if risks is None else RiskTable.from_dict(risks),
+            odds=OddsScale.from_dict(record["odds"]) if is_logistic else None,
         )
     except ModelFileError:
         raise

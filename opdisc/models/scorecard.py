@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ _WIDEST = 80
 """Characters to which names are filled up; a longer one moves its own points only."""
 
 
-class Scorecard(Record, frozen=True, kw_only=True):
+class Scorecard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """An integer linear classifier over encoded columns.
 
     Parameters
@@ -25,13 +25,15 @@ class Scorecard(Record, frozen=True, kw_only=True):
     target : str
         Name of what is predicted.
     classes : (label, label)
-        Label predicted below 1 point, label predicted from 1 point on.
+        Label predicted below the threshold, label predicted from it on.
     columns : tuple of str
         Names of the yes/no statements, the intercept excluded.
     points : tuple of int
         Points for each statement that is true.
     start : int
         Points that everyone starts with (the intercept).
+    threshold : int, default 1
+        The smallest total of the second label; only a logistic card has another than 1.
 
     Examples
     --------
@@ -50,9 +52,7 @@ class Scorecard(Record, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     points: tuple[int, ...]
     start: int
-
-    threshold: ClassVar[int] = 1
-    """The smallest total of the positive label."""
+    threshold: int = 1
 
     def __post_init__(self) -> None:
         """Refuse lengths that disagree."""
@@ -85,8 +85,9 @@ class Scorecard(Record, frozen=True, kw_only=True):
 
     def rule(self) -> str:
         """Return the sentence that says what a total means."""
-        negative, positive = self.classes
-        return f"Total of 1 or more: {positive}. Total of 0 or less: {negative}."
+        below, above = self.classes
+        least = self.threshold
+        return f"Total of {least} or more: {above}. Total of {least - 1} or less: {below}."
 
     def __str__(self) -> str:
         """Return the scorecard as it would be printed on paper."""

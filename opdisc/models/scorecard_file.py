@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from opdisc.data import Schema, as_table, encode_features
-from opdisc.errors import ModelFileError
+from opdisc.convex import HULL, ConvexReceipt
+from opdisc.data import CostsLike, Schema, as_table, encode_features, with_error_costs
+from opdisc.errors import ModelFileError, OPDiscError
+from opdisc.models.attainable import attainable_totals
 from opdisc.models.card import Explanation, Row, card_fragment, explain_row
-from opdisc.models.document import _FORMAT, _VERSION, check_receipt, model_digest, spelled_classes
+from opdisc.models.document import FORMAT, check_receipt, model_digest, spelled_classes
+from opdisc.models.odds import OddsScale, odds_text, with_threshold
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.verdict import Verdict, is_constant, judge_card
 from opdisc.privacy import GridReceipt
+from oracles.arithmetic import FloatArray
+
+VERSIONS = (1, 2)
+"""Versions of the format that are read; the second one is written where a total is odds."""
 
 _LARGEST_FILE = 16 * 2**20
 
@@ -31,10 +38,12 @@ class SavedModel:
         The published classifier.
     schema : Schema
         The public facts that encode a row.
-    receipt : GridReceipt
-        The privacy statement of the release.
+    receipt : GridReceipt or ConvexReceipt
+        The privacy statement of the release; of a logistic card that of hull perturbation.
     risk_table : RiskTable or None
         Rates per total, if they were paid for.
+    odds : OddsScale or None
+        What a total stands for, of a logistic card.
 
     Raises
     ------
@@ -44,24 +53,44 @@ class SavedModel:
 
     scorecard: Scorecard
     schema: Schema
-    receipt: GridReceipt
+    receipt: GridReceipt | ConvexReceipt
     risk_table: RiskTable | None = None
+    odds: OddsScale | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
         if self.scorecard.columns != self.schema.column_names:
             raise ModelFileError("a model's scorecard must use the columns of its schema.")
-        if self.scorecard.classes != self.schema.classes:
+        classes = self.scorecard.classes
+        if classes != self.schema.classes and (self.odds is None or not self._scores_other):
             raise ModelFileError("a model's scorecard must use the classes of its schema.")
         if self.scorecard.target != self.schema.target.column:
             raise ModelFileError("a model's scorecard must predict the target of its schema.")
+        if isinstance(self.receipt, ConvexReceipt):
+            self._check_odds()
+            return
+        if self.odds is not None or self.scorecard.threshold != 1:
+            raise ModelFileError("only a logistic card's totals may be odds, with a threshold.")
         check_receipt(self.receipt, self.schema)
         check_points(self.scorecard, self.receipt)
-        self._check_risks()
+        self._check_risks(self.receipt)
 
-    def _check_risks(self) -> None:
+    @property
+    def _scores_other(self) -> bool:
+        """Whether the negative label is the one that scores high."""
+        return self.scorecard.classes == self.schema.classes[::-1]
+
+    def _check_odds(self) -> None:
+        """Refuse weights of a mechanism that no card is made of, and rates that are two things."""
+        if self.odds is None or self.receipt.mechanism != HULL or self.risk_table is not None:
+            raise ModelFileError(
+                "a card with a convex receipt must be a logistic one, of hull noise and with odds."
+            )
+        check_receipt(self.receipt, self.schema, states_costs=False)
+
+    def _check_risks(self, receipt: GridReceipt) -> None:
         """Refuse a table that was not paid for, or that is not the one that was."""
-        paid = None if self.receipt.risks is None else self.receipt.risks.noise_scale
+        paid = None if receipt.risks is None else receipt.risks.noise_scale
         held = None if self.risk_table is None else self.risk_table.noise_scale
         if paid != held:
             raise ModelFileError("a model must hold the risk table on its receipt, and no other.")
@@ -79,11 +108,66 @@ class SavedModel:
         return np.asarray(labels[self.predicts_positive(table).astype(int)])
 
     def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return whether each row has a total of at least 1, shape (n,) bool."""
+        """Return whether each row gets the positive label, shape (n,) bool."""
+        reaches = self._totals(table) >= self.scorecard.threshold
+        return np.asarray(reaches != self._scores_other)
+
+    def predict_proba(self, table: pd.DataFrame) -> FloatArray:
+        """Return the probability of each class, shape (n, 2), the negative one first.
+
+        Parameters
+        ----------
+        table : DataFrame
+            As for :meth:`predict`.
+
+        Raises
+        ------
+        OPDiscError
+            If the card is neither a logistic one nor has rates that were bought.
+        """
+        if self.odds is not None:
+            chances = self.odds.chances(self._totals(table))
+        elif self.risk_table is not None:
+            chances = self.risk_table.rates(self._totals(table))
+        else:
+            raise OPDiscError(
+                "probabilities need a logistic card or rates that were bought, but this card has "
+                "neither; fit with mechanism='logistic', or with a risk_budget."
+            )
+        columns = [1 - chances, chances]
+        return np.column_stack(columns[::-1] if self._scores_other else columns)
+
+    def at_costs(self, error_costs: CostsLike) -> SavedModel:
+        """Return the same logistic card that answers by other costs of a mistake.
+
+        Parameters
+        ----------
+        error_costs : mapping, ErrorCosts or "balanced"
+            As in :class:`~opdisc.PrivateScorecardClassifier`.
+
+        Returns
+        -------
+        SavedModel
+            Other threshold, same points, odds and receipt: it costs no budget.
+
+        Raises
+        ------
+        OPDiscError
+            If the card is no logistic one: its points depend on the costs.
+        """
+        if self.odds is None:
+            raise OPDiscError(
+                "only a logistic card takes other error costs after the fit; fit this one again, "
+                "which spends again."
+            )
+        costs = with_error_costs(self.schema, error_costs).error_costs
+        card = with_threshold(self.scorecard, self.odds, costs, self.schema.classes[1])
+        return replace(self, scorecard=card)
+
+    def _totals(self, table: pd.DataFrame) -> NDArray[np.int64]:
         used = self.used_columns
         encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
-        scores = self.scorecard.scores(encoded)
-        return np.asarray(scores >= 1)
+        return self.scorecard.scores(encoded)
 
     @property
     def used_columns(self) -> tuple[str, ...]:
@@ -109,7 +193,10 @@ class SavedModel:
         row : mapping, Series, sequence or DataFrame of one row
             Cells by column name; a sequence has one cell for each column of the schema, in order.
         """
-        return explain_row(self.scorecard, self.schema, row)
+        found = explain_row(self.scorecard, self.schema, row)
+        if self.odds is None:
+            return found
+        return replace(found, chance=float(self.odds.chances(found.total)))
 
     def _repr_html_(self) -> str:
         return card_fragment(self)
@@ -124,12 +211,17 @@ class SavedModel:
 
     @property
     def is_only_constant(self) -> bool:
-        """Whether everyone gets one answer, and no rates were bought that points tell apart."""
-        return self.risk_table is None and is_constant(self.scorecard, self.schema)
+        """Whether everyone gets one answer, and no chances that points tell apart."""
+        has_chances = self.risk_table is not None or self.odds is not None
+        return not has_chances and is_constant(self.scorecard, self.schema)
 
     @property
     def summary(self) -> str:
         """The scorecard as a table in words, and what its totals stand for if that was paid."""
+        if self.odds is not None:
+            lowest, highest = attainable_totals(self.scorecard, self.schema)
+            high = self.scorecard.classes[1]
+            return f"{self.scorecard}\n\n{odds_text(self.odds, high, lowest, highest)}"
         if self.risk_table is None:
             return str(self.scorecard)
         return f"{self.scorecard}\n\n{self.risk_table.text(self.scorecard.classes[1])}"
@@ -137,14 +229,16 @@ class SavedModel:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
         body = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": FORMAT,
+            "version": 1 if self.odds is None else 2,
             "scorecard": self.scorecard.to_dict(),
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
         }
         if self.risk_table is not None:
             body["risk_table"] = self.risk_table.to_dict()
+        if self.odds is not None:
+            body["odds"] = self.odds.to_dict()
         return {**body, "sha256": model_digest(body)}
 
 

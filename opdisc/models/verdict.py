@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from opdisc.convex import ConvexReceipt
 from opdisc.data import Label, Schema, column_structure, constant_remedy
 from opdisc.errors import CalibrationError, OPDiscError, escaped
 from opdisc.mechanisms import (
@@ -39,6 +40,12 @@ _LEVEL = 0.95
 _NO_COSTS = (
     "Other columns, more rows or a larger epsilon may tell rows apart; so may a target of two "
     "classes with error costs."
+)
+
+
+_OTHER_COSTS = (
+    "Its chances may still tell rows apart, and error costs move the total from which the other "
+    "answer is given, without another fit (at_costs)."
 )
 
 
@@ -166,7 +173,7 @@ def judge_cards(
     return ClassesVerdict(never=tuple(never), answer=left[0] if len(left) == 1 else None)
 
 
-def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict:
+def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt | ConvexReceipt) -> Verdict:
     """Return the verdict on a released card.
 
     Parameters
@@ -175,7 +182,7 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict
         What was released.
     schema : Schema
         Its public facts.
-    receipt : GridReceipt
+    receipt : GridReceipt or ConvexReceipt
         Its privacy statement.
 
     Notes
@@ -184,6 +191,9 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt) -> Verdict
     """
     lowest, highest = attainable_totals(card, schema)
     answer = _only_answer(card, lowest, highest)
+    if not isinstance(receipt, GridReceipt):  # real weights: no bound on extra errors is known
+        remedy = "" if answer is None else _OTHER_COSTS
+        return Verdict(lowest=lowest, highest=highest, answer=answer, noise=None, remedy=remedy)
     noise, remedy = _noise_verdict(schema, receipt), ""
     if answer is not None and not (noise is not None and noise.dominates):
         remedy = constant_remedy(schema, answer)
@@ -197,7 +207,8 @@ def is_constant(card: Scorecard, schema: Schema) -> bool:
 
 def _only_answer(card: Scorecard, lowest: int, highest: int) -> Label | None:
     negative, positive = card.classes
-    return negative if highest < 1 else positive if lowest >= 1 else None
+    least = card.threshold
+    return negative if highest < least else positive if lowest >= least else None
 
 
 def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:

@@ -1,4 +1,5 @@
 from .choice import (
+    LOGISTIC as LOGISTIC,
     MECHANISMS as MECHANISMS,
     ScorecardMechanism as ScorecardMechanism,
     build_mechanism as build_mechanism,

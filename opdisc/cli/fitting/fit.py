@@ -30,6 +30,7 @@ from opdisc.estimators import (
 )
 from opdisc.models import SavedModel, SavedMulticlassModel
 from opdisc.planning import (
+    LOGISTIC,
     MECHANISMS,
     PATIENCE,
     check_option,
@@ -87,6 +88,7 @@ def learn_model(
     say: Callable[[str], object] | None = None,
     false_negative_cost: int | None = None,
     false_positive_cost: int | None = None,
+    odds_scale: str | None = None,
     **settings: Any,
 ) -> SavedModel | SavedMulticlassModel:
     """Learn a scorecard from a table that holds its own labels; cards for more than two classes.
@@ -107,6 +109,9 @@ def learn_model(
         Told, before anything is spent, what a limit or a solver without one may cost.
     false_negative_cost, false_positive_cost : int or None
         Instead of the schema's error costs.
+    odds_scale : str or None
+        What totals of a logistic card are to stand for: ``points0,odds0,pdo`` or
+        ``points0,odds0,pdo,label``.
     **settings
         Other arguments of the classifier.
 
@@ -123,10 +128,21 @@ def learn_model(
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     declared = with_error_costs(declared, costs)
-    if mechanism not in MECHANISMS:
+    if mechanism not in (*MECHANISMS, LOGISTIC):
         raise CalibrationError(
-            f"mechanism must be one of {', '.join(MECHANISMS)}, got '{mechanism}'."
+            f"mechanism must be one of {', '.join((*MECHANISMS, LOGISTIC))}, got '{mechanism}'."
         )
+    if mechanism == LOGISTIC and declared.is_multiclass:
+        raise CalibrationError(
+            f"mechanism='{LOGISTIC}' needs a target of two classes, but the schema declares "
+            f"{len(declared.labels)}; name another mechanism."
+        )
+    if odds_scale is not None:
+        if mechanism != LOGISTIC:
+            raise CalibrationError(
+                f"--odds-scale needs --mechanism {LOGISTIC}, whose totals are odds; leave it out."
+            )
+        settings["odds_scale"] = stated_scale(odds_scale)
     if threshold_budget is not None:
         check_threshold_budget(declared)
         settings["threshold_budget"] = threshold_budget
@@ -153,6 +169,28 @@ def learn_model(
     if isinstance(table, RowCounts):
         return classifier.fit_counts(table).to_model()
     return classifier.fit(table, table[declared.target.column]).to_model()
+
+
+def stated_scale(text: str) -> dict[str, Any]:
+    """Return an odds scale as it was typed: ``600,50,20`` or ``600,50,20,good``.
+
+    Raises
+    ------
+    CalibrationError
+        If it is none.
+    """
+    parts = [part.strip() for part in text.split(",", maxsplit=3)]
+    try:
+        numbers = [float(part) for part in parts[:3]]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3:
+        raise CalibrationError(
+            "an odds scale must be three numbers and perhaps a label, such as 600,50,20,good: the "
+            "total, its odds, and the points that double them."
+        )
+    named = dict(zip(("points0", "odds0", "pdo"), numbers, strict=True))
+    return {**named, "high": parts[3]} if len(parts) == 4 else {**named}
 
 
 def _learn_cards(

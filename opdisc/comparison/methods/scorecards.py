@@ -31,7 +31,7 @@ def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
         return np.asarray(model.scorecard_.scores(encoded), dtype=np.float64)
 
     def predict(table: pd.DataFrame) -> BoolArray:
-        return np.asarray(scores(table) >= 1)
+        return np.asarray(scores(table) >= model.scorecard_.threshold)
 
     return Fitted(
         predict=predict,
@@ -61,6 +61,22 @@ def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
         oracle=task.oracle,
         random_state=task.noise_seed,
         patience=task.patience,
+        public_row_guess=task.public_row_guess,
+    )
+    model.fit(task.table, _labels(task))
+    return fitted_scorecard(model, {})
+
+
+def _fit_logistic(task: FitTask) -> Fitted:
+    from opdisc.estimators import PrivateScorecardClassifier
+
+    assert task.epsilon is not None
+    model = PrivateScorecardClassifier(
+        epsilon=task.epsilon,
+        schema=task.schema,
+        mechanism="logistic",
+        relation=task.relation.value,
+        random_state=task.noise_seed,
         public_row_guess=task.public_row_guess,
     )
     model.fit(task.table, _labels(task))
@@ -181,6 +197,13 @@ METHODS = (
         "The mechanism that PrivateScorecardClassifier chooses from public sizes.",
         automatic_bound=True,
         classes="any",
+    ),
+    _scorecard(
+        "logistic-scorecard",
+        "logistic scorecard",
+        _fit_logistic,
+        "Whole points from logistic regression with hull noise; totals are odds, pure.",
+        has_grid=False,
     ),
     _scorecard(
         "permute-and-flip",

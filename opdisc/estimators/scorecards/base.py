@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from opdisc.convex import ConvexReceipt
 from opdisc.data import (
     CellArray,
     Schema,
@@ -22,6 +23,7 @@ from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.scorecards.notebook import ShowsCard
 from opdisc.models import (
     ClassesVerdict,
+    OddsScale,
     RiskTable,
     SavedModel,
     SavedMulticlassModel,
@@ -40,8 +42,9 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
     Without a declared schema every column is a number on the public range [0, 1].
     """
 
-    receipt_: GridReceipt
+    receipt_: GridReceipt | ConvexReceipt
     scorecard_: Scorecard
+    odds_: OddsScale
     risk_table_: RiskTable
     risk_budget: float | None = None
 
@@ -69,20 +72,30 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
 
     def _publish(self, hypothesis: Hypothesis, receipt: GridReceipt) -> None:
         schema = self.schema_
-        self.scorecard_ = Scorecard(
+        card = Scorecard(
             target=schema.target.column,
             classes=schema.classes,
             columns=schema.column_names,
             points=hypothesis[1:],
             start=hypothesis[0],
         )
-        self.coef_ = np.array([hypothesis[1:]], dtype=np.int64)
-        self.intercept_ = np.array([hypothesis[0]], dtype=np.int64)
+        self._publish_card(card, receipt)
+
+    def _publish_card(self, card: Scorecard, receipt: GridReceipt | ConvexReceipt) -> None:
+        self.scorecard_ = card
+        self.coef_ = np.array([card.points], dtype=np.int64)
+        self.intercept_ = np.array([card.start], dtype=np.int64)
         self.receipt_ = receipt
 
-    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
+    def _totals(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
         rows = self._rows(X)
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
+
+    def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
+        card, totals = self.scorecard_, self._totals(X)
+        if card.classes[1] == self.schema_.classes[1]:
+            return totals - (card.threshold - 1)
+        return card.threshold - totals  # the negative label scores high
 
     def _used_columns(self) -> tuple[str, ...]:
         return used_columns(self.schema_, (self.scorecard_,))
@@ -130,6 +143,7 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
             schema=self.schema_,
             receipt=self.receipt_,
             risk_table=getattr(self, "risk_table_", None),
+            odds=getattr(self, "odds_", None),
         )
 
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
@@ -143,7 +157,8 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Totals, or 1 minus the total where the positive label is ``classes_[0]``.
+            Totals, or 1 minus the total where the positive label is ``classes_[0]``; of a logistic
+            card counted from its threshold.
         """
         return super().decision_function(X).astype(np.float64)
 
@@ -152,7 +167,8 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         """Probability of each class, shape (n_samples, n_classes), in the order of ``classes_``.
 
         The rate of each row's total in ``risk_table_``; of several cards, the product of the
-        rates on the way to the class. It exists with ``risk_budget`` only.
+        rates on the way to the class. It exists with ``risk_budget`` only, and for
+        ``mechanism="logistic"``, where it is what the total stands for (``odds_``).
         """
         self._require_risks("predict_proba")
         return self._risks
@@ -164,17 +180,25 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         return self._log_risks
 
     def _require_risks(self, method: str) -> None:
-        if self.risk_budget is None:
+        if self.risk_budget is None and not self._has_odds():
             raise AttributeError(
                 f"{method} needs rates that were paid for, but this {type(self).__name__} buys "
-                "none; set risk_budget to a share of epsilon before the fit."
+                "none; set risk_budget to a share of epsilon before the fit, or "
+                "mechanism='logistic', whose points are chances."
             )
+
+    def _has_odds(self) -> bool:
+        """Return whether a fit gives points that are chances."""
+        return False
 
     def _risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         check_is_fitted(self)
-        rates = self.risk_table_.rates(self._scores(X))
+        totals = self._totals(X)
+        rates = self.odds_.chances(totals) if self._has_odds() else self.risk_table_.rates(totals)
+        positive_is_high = self.scorecard_.classes[1] == self.schema_.classes[1]
+        positive_is_last = self._labels()[1] == self.classes_[1]
         columns = [1 - rates, rates]
-        return np.column_stack(columns if self._labels()[1] == self.classes_[1] else columns[::-1])
+        return np.column_stack(columns if positive_is_high == positive_is_last else columns[::-1])
 
     def _log_risks(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         with np.errstate(divide="ignore"):  # a rate of 0 is -inf, as everywhere

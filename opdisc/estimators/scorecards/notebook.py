@@ -59,9 +59,8 @@ class ShowsCard:
                 "this estimator released something else; look at it in to_model()."
             )
         explained = model.explain(row)
-        negative, positive = self._labels().tolist()
-        answer = positive if explained.total >= explained.threshold else negative
-        return replace(explained, positive=positive, answer=answer)
+        own = dict(zip(model.schema.classes, self._labels().tolist(), strict=True))
+        return replace(explained, positive=own[explained.positive], answer=own[explained.answer])
 
     def _repr_html_inner(self) -> str:
         return self._shown() or super()._repr_html_inner()  # type: ignore[misc]

@@ -32,9 +32,10 @@ from opdisc.data import (
     table_assumptions,
     with_error_costs,
 )
-from opdisc.errors import SchemaError, TableError
+from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
+from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
@@ -51,8 +52,9 @@ from opdisc.mechanisms import (
     run_prepared,
     run_with_risks,
 )
-from opdisc.models import fitted_risks
+from opdisc.models import LARGEST_POINTS, ScaleLike, fitted_risks, parse_scale
 from opdisc.planning import (
+    LOGISTIC,
     PATIENCE,
     MechanismSettings,
     ScorecardMechanism,
@@ -93,11 +95,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     weight_bound : int or "auto", default "auto"
         Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
         to 5, where the number of rows is public or guessed and larger points cost little, and up
-        to 36 for staged draws (docs/utility.md).
+        to 36 for staged draws (docs/utility.md). Of a logistic card it is the most points of a
+        statement, by default 10.
     mechanism : str, default "auto"
-        "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc"
-        or "rspm". "auto" takes the one with the smallest predicted error among those that end
-        soon, and staged draws where none does; it looks at public facts only.
+        "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc",
+        "rspm" or "logistic". "auto" takes the one with the smallest predicted error among those
+        that end soon, and staged draws where none does; it looks at public facts only. "logistic"
+        is private logistic regression (docs/convex.md, hull) with its weights rounded to whole
+        points: totals are odds, probabilities cost nothing, and error costs only move the
+        threshold.
     relation : str, default "replace_one"
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     oracle : str or Oracle, default "auto"
@@ -157,13 +163,20 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         too small a guess lets a fit take longer than ``patience``. It must not be counted from the
         rows; the receipt prints it. Under replace-one the number of rows is public and the guess
         is not used.
+    odds_scale : mapping, OddsScale or None
+        What totals of a logistic card are to stand for, as credit scores have it:
+        ``{"points0": 600, "odds0": 50, "pdo": 20, "high": "good"}`` is 50 to 1 for "good" at 600
+        points, doubled by every 20 more; without "high" the positive label scores high. None: a
+        total of 1 is even odds and statements have at most ``weight_bound`` points.
 
     Attributes
     ----------
     scorecard_ : Scorecard
         The published classifier.
-    receipt_ : GridReceipt
-        The privacy statement.
+    receipt_ : GridReceipt or ConvexReceipt
+        The privacy statement; of a logistic card that of its weights.
+    odds_ : OddsScale
+        What a total stands for; with ``mechanism="logistic"`` only.
     risk_table_ : RiskTable
         Rates per total; with ``risk_budget`` only.
     verdict_ : Verdict
@@ -235,6 +248,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         threshold_budget: float = THRESHOLD_BUDGET,
         error_costs: CostsLike | None = None,
         public_row_guess: int | None = None,
+        odds_scale: ScaleLike | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -257,6 +271,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.threshold_budget = threshold_budget
         self.error_costs = error_costs
         self.public_row_guess = public_row_guess
+        self.odds_scale = odds_scale
 
     def fit_counts(self, counts: RowCounts) -> Self:
         """Learn from rows that were counted, of a table of any size.
@@ -336,7 +351,47 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.classes_ = np.sort(np.array(schema.classes))
         return counts.described(schema=schema)
 
+    def _has_odds(self) -> bool:
+        return self.mechanism == LOGISTIC
+
+    def _learn_logistic(self, read: Callable[[], RowCounts]) -> None:
+        """Release the weights of hull perturbation as whole points."""
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        bound = parse_automatic_bound(self.weight_bound)
+        refuse_other_options(
+            {
+                "norm_budget": self.norm_budget is not None,
+                "max_nonzero": self.max_nonzero is not None,
+                "base_measure": self.base_measure != "auto",
+                "oracle": self.oracle != "auto",
+                "time_limit": parse_time_limit(self.time_limit) is not None,
+                "max_rounds": self.max_rounds is not None,
+                "risk_budget": self.risk_budget is not None,
+                "weight_bound beside odds_scale": None not in (bound, self.odds_scale),
+            }
+        )
+        counts = read()
+        facts = self._public_facts(counts.n_rows, counts.schema, counts.conditions)
+        found = draw_logistic_card(
+            counts,
+            {**facts, "public_row_guess": self.public_row_guess},
+            params=params,
+            scale=parse_scale(self.odds_scale, counts.schema),
+            largest=LARGEST_POINTS if bound is None else bound,
+            entropy=self._entropy(),
+            ledger=self._open_ledger(),
+        )
+        self.odds_ = found.odds
+        self._publish_card(found.card, found.receipt)
+
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
+        if self._has_odds():
+            self._learn_logistic(read)
+            return
+        if self.odds_scale is not None:
+            raise CalibrationError(
+                f"odds_scale needs mechanism='{LOGISTIC}', got {self.mechanism!r}; leave it out."
+            )
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
         counts = read()

@@ -41,6 +41,8 @@ class Explanation:
         The label from the threshold on.
     answer : str, int, float or bool
         The predicted label.
+    chance : float or None
+        Of a logistic card: probability of the label from the threshold on.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Explanation:
     threshold: int
     positive: Label
     answer: Label
+    chance: float | None = None
 
     def lines(self) -> list[str]:
         """Return the summands, one a line."""
@@ -72,6 +75,8 @@ class Explanation:
             f"Total: {self.total}. From {self.threshold} on it is {self.positive}, so the answer "
             f"is: {self.answer}."
         )
+        if self.chance is not None:
+            said += f" The chance of {self.positive} is {self.chance:.1%}."
         return "\n".join(map(escaped, [f"Predict {self.target}", *self.lines(), said]))
 
 

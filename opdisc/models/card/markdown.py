@@ -78,8 +78,11 @@ def _example(card: Card) -> list[str]:
 def _risks(part: CardPart, level: str) -> list[str]:
     if not part.risks:
         return []
-    lines = [(line.totals, line.rate, line.between) for line in part.risks]
-    table = _table(("Total", "Share", "What the noise leaves open"), lines)
+    if any(line.between for line in part.risks):
+        lines = [(line.totals, line.rate, line.between) for line in part.risks]
+        table = _table(("Total", part.risk_word, "What the noise leaves open"), lines)
+    else:
+        table = _table(("Total", part.risk_word), [(one.totals, one.rate) for one in part.risks])
     return [f"{level} {_safe(part.risk_title)}", table]
 
 

@@ -176,7 +176,8 @@ def _risks(part: CardPart, heading: str) -> str:
     )
     return f"""<section><{heading}>{_text(part.risk_title)}</{heading}>
 <table class="risks"><thead><tr><th scope="col">Total</th>\
-<th scope="col" class="number">Share</th>{more}</tr></thead><tbody>{rows}</tbody></table>
+<th scope="col" class="number">{_text(part.risk_word)}</th>{more}</tr></thead>\
+<tbody>{rows}</tbody></table>
 </section>"""
 
 

@@ -14,7 +14,9 @@ from opdisc.data import (
     format_number,
 )
 from opdisc.mechanisms import TREE, card_that_tells
+from opdisc.models.attainable import attainable_totals
 from opdisc.models.card.source import CardSource, CardsSource, signed, used_features
+from opdisc.models.odds import OddsScale, chance_text
 from opdisc.models.scorecard import Scorecard
 
 _YES = "yes"
@@ -84,7 +86,9 @@ class CardPart:
     risk_title : str
         What is shared out over the totals.
     risks : tuple of RiskLine
-        Empty if no rates were bought.
+        Empty if no rates were bought and the card is no logistic one.
+    risk_word : str
+        What a rate is: "Share" of rows that were counted, or "Chance" by the odds.
     """
 
     label: str
@@ -97,12 +101,24 @@ class CardPart:
     unused: tuple[str, ...]
     risk_title: str
     risks: tuple[RiskLine, ...]
+    risk_word: str = "Share"
 
 
 def only_part(model: CardSource) -> CardPart:
     """Return what is shown of a single scorecard."""
     card = model.scorecard
     negative, positive = map(str, card.classes)
+    odds = getattr(model, "odds", None)
+    rates: dict[str, Any] = {
+        "risk_title": f"Share of rows that are “{positive}”",
+        "risks": _risks(getattr(model, "risk_table", None)),
+    }
+    if odds is not None:
+        rates = {
+            "risk_title": f"Chance of “{positive}”",
+            "risks": _chances(odds, card, model.schema),
+            "risk_word": "Chance",
+        }
     return CardPart(
         label="",
         name="",
@@ -110,11 +126,10 @@ def only_part(model: CardSource) -> CardPart:
         rule=(
             f"Start with {signed(card.start)}, add the points of every line that is true, and "
             f"answer “{positive}” if the total is {card.threshold} or more, otherwise "
-            f"“{negative}”."
+            f"“{negative}”." + ("" if odds is None else f" {odds.text(f'“{positive}”')}")
         ),
         outcomes=((f"Total of {card.threshold} or more", positive), ("Otherwise", negative)),
-        risk_title=f"Share of rows that are “{positive}”",
-        risks=_risks(getattr(model, "risk_table", None)),
+        **rates,
         **_points(card, model.schema),
     )
 
@@ -223,6 +238,14 @@ def _risks(table: Any) -> tuple[RiskLine, ...]:
             between=f"{row.low:.0%} to {row.high:.0%}" if hasattr(row, "low") else "",
         )
         for row in table.rows
+    )
+
+
+def _chances(odds: OddsScale, card: Scorecard, schema: Schema) -> tuple[RiskLine, ...]:
+    """Return the chance of some totals of a logistic card."""
+    return tuple(
+        RiskLine(totals=f"{total:d}".replace("-", "−"), rate=chance_text(chance), between="")
+        for total, chance in odds.listed(*attainable_totals(card, schema))
     )
 
 

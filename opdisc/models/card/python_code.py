@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from opdisc.data import (
@@ -23,6 +24,7 @@ from opdisc.data import (
 from opdisc.errors import escaped
 from opdisc.mechanisms import TREE, way_to
 from opdisc.models.card.source import CardSource, CardsSource, used_features
+from opdisc.models.odds import LARGEST_LOG_ODDS
 from opdisc.models.scorecard import Scorecard
 
 _FILE = '''\
@@ -146,6 +148,14 @@ def predict(row):
 
 """
 
+_CHANCE = """
+def chance(row):
+    \"\"\"Return the chance that a row is POSITIVE.\"\"\"
+    odds = {log_odds!r} + (score(row) - {points0!r}) * {per_point!r}
+    return 1 / (1 + math.exp(-max(-{most!r}, min({most!r}, odds))))
+
+"""
+
 _TREE = """\
 # To each label, the answers that lead there: position of a card, and whether it says yes.
 WAYS = (
@@ -189,7 +199,8 @@ def {name}(row):
 def card_python(model: CardSource | CardsSource) -> str:
     """Return a Python file with ``score(row)`` and ``predict(row)``.
 
-    Of several cards it has ``scores(row)``, the total on each.
+    A logistic card has ``chance(row)`` too. Of several cards it has ``scores(row)``, the total on
+    each.
 
     Parameters
     ----------
@@ -214,6 +225,13 @@ def card_python(model: CardSource | CardsSource) -> str:
     else:
         kind, words, card = "A scorecard that was", "the scorecard", model.scorecard
         answers = _ONE.format(negative=card.classes[0], positive=card.classes[1])
+        if (odds := getattr(model, "odds", None)) is not None:
+            answers += _CHANCE.format(
+                log_odds=math.log(odds.odds0),
+                points0=odds.points0,
+                per_point=odds.per_point,
+                most=LARGEST_LOG_ODDS,
+            )
         scores, threshold = _score("score", card, schema), card.threshold
     return _FILE.format(
         kind=kind,

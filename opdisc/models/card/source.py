@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from opdisc.convex import ConvexReceipt
 from opdisc.data import Feature, Schema
 from opdisc.errors import escaped
 from opdisc.mechanisms import MulticlassReceipt, Question
@@ -31,7 +32,7 @@ class CardSource(Source, Protocol):
         """The points."""
 
     @property
-    def receipt(self) -> GridReceipt:
+    def receipt(self) -> GridReceipt | ConvexReceipt:
         """What was promised."""
 
 

@@ -1,11 +1,13 @@
 """A scorecard as one SELECT that scores a table of raw columns.
 
 The text runs as it is in DuckDB, SQLite and PostgreSQL: it keeps to CASE, CAST, TRIM, REPLACE and
-LIKE. SQL cannot refuse a row, so a cell that the encoder refuses makes the total NULL.
+LIKE, and of a logistic card EXP. SQL cannot refuse a row, so a cell that the encoder refuses makes
+the total NULL.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -26,6 +28,7 @@ from opdisc.data import (
 from opdisc.errors import ModelFileError, escaped
 from opdisc.mechanisms import TREE, way_to
 from opdisc.models.card.source import CardSource, CardsSource, used_features
+from opdisc.models.odds import LARGEST_LOG_ODDS, OddsScale
 from opdisc.models.scorecard import Scorecard
 
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
@@ -56,7 +59,7 @@ _TERMS = 50
 _HEADER = """\
 -- {title}
 -- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
--- Result: the table's columns, {totals}, and card_prediction ({labels}).
+-- Result: the table's columns, {totals}, and card_prediction ({labels}){chance}.
 -- {all} NULL where a used column ought to hold a number, or a declared yes or no, but does not.
 -- Codes such as 007, 5.0 and 5E1 must be kept as text.
 """
@@ -119,7 +122,7 @@ def card_sql(model: CardSource | CardsSource) -> str:
     "nan" in a column of numbers is missing. And rare white space within a text, such as a thin
     sixth of a space, is not a space.
     """
-    schema = model.schema
+    schema, chance = model.schema, ""
     if isinstance(model, CardsSource):
         names = [f"card_{k}_total" for k in range(1, len(model.scorecards) + 1)]
         cards, words, labels = model.scorecards, "the scorecards", schema.labels
@@ -132,12 +135,16 @@ def card_sql(model: CardSource | CardsSource) -> str:
             f"WHEN scored.card_total >= {card.threshold} THEN {_literal(str(labels[1]))}",
             f"WHEN scored.card_total < {card.threshold} THEN {_literal(str(labels[0]))}",
         ]
-        said = "card_total", "Both are"
+        odds = getattr(model, "odds", None)
+        said = "card_total", "Both are" if odds is None else "All three are"
+        chance = "" if odds is None else _chance(odds)
     header = _HEADER.format(
         title=escaped(f"Predict {schema.target.column} by {words} {schema.name}"),
         totals=said[0],
         labels=" or ".join(escaped(_literal(str(label))) for label in labels),
         all=said[1],
+        chance=f",\n-- and card_chance, that of {escaped(_literal(str(labels[1])))}"
+        * bool(chance),
     )
     totals = ",\n    ".join(
         f"{_total(card, schema, _cells(card, schema))} AS {name}"
@@ -148,7 +155,7 @@ def card_sql(model: CardSource | CardsSource) -> str:
   scored.*,
   CASE
     {answers}
-  END AS card_prediction
+  END AS card_prediction{chance}
 FROM (
   SELECT
     t.*,
@@ -162,6 +169,21 @@ FROM (
             "value of this model does; correct the schema and fit again."
         )
     return text
+
+
+def _chance(odds: OddsScale) -> str:
+    """Return the column of the chance that a total stands for; it takes EXP."""
+    most = LARGEST_LOG_ODDS
+    log_odds = (
+        f"{_number_literal(math.log(odds.odds0))} + (scored.card_total - "
+        f"{_number_literal(odds.points0)}) * CAST({odds.per_point!r} AS DOUBLE PRECISION)"
+    )
+    return f""",
+  CASE
+    WHEN {log_odds} > {most:.0f} THEN 1
+    WHEN {log_odds} < -{most:.0f} THEN 0
+    ELSE 1 / (1 + EXP(-({log_odds})))
+  END AS card_chance"""
 
 
 def _several_answers(model: CardsSource, names: list[str]) -> list[str]:

@@ -176,7 +176,9 @@ def test_no_file_crashes_the_reader(tmp_path_factory, data):
         (lambda r: r["receipt"].update(rows_per_unit=2), "the privacy unit of its schema"),
         (lambda r: r["receipt"].update(privacy_unit="us"), "the privacy unit of its schema"),
         (lambda r: r.update(format="sklearn"), "written by opdisc fit"),
-        (lambda r: r.update(version=2), "format version 1"),
+        (lambda r: r.update(version=3), "format version 1 or 2"),
+        (lambda r: r.update(version=2), "valid parts"),
+        (lambda r: r["scorecard"].update(threshold=2), "only a logistic card"),
         (lambda r: r.update(version=True), "format version 1"),
     ],
 )

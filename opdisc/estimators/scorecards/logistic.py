@@ -1,0 +1,114 @@
+"""A logistic scorecard: the weights that hull perturbation releases, as whole points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opdisc.convex import ConvexPublic, ConvexReceipt, HullShape, LinearFeatures, hull_perturbation
+from opdisc.data import EncodedTable, RowCounts
+from opdisc.errors import CalibrationError
+from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
+from opdisc.planning import LOGISTIC
+from opdisc.privacy import EntropySource, Ledger, PrivacyParams
+from oracles.convex import LogisticLoss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticCard:
+    """What a logistic fit releases.
+
+    Parameters
+    ----------
+    card : Scorecard
+        Whole points.
+    odds : OddsScale
+        What a total stands for.
+    receipt : ConvexReceipt
+        The privacy statement of the weights that the points were rounded from.
+    """
+
+    card: Scorecard
+    odds: OddsScale
+    receipt: ConvexReceipt
+
+
+def refuse_other_options(given: Mapping[str, bool]) -> None:
+    """Refuse what other mechanisms take.
+
+    Parameters
+    ----------
+    given : mapping of str to bool
+        Names of options, and whether they were given.
+
+    Raises
+    ------
+    CalibrationError
+        With the name of the first that was.
+    """
+    for name, is_given in given.items():
+        if is_given:
+            raise CalibrationError(
+                f"{name} does not apply to mechanism='{LOGISTIC}'; leave it out or name another "
+                "mechanism."
+            )
+
+
+def draw_logistic_card(
+    counts: RowCounts,
+    facts: Mapping[str, Any],
+    *,
+    params: PrivacyParams,
+    scale: ChosenScale | None,
+    largest: int,
+    entropy: EntropySource,
+    ledger: Ledger | None,
+) -> LogisticCard:
+    """Release weights by hull perturbation, and return the card that they stand for.
+
+    Parameters
+    ----------
+    counts : RowCounts
+        The private rows, by a schema whose error costs decide the card's threshold.
+    facts : mapping
+        What the public inputs of every mechanism say of a table.
+    params : PrivacyParams
+        Epsilon; delta is not spent.
+    scale : ChosenScale or None
+        What a total is to stand for; None: small points.
+    largest : int
+        Points of a statement at most, where no scale is given.
+    entropy : EntropySource
+        Random bits.
+    ledger : Ledger or None
+        Where the budget is recorded first.
+
+    Notes
+    -----
+    **Guarantee.** That of :func:`~opdisc.convex.hull_perturbation`: pure. The loss weighs both
+    mistakes alike, so error costs multiply no noise; points and threshold are post-processing.
+    """
+    schema = counts.schema
+    if schema.private_thresholds:
+        raise CalibrationError(
+            f"mechanism='{LOGISTIC}' needs thresholds that are written down, but the schema "
+            "leaves some to be found; declare them or name another mechanism."
+        )
+    shape = HullShape.of_schema(schema)
+    public = ConvexPublic(
+        params=params,
+        loss=LogisticLoss(),
+        bounds=LinearFeatures.of_schema(schema).bounds,
+        dimension=shape.n_columns + 1,
+        **facts,
+    )
+    table = EncodedTable(
+        points=counts.points,
+        positives=counts.positives,
+        negatives=counts.negatives,
+        n_rows=counts.n_rows,
+    )
+    released = hull_perturbation(table, shape, public, entropy=entropy, ledger=ledger)
+    card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
+    return LogisticCard(card=card, odds=odds, receipt=released.receipt)
