@@ -92,7 +92,8 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         return self.scorecard_.scores(self._encoded_numbers(rows) if self.schema is None else rows)
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
-        card, totals = self.scorecard_, self._totals(X)
+        totals = self._totals(X)  # refuses an estimator that is not fitted
+        card = self.scorecard_
         if card.classes[1] == self.schema_.classes[1]:
             return totals - (card.threshold - 1)
         return card.threshold - totals  # the negative label scores high
