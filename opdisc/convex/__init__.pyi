@@ -7,8 +7,13 @@ from .gradient.full_gradient import (
 from .gradient.one_pass import mirror_descent as mirror_descent
 from .gradient.stochastic import BatchPlan as BatchPlan, noisy_sgd as noisy_sgd
 from .gradient.variance_reduced import SVRGPlan as SVRGPlan, svrg as svrg
-from .hull.mechanism import hull_perturbation as hull_perturbation, suits_hull as suits_hull
-from .hull.shape import HullShape as HullShape
+from .hull.mechanism import (
+    MOST_EPSILON as MOST_EPSILON,
+    hull_perturbation as hull_perturbation,
+    hull_receipt as hull_receipt,
+    suits_hull as suits_hull,
+)
+from .hull.shape import HullShape as HullShape, mean_square as mean_square
 from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
 from .perturbation.objective import (
     approximate_minima as approximate_minima,

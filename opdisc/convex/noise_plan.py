@@ -139,6 +139,7 @@ def spend_and_release(
     entropy: EntropySource,
     ledger: Ledger | None,
     packages: Mapping[str, str],
+    choice: str = "",
 ) -> ConvexRelease:
     """Write the receipt, spend the budget, compute once, round.
 
@@ -147,7 +148,7 @@ def spend_and_release(
     UncertifiedRelease
         If the computation fails; nothing about the rows is said.
     """
-    receipt = _receipt(plan, public, entropy, packages)
+    receipt = receipt_of(plan, public, entropy, packages, choice)
     record_spending(receipt, ledger)
     parameters: FloatArray | None = None
     try:
@@ -173,9 +174,14 @@ def _one_step(rows: Rows, public: ConvexPublic) -> None:
         domain.project(step)
 
 
-def _receipt(
-    plan: NoisePlan, public: ConvexPublic, entropy: EntropySource, packages: Mapping[str, str]
+def receipt_of(
+    plan: NoisePlan,
+    public: ConvexPublic,
+    entropy: EntropySource,
+    packages: Mapping[str, str],
+    choice: str = "",
 ) -> ConvexReceipt:
+    """Return the receipt of a release that has not happened yet; why its mechanism was chosen."""
     constants = public.constants
     return ConvexReceipt(
         **common_fields(
@@ -197,6 +203,7 @@ def _receipt(
         settings=dict(plan.settings),
         release_grid=plan.grid,
         error_costs=receipt_costs(public.loss.costs),
+        choice=choice,
     )
 
 

@@ -35,6 +35,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         Released coordinates are multiples of this.
     error_costs : StatedCosts or None
         What a mistake costs; None, and left out where it is written, if both cost the same.
+    choice : str
+        Why this mechanism, when it was chosen automatically. Not written if empty.
     """
 
     numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
@@ -51,6 +53,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     settings: Mapping[str, Amount]
     release_grid: Amount
     error_costs: StatedCosts | None = None
+    choice: str = ""
 
     def delta_text(self) -> str:
         """Return delta, alone where nothing was cut short or rounded."""
@@ -68,4 +71,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
             ("domain", self.domain),
             ("settings", ", ".join(f"{name} {x:.6g}" for name, x in self.settings.items())),
+            *([("chosen because", self.choice)] if self.choice else []),
         ]
+
+    def _why_chosen(self) -> str:
+        return self.choice

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from opdisc.convex import ConvexReceipt
+from opdisc.convex import ConvexReceipt, HullShape
 from opdisc.data import Label, Schema, column_structure, constant_remedy
 from opdisc.errors import CalibrationError, OPDiscError, escaped
 from opdisc.mechanisms import (
@@ -25,8 +25,10 @@ from opdisc.planning import (
     MechanismSettings,
     NoiseVerdict,
     ScorecardMechanism,
+    TiltVerdict,
     build_mechanism,
     judge_noise,
+    judge_tilt,
     predict_error,
     scorecard_grid,
     settle_fit,
@@ -59,7 +61,7 @@ class Verdict:
         Totals that possible rows get at least and at most.
     answer : str, int, float, bool or None
         The label that every possible row gets; None if the card tells rows apart.
-    noise : NoiseVerdict or None
+    noise : NoiseVerdict, TiltVerdict or None
         What the noise may have cost; None where the receipt's law is not one that this version
         can recompute.
     remedy : str
@@ -70,7 +72,7 @@ class Verdict:
     lowest: int
     highest: int
     answer: Label | None
-    noise: NoiseVerdict | None
+    noise: NoiseVerdict | TiltVerdict | None
     remedy: str = ""
 
     @property
@@ -191,9 +193,13 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt | ConvexRec
     """
     lowest, highest = attainable_totals(card, schema)
     answer = _only_answer(card, lowest, highest)
-    if not isinstance(receipt, GridReceipt):  # real weights: no bound on extra errors is known
+    noise: NoiseVerdict | TiltVerdict | None
+    if not isinstance(receipt, GridReceipt):
         remedy = "" if answer is None else _OTHER_COSTS
-        return Verdict(lowest=lowest, highest=highest, answer=answer, noise=None, remedy=remedy)
+        noise = judge_tilt(
+            HullShape.of_schema(schema), receipt.epsilon, receipt.n_rows, receipt.noise_scales[0]
+        )
+        return Verdict(lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy)
     noise, remedy = _noise_verdict(schema, receipt), ""
     if answer is not None and not (noise is not None and noise.dominates):
         remedy = constant_remedy(schema, answer)

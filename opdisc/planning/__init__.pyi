@@ -1,5 +1,4 @@
 from .choice import (
-    LOGISTIC as LOGISTIC,
     MECHANISMS as MECHANISMS,
     ScorecardMechanism as ScorecardMechanism,
     build_mechanism as build_mechanism,
@@ -21,6 +20,14 @@ from .limits import (
     parse_time_limit as parse_time_limit,
     parse_weight_bound as parse_weight_bound,
     patience_of_each as patience_of_each,
+)
+from .logistic import (
+    LOGISTIC as LOGISTIC,
+    TiltVerdict as TiltVerdict,
+    judge_tilt as judge_tilt,
+    logistic_public as logistic_public,
+    prefers_logistic as prefers_logistic,
+    why_logistic as why_logistic,
 )
 from .named import MechanismSettings as MechanismSettings
 from .plan import (

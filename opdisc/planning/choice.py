@@ -58,9 +58,6 @@ _NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
 
 MECHANISMS = ("auto", *_NAMED)
 
-LOGISTIC = "logistic"
-"""The mechanism of one card that rounds the weights of hull perturbation, in no grid's terms."""
-
 
 def check_option(option: str, mechanism: str) -> None:
     """Refuse an option that the mechanism of a name does not take; "auto" may choose for it.

@@ -33,7 +33,7 @@ from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
 from opdisc.planning.promise import cards_receipt, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import judge_noise, noise_outlook
+from opdisc.planning.verdict import NoiseVerdict, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import SettledFit, settle_fit
 from opdisc.privacy import (
     GridPublic,
@@ -306,7 +306,7 @@ def plan_cards(
     try:
         found = planner.all_cards(epsilon, rows)
         together = _together(planner, name, epsilon, rows, found)
-        if look_ahead and together.verdict is not None:
+        if look_ahead and isinstance(together.verdict, NoiseVerdict):
             kept = keeping(lambda other: planner.receipt(other, rows))
             outlook = noise_outlook(planner.excess, together.verdict, kept)
             together = replace(together, outlook=outlook)

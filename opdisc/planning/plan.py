@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from opdisc.convex import HullShape
 from opdisc.data import (
     CostsLike,
     SchemaLike,
@@ -32,6 +33,15 @@ from opdisc.planning.limits import (
     parse_automatic_bound,
     parse_base_measure,
 )
+from opdisc.planning.logistic import (
+    LOGISTIC,
+    TiltVerdict,
+    expected_work,
+    judge_tilt,
+    logistic_receipt,
+    prefers_logistic,
+    why_logistic,
+)
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
@@ -53,6 +63,15 @@ from oracles.problem import WeightGrid
 
 _LONG = "the search may take very long"
 
+_NO_BOUND = "no bound on its extra errors is known that holds for every table"
+
+_TWICE = "twice the rows, or twice the epsilon, halve that share"
+
+_RARE = (
+    "If few are positive, expect one answer for nearly everyone; the chances still tell rows "
+    "apart, and error costs move the answer without more noise, also after the fit."
+)
+
 PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 """What ``opdisc plan`` compares where no epsilon is named."""
 
@@ -70,7 +89,8 @@ class PlannedFit:
     weight_bound : int
         Points would be in ``-weight_bound .. weight_bound``.
     prediction : ErrorPrediction or None
-        Bound on the extra errors; None if the mechanism cannot run here.
+        Bound on the extra errors; None if the mechanism cannot run here, and of a logistic card,
+        for which none is known.
     reason : Reason
         Why it would be chosen, why it cannot run, or what to expect.
     epsilon : float
@@ -79,7 +99,7 @@ class PlannedFit:
         What private thresholds cost before it; empty where the schema declares none.
     thresholds_brief : str
         The same in a few words.
-    verdict : NoiseVerdict or None
+    verdict : NoiseVerdict, TiltVerdict or None
         Of the automatic choice: whether the noise leaves the rows a say.
     card : str
         Which of several cards it is, and what that tells apart; empty for a whole fit.
@@ -93,7 +113,7 @@ class PlannedFit:
     delta_note : str
         Of the automatic choice: what a delta that is not far below 1 / rows would be for a method
         that spends it, where this one spends none; else empty.
-    outlook : NoiseOutlook or None
+    outlook : NoiseOutlook, str or None
         Of the automatic choice, in detail: what more rows or a larger epsilon would bring.
     rare_outcome : str
         What the loss will do with a rare outcome: with the stated share of positive rows, else on
@@ -108,13 +128,13 @@ class PlannedFit:
     epsilon: float
     thresholds: str = ""
     thresholds_brief: str = ""
-    verdict: NoiseVerdict | None = None
+    verdict: NoiseVerdict | TiltVerdict | None = None
     card: str = ""
     seconds: float | None = None
     memory: float | None = None
     promise: Promise = Promise()
     delta_note: str = ""
-    outlook: NoiseOutlook | None = None
+    outlook: NoiseOutlook | str | None = None
     rare_outcome: str = ""
 
 
@@ -324,15 +344,53 @@ def plan_fit(
             rare_outcome=told_rare,
         )
 
+    def logistic(is_chosen: bool) -> PlannedFit:
+        public = facts_for(epsilon, public_n)
+        reason = why_logistic(declared, public) if is_chosen else Reason(_NO_BOUND)
+
+        def receipt_of(other: float) -> PrivacyReceipt:
+            return logistic_receipt(declared, facts_for(other, public_n), str(reason))
+
+        receipt = receipt_of(epsilon)
+        tilt = judge_tilt(
+            HullShape.of_schema(declared), epsilon, public_n, receipt.noise_scales[0]
+        )
+        seconds, memory = expected_work(declared, facts_for(epsilon, public_n).typical_rows)
+        return PlannedFit(
+            mechanism=LOGISTIC,
+            automatic=is_chosen,
+            weight_bound=bound or 1,
+            prediction=None,
+            reason=reason,
+            epsilon=epsilon,
+            verdict=tilt,
+            seconds=seconds,
+            memory=memory,
+            promise=promise_of(receipt, receipt_of),
+            delta_note=large_delta if is_chosen else "",
+            outlook=_TWICE if is_chosen and look_ahead else None,
+            rare_outcome=_RARE if rare_outcome_text(declared) else "",
+        )
+
     thresholds = thresholds_for(epsilon)
     told = "" if thresholds is None else thresholds.describe(public_n)
     told_briefly = "" if thresholds is None else thresholds.brief(public_n)
     public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
     large = delta_conditions(delta, public_n, public_row_guess)
     large_delta = "" if not large else f"a method that spends it would rest on this: {large[0]}"
-    automatic = planned("auto", bound)
+    defaults = (weight_bound, norm_budget, max_nonzero, base_measure, risk_budget)
+    is_free = defaults == ("auto", None, None, "auto", None)
+    takes_logistic = is_free and prefers_logistic(declared, facts_for(epsilon, public_n))
+    automatic = logistic(True) if takes_logistic else planned("auto", bound)
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others:
         return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
-    return (automatic, *(planned(name, automatic.weight_bound) for name in others))
+    if takes_logistic:
+        return (automatic, *(planned(name, bound) for name in others))
+    found = [planned(name, automatic.weight_bound) for name in others]
+    return (
+        (automatic, *found)
+        if declared.private_thresholds
+        else (automatic, *found, logistic(False))
+    )

@@ -12,11 +12,13 @@ from opdisc.cli.console import toned
 from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
-    from opdisc.planning import NoiseVerdict, PlannedFit, Promise
+    from opdisc.planning import NoiseVerdict, PlannedFit, Promise, TiltVerdict
 
 _LEVEL = "95%"
 
 _LARGE_MEMORY = 1e9
+
+_NO_BOUND = "No bound on extra errors is known for a logistic card."
 
 
 def planner_for(
@@ -74,7 +76,7 @@ def plan_text(planned: Sequence[PlannedFit]) -> str:
     epsilon would bring.
     """
     chosen = planned[0]
-    if chosen.prediction is None:
+    if chosen.verdict is None:
         return f"Nothing can run: {chosen.reason.brief}\n"
     lines = [
         verdict_text(chosen),
@@ -129,9 +131,11 @@ def explained_text(planned: Sequence[PlannedFit]) -> str:
     several = len({item.epsilon for item in planned if not item.card}) > 1
     for item in planned:
         text = item.reason.brief if item.prediction is None else str(item.prediction)
+        if item.prediction is None and item.verdict is not None:
+            text = f"{item.verdict} {_NO_BOUND}"
         at = f"epsilon {item.epsilon:g}, " if several else ""
         lines.append(f"{at}{_name(item)}: {text}")
-        if item.reason and item.prediction is not None:
+        if item.reason and (item.prediction is not None or item.automatic):
             brief, detail = item.reason.brief, item.reason.detail
             lines.append(f"  {'chosen because: ' if item.automatic else ''}{brief or detail}")
             if brief and detail:
@@ -160,7 +164,7 @@ def _name(item: PlannedFit) -> str:
     return f"{item.card} (epsilon {item.epsilon:.4g} for a row, {item.mechanism}{need})"
 
 
-def _rows_of_its_classes(verdict: NoiseVerdict) -> str:
+def _rows_of_its_classes(verdict: NoiseVerdict | TiltVerdict) -> str:
     if verdict.rows_needed is None:
         return ", noise dominates whatever its rows"
     return f", noise dominates below {verdict.rows_needed:,} rows of its classes"
@@ -187,7 +191,7 @@ def table_text(planned: Sequence[PlannedFit]) -> str:
     )
     lines += [_row(item) for item in planned]
     each = "mechanism" if planned[0].automatic else "card"
-    told = {item.prediction.beside for item in planned if item.prediction is not None}
+    told = {item.prediction.beside for item in planned if item.prediction is not None} or {""}
     beside = (
         "those of the best scorecard" if each == "mechanism" else "; or beyond ".join(sorted(told))
     )
@@ -238,12 +242,15 @@ def _summary(planned: Sequence[PlannedFit]) -> str:
 
 
 def _row(item: PlannedFit) -> str:
-    if item.prediction is None or item.verdict is None:
-        return f"{item.epsilon:>8g}  {item.reason.brief}"
     verdict = item.verdict
+    if verdict is None:
+        return f"{item.epsilon:>8g}  {item.reason.brief}"
     share = "-" if math.isnan(verdict.share) else f"{verdict.share:.1%}"
     needed = "-" if verdict.rows_needed is None else f"{verdict.rows_needed:,}"
+    extra = "-" if item.prediction is None else f"{math.ceil(item.prediction.quantile):,}"
+    if item.prediction is None:
+        share = "-"
     return (
-        f"{item.epsilon:>8g}  {math.ceil(item.prediction.quantile):>12,}  {share:>11}  "
+        f"{item.epsilon:>8g}  {extra:>12}  {share:>11}  "
         f"{needed:>11}  {verdict.word:<16}  {item.mechanism}"
     )

@@ -14,10 +14,10 @@ from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.convex.hull.table import HullTable
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, spend_and_release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, receipt_of, spend_and_release
 from opdisc.convex.perturbation import plan_objective_perturbation
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import HULL
+from opdisc.convex.receipt import HULL, ConvexReceipt
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, SeededEntropy
@@ -43,6 +43,7 @@ def hull_perturbation(
     entropy: EntropySource,
     ridge: float | None = None,
     ledger: Ledger | None = None,
+    choice: str = "",
 ) -> ConvexRelease:
     """Minimise the sum of logistic losses plus a ridge and a tilt, and release rounded weights.
 
@@ -61,6 +62,8 @@ def hull_perturbation(
         predicted error. At least ``scale R^2``, R the largest length of a centred row.
     ledger : Ledger or None
         Where the budget is recorded first.
+    choice : str
+        Why this mechanism, for the receipt, where it was chosen automatically.
 
     Returns
     -------
@@ -78,10 +81,7 @@ def hull_perturbation(
     have exactly the law of real arithmetic. docs/convex.md, entry "hull"; the noise is that of
     Awan and Slavkovic 2021, section 4.
     """
-    plan = plan_hull(shape, public, ridge=ridge)
-    bounds = RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0)
-    params = replace(public.params, delta=0.0)
-    public = replace(public, domain=None, bounds=bounds, params=params)
+    plan, public = plan_hull(shape, public, ridge=ridge), _own_public(shape, public)
     if public.n_rows is not None and public.n_rows != table.n_rows:
         raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
     if not shape.n_columns + 1 == table.points.shape[1] == public.dimension:
@@ -114,7 +114,23 @@ def hull_perturbation(
         entropy=entropy,
         ledger=ledger,
         packages=_versions(),
+        choice=choice,
     )
+
+
+def hull_receipt(
+    shape: HullShape, public: ConvexPublic, entropy: EntropySource, choice: str = ""
+) -> ConvexReceipt:
+    """Return the receipt of a release that does not happen; arguments as for the release."""
+    plan = plan_hull(shape, public)
+    return receipt_of(plan, _own_public(shape, public), entropy, _versions(), choice)
+
+
+def _own_public(shape: HullShape, public: ConvexPublic) -> ConvexPublic:
+    """Return the facts that the receipt states: a row as it is centred, no domain, no delta."""
+    bounds = RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0)
+    params = replace(public.params, delta=0.0)
+    return replace(public, domain=None, bounds=bounds, params=params)
 
 
 def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = None) -> NoisePlan:

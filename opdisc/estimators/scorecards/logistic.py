@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opdisc.convex import ConvexPublic, ConvexReceipt, HullShape, LinearFeatures, hull_perturbation
+from opdisc.convex import ConvexReceipt, hull_perturbation
 from opdisc.data import EncodedTable, RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
-from opdisc.planning import LOGISTIC
+from opdisc.planning import LOGISTIC, logistic_public
 from opdisc.privacy import EntropySource, Ledger, PrivacyParams
-from oracles.convex import LogisticLoss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +63,7 @@ def draw_logistic_card(
     largest: int,
     entropy: EntropySource,
     ledger: Ledger | None,
+    choice: str = "",
 ) -> LogisticCard:
     """Release weights by hull perturbation, and return the card that they stand for.
 
@@ -83,6 +83,8 @@ def draw_logistic_card(
         Random bits.
     ledger : Ledger or None
         Where the budget is recorded first.
+    choice : str
+        Why, where nobody named the mechanism.
 
     Notes
     -----
@@ -90,25 +92,15 @@ def draw_logistic_card(
     mistakes alike, so error costs multiply no noise; points and threshold are post-processing.
     """
     schema = counts.schema
-    if schema.private_thresholds:
-        raise CalibrationError(
-            f"mechanism='{LOGISTIC}' needs thresholds that are written down, but the schema "
-            "leaves some to be found; declare them or name another mechanism."
-        )
-    shape = HullShape.of_schema(schema)
-    public = ConvexPublic(
-        params=params,
-        loss=LogisticLoss(),
-        bounds=LinearFeatures.of_schema(schema).bounds,
-        dimension=shape.n_columns + 1,
-        **facts,
-    )
+    shape, public = logistic_public(schema, params, facts)
     table = EncodedTable(
         points=counts.points,
         positives=counts.positives,
         negatives=counts.negatives,
         n_rows=counts.n_rows,
     )
-    released = hull_perturbation(table, shape, public, entropy=entropy, ledger=ledger)
+    released = hull_perturbation(
+        table, shape, public, entropy=entropy, ledger=ledger, choice=choice
+    )
     card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
     return LogisticCard(card=card, odds=odds, receipt=released.receipt)

@@ -64,8 +64,10 @@ from opdisc.planning import (
     parse_base_measure,
     parse_max_rounds,
     parse_time_limit,
+    prefers_logistic,
     scorecard_grid,
     settle_fit,
+    why_logistic,
 )
 from opdisc.privacy import (
     EntropySource,
@@ -99,11 +101,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         statement, by default 10.
     mechanism : str, default "auto"
         "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc",
-        "rspm" or "logistic". "auto" takes the one with the smallest predicted error among those
-        that end soon, and staged draws where none does; it looks at public facts only. "logistic"
-        is private logistic regression (docs/convex.md, hull) with its weights rounded to whole
-        points: totals are odds, probabilities cost nothing, and error costs only move the
-        threshold.
+        "rspm" or "logistic". "auto" looks at public facts only. It takes the logistic card where
+        there are more than 18 statements and at least 100 rows times epsilon for each, and no
+        option asks for something else. Else it takes the mechanism with the smallest predicted
+        error among those that end soon, and staged draws where none does. "logistic" is private
+        logistic regression (docs/convex.md, hull) with its weights rounded to whole points: totals
+        are odds, probabilities cost nothing, and error costs only move the threshold.
     relation : str, default "replace_one"
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     oracle : str or Oracle, default "auto"
@@ -352,52 +355,64 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         return counts.described(schema=schema)
 
     def _has_odds(self) -> bool:
-        return self.mechanism == LOGISTIC
+        return self.mechanism == LOGISTIC or hasattr(self, "odds_")
 
-    def _learn_logistic(self, read: Callable[[], RowCounts]) -> None:
+    def _others_options(self) -> dict[str, bool]:
+        """Return the options that a logistic card does not take, and whether they were given."""
+        return {
+            "norm_budget": self.norm_budget is not None,
+            "max_nonzero": self.max_nonzero is not None,
+            "base_measure": self.base_measure != "auto",
+            "oracle": self.oracle != "auto",
+            "time_limit": parse_time_limit(self.time_limit) is not None,
+            "max_rounds": self.max_rounds is not None,
+            "risk_budget": self.risk_budget is not None,
+            "weight_bound beside odds_scale": "auto" != self.weight_bound
+            and bool(self.odds_scale),
+        }
+
+    def _why_logistic(self, schema: Schema, public: PublicInputs) -> Reason | None:
+        """Return why the card is a logistic one, nothing if it was named; None if it is not."""
+        if self.mechanism == LOGISTIC:
+            return Reason()
+        free = self.mechanism == "auto" and self.weight_bound == "auto"
+        if not free or any(self._others_options().values()):
+            return None
+        return why_logistic(schema, public) if prefers_logistic(schema, public) else None
+
+    def _learn_logistic(self, counts: RowCounts, facts: dict[str, Any], reason: Reason) -> None:
         """Release the weights of hull perturbation as whole points."""
-        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        refuse_other_options(
-            {
-                "norm_budget": self.norm_budget is not None,
-                "max_nonzero": self.max_nonzero is not None,
-                "base_measure": self.base_measure != "auto",
-                "oracle": self.oracle != "auto",
-                "time_limit": parse_time_limit(self.time_limit) is not None,
-                "max_rounds": self.max_rounds is not None,
-                "risk_budget": self.risk_budget is not None,
-                "weight_bound beside odds_scale": None not in (bound, self.odds_scale),
-            }
-        )
-        counts = read()
-        facts = self._public_facts(counts.n_rows, counts.schema, counts.conditions)
         found = draw_logistic_card(
             counts,
-            {**facts, "public_row_guess": self.public_row_guess},
-            params=params,
+            facts,
+            params=PrivacyParams(epsilon=self.epsilon, delta=self.delta),
             scale=parse_scale(self.odds_scale, counts.schema),
             largest=LARGEST_POINTS if bound is None else bound,
             entropy=self._entropy(),
             ledger=self._open_ledger(),
+            choice=str(reason),
         )
         self.odds_ = found.odds
         self._publish_card(found.card, found.receipt)
 
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
-        if self._has_odds():
-            self._learn_logistic(read)
-            return
-        if self.odds_scale is not None:
+        whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        bound = parse_automatic_bound(self.weight_bound)
+        if self.mechanism == LOGISTIC:
+            refuse_other_options(self._others_options())
+        elif self.odds_scale is not None:
             raise CalibrationError(
                 f"odds_scale needs mechanism='{LOGISTIC}', got {self.mechanism!r}; leave it out."
             )
-        whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
-        bound = parse_automatic_bound(self.weight_bound)
         counts = read()
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
         facts["public_row_guess"] = self.public_row_guess
+        logistic = self._why_logistic(schema, PublicInputs(params=whole, **facts))
+        if logistic is not None:
+            self._learn_logistic(counts, facts, logistic)
+            return
 
         risks, params = None, whole
         cuts = plan_thresholds(schema, PublicInputs(params=whole, **facts), self.threshold_budget)
