@@ -24,6 +24,7 @@ from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
     Ledger,
+    Reason,
     common_fields,
     receipt_costs,
     record_spending,
@@ -139,7 +140,7 @@ def spend_and_release(
     entropy: EntropySource,
     ledger: Ledger | None,
     packages: Mapping[str, str],
-    choice: str = "",
+    choice: Reason | None = None,
 ) -> ConvexRelease:
     """Write the receipt, spend the budget, compute once, round.
 
@@ -179,7 +180,7 @@ def receipt_of(
     public: ConvexPublic,
     entropy: EntropySource,
     packages: Mapping[str, str],
-    choice: str = "",
+    choice: Reason | None = None,
 ) -> ConvexReceipt:
     """Return the receipt of a release that has not happened yet; why its mechanism was chosen."""
     constants = public.constants
@@ -203,7 +204,8 @@ def receipt_of(
         settings=dict(plan.settings),
         release_grid=plan.grid,
         error_costs=receipt_costs(public.loss.costs),
-        choice=choice,
+        choice="" if choice is None else choice.brief,
+        choice_detail="" if choice is None else choice.detail,
     )
 
 

@@ -35,8 +35,9 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         Released coordinates are multiples of this.
     error_costs : StatedCosts or None
         What a mistake costs; None, and left out where it is written, if both cost the same.
-    choice : str
-        Why this mechanism, when it was chosen automatically. Not written if empty.
+    choice, choice_detail : str
+        Why this mechanism, when it was chosen automatically: in plain words, and for a reviewer.
+        Not written if empty.
     """
 
     numerical_covers: ClassVar[str] = "for cut tails; rounding of doubles not covered"
@@ -54,6 +55,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     release_grid: Amount
     error_costs: StatedCosts | None = None
     choice: str = ""
+    choice_detail: str = ""
 
     def delta_text(self) -> str:
         """Return delta, alone where nothing was cut short or rounded."""
@@ -65,13 +67,14 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def section(self) -> Lines:
         """Return loss, bounds, domain and settings."""
+        reasons = [("chosen because", self.choice), ("  in detail", self.choice_detail)]
         return [
             *self.terms(),
             ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),
             ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
             ("domain", self.domain),
             ("settings", ", ".join(f"{name} {x:.6g}" for name, x in self.settings.items())),
-            *([("chosen because", self.choice)] if self.choice else []),
+            *((name, text) for name, text in reasons if text),
         ]
 
     def _why_chosen(self) -> str:

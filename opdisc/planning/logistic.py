@@ -191,7 +191,7 @@ def judge_tilt(shape: HullShape, epsilon: float, rows: int | None, scale: float)
     return TiltVerdict(epsilon=epsilon, rows=rows, moved=moved)
 
 
-def logistic_receipt(schema: Schema, public: PublicInputs, choice: str = "") -> ConvexReceipt:
+def logistic_receipt(schema: Schema, public: PublicInputs, choice: Reason) -> ConvexReceipt:
     """Return the receipt of a logistic card that is not drawn."""
     facts = {
         name: getattr(public, name)

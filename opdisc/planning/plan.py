@@ -349,7 +349,7 @@ def plan_fit(
         reason = why_logistic(declared, public) if is_chosen else Reason(_NO_BOUND)
 
         def receipt_of(other: float) -> PrivacyReceipt:
-            return logistic_receipt(declared, facts_for(other, public_n), str(reason))
+            return logistic_receipt(declared, facts_for(other, public_n), reason)
 
         receipt = receipt_of(epsilon)
         tilt = judge_tilt(

@@ -20,7 +20,7 @@ from opdisc.convex.public import ConvexPublic
 from opdisc.convex.receipt import HULL, ConvexReceipt
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError, rehearse
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, SeededEntropy
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Reason, SeededEntropy
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 from oracles.problem import ErrorCosts
@@ -43,7 +43,7 @@ def hull_perturbation(
     entropy: EntropySource,
     ridge: float | None = None,
     ledger: Ledger | None = None,
-    choice: str = "",
+    choice: Reason | None = None,
 ) -> ConvexRelease:
     """Minimise the sum of logistic losses plus a ridge and a tilt, and release rounded weights.
 
@@ -62,7 +62,7 @@ def hull_perturbation(
         predicted error. At least ``scale R^2``, R the largest length of a centred row.
     ledger : Ledger or None
         Where the budget is recorded first.
-    choice : str
+    choice : Reason or None
         Why this mechanism, for the receipt, where it was chosen automatically.
 
     Returns
@@ -119,7 +119,7 @@ def hull_perturbation(
 
 
 def hull_receipt(
-    shape: HullShape, public: ConvexPublic, entropy: EntropySource, choice: str = ""
+    shape: HullShape, public: ConvexPublic, entropy: EntropySource, choice: Reason | None = None
 ) -> ConvexReceipt:
     """Return the receipt of a release that does not happen; arguments as for the release."""
     plan = plan_hull(shape, public)

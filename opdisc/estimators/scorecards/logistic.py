@@ -11,7 +11,7 @@ from opdisc.data import EncodedTable, RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
 from opdisc.planning import LOGISTIC, logistic_public
-from opdisc.privacy import EntropySource, Ledger, PrivacyParams
+from opdisc.privacy import EntropySource, Ledger, PrivacyParams, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def draw_logistic_card(
     largest: int,
     entropy: EntropySource,
     ledger: Ledger | None,
-    choice: str = "",
+    choice: Reason | None = None,
 ) -> LogisticCard:
     """Release weights by hull perturbation, and return the card that they stand for.
 
@@ -83,7 +83,7 @@ def draw_logistic_card(
         Random bits.
     ledger : Ledger or None
         Where the budget is recorded first.
-    choice : str
+    choice : Reason or None
         Why, where nobody named the mechanism.
 
     Notes

@@ -391,7 +391,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             largest=LARGEST_POINTS if bound is None else bound,
             entropy=self._entropy(),
             ledger=self._open_ledger(),
-            choice=str(reason),
+            choice=reason,
         )
         self.odds_ = found.odds
         self._publish_card(found.card, found.receipt)
