@@ -204,6 +204,7 @@ def receipt_of(
         settings=dict(plan.settings),
         release_grid=plan.grid,
         error_costs=receipt_costs(public.loss.costs),
+        public_row_guess=None if public.n_rows is not None else public.public_row_guess,
         choice="" if choice is None else choice.brief,
         choice_detail="" if choice is None else choice.detail,
     )

@@ -7,7 +7,15 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from opdisc.privacy import Amount, Lines, PrivacyReceipt, StatedCosts, UnitRows
+from opdisc.privacy import (
+    Amount,
+    Lines,
+    PrivacyReceipt,
+    RowGuess,
+    StatedCosts,
+    UnitRows,
+    planned_with,
+)
 
 HULL = "hull"
 """The mechanism whose law is that of real arithmetic."""
@@ -35,6 +43,9 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         Released coordinates are multiples of this.
     error_costs : StatedCosts or None
         What a mistake costs; None, and left out where it is written, if both cost the same.
+    public_row_guess : int or None
+        The public guess that plans took for the number of rows, where that is not public. Not
+        written if None.
     choice, choice_detail : str
         Why this mechanism, when it was chosen automatically: in plain words, and for a reviewer.
         Not written if empty.
@@ -54,6 +65,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     settings: Mapping[str, Amount]
     release_grid: Amount
     error_costs: StatedCosts | None = None
+    public_row_guess: RowGuess | None = None
     choice: str = ""
     choice_detail: str = ""
 
@@ -62,8 +74,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         return f"{self.delta:g}" if self.mechanism == HULL else super().delta_text()
 
     def terms(self) -> Lines:
-        """Return what mistakes cost, where that differs."""
-        return [] if self.error_costs is None else [self.error_costs.line()]
+        """Return what mistakes cost, where that differs, and how many rows were guessed."""
+        return planned_with(self.error_costs, self.public_row_guess)
 
     def section(self) -> Lines:
         """Return loss, bounds, domain and settings."""

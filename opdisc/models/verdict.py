@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from opdisc.convex import ConvexReceipt, HullShape
+from opdisc.convex import ConvexReceipt
 from opdisc.data import Label, Schema, column_structure, constant_remedy
 from opdisc.errors import CalibrationError, OPDiscError, escaped
 from opdisc.mechanisms import (
@@ -25,10 +25,8 @@ from opdisc.planning import (
     MechanismSettings,
     NoiseVerdict,
     ScorecardMechanism,
-    TiltVerdict,
     build_mechanism,
     judge_noise,
-    judge_tilt,
     predict_error,
     scorecard_grid,
     settle_fit,
@@ -36,6 +34,9 @@ from opdisc.planning import (
 from opdisc.privacy import GridPublic, GridReceipt, NeighboringRelation, PrivacyParams
 from oracles.errors import OracleError
 from oracles.problem import ColumnGroup, WeightGrid
+
+if TYPE_CHECKING:
+    from opdisc.planning import TiltVerdict
 
 _LEVEL = 0.95
 
@@ -195,10 +196,9 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt | ConvexRec
     answer = _only_answer(card, lowest, highest)
     noise: NoiseVerdict | TiltVerdict | None
     if not isinstance(receipt, GridReceipt):
-        remedy = "" if answer is None else _OTHER_COSTS
-        noise = judge_tilt(
-            HullShape.of_schema(schema), receipt.epsilon, receipt.n_rows, receipt.noise_scales[0]
-        )
+        from opdisc.planning import tilt_of  # loads what no other card needs
+
+        remedy, noise = "" if answer is None else _OTHER_COSTS, tilt_of(schema, receipt)
         return Verdict(lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy)
     noise, remedy = _noise_verdict(schema, receipt), ""
     if answer is not None and not (noise is not None and noise.dominates):

@@ -1,4 +1,5 @@
 from .choice import (
+    LOGISTIC as LOGISTIC,
     MECHANISMS as MECHANISMS,
     ScorecardMechanism as ScorecardMechanism,
     build_mechanism as build_mechanism,
@@ -22,11 +23,10 @@ from .limits import (
     patience_of_each as patience_of_each,
 )
 from .logistic import (
-    LOGISTIC as LOGISTIC,
     TiltVerdict as TiltVerdict,
-    judge_tilt as judge_tilt,
     logistic_public as logistic_public,
     prefers_logistic as prefers_logistic,
+    tilt_of as tilt_of,
     why_logistic as why_logistic,
 )
 from .named import MechanismSettings as MechanismSettings

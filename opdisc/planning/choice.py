@@ -18,12 +18,14 @@ from opdisc.mechanisms import (
     StagedMechanism,
     one_hot_mechanism,
 )
-from opdisc.planning.blocks import BLOCK_ASSIGNMENTS, even_blocks, searchable_blocks
 from opdisc.planning.effort import (
+    BLOCK_ASSIGNMENTS,
     PATIENCE,
     can_flip_by_a_star,
+    even_blocks,
     is_searched,
     predict_draw,
+    searchable_blocks,
 )
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.named import (
@@ -57,6 +59,9 @@ _NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
 }
 
 MECHANISMS = ("auto", *_NAMED)
+
+LOGISTIC = "logistic"
+"""The mechanism of a card that rounds the weights of hull noise, in no grid's terms."""
 
 
 def check_option(option: str, mechanism: str) -> None:

@@ -18,12 +18,10 @@ from opdisc.convex import (
 )
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError
+from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.verdict import LARGE_SHARE
 from opdisc.privacy import PrivacyParams, PublicInputs, Reason, SystemEntropy
 from oracles.convex import LogisticLoss
-
-LOGISTIC = "logistic"
-"""The mechanism of a card that rounds the weights of hull noise, in no grid's terms."""
 
 LOGISTIC_COLUMNS = 18
 """With so many statements or fewer, exact draws of whole cards lead whatever the budget."""
@@ -167,19 +165,15 @@ class TiltVerdict:
         return f"{begins}: {weighs}, beside {self.rows:,} ({self.share:.1%})."
 
 
-def judge_tilt(shape: HullShape, epsilon: float, rows: int | None, scale: float) -> TiltVerdict:
-    """Return the verdict on hull noise.
+def tilt_of(schema: Schema, receipt: ConvexReceipt) -> TiltVerdict:
+    """Return the verdict on the noise of a logistic card.
 
     Parameters
     ----------
-    shape : HullShape
-        The hull.
-    epsilon : float
-        The privacy loss.
-    rows : int or None
-        Rows, where their number is public.
-    scale : float
-        Scale of the noise.
+    schema : Schema
+        Its statements.
+    receipt : ConvexReceipt
+        That of hull noise.
 
     Notes
     -----
@@ -187,8 +181,9 @@ def judge_tilt(shape: HullShape, epsilon: float, rows: int | None, scale: float)
     most; the noise's length (root of its mean square) is counted in such rows. It is no bound on
     extra errors: for real weights none is known that holds for every table.
     """
+    shape, (scale,) = HullShape.of_schema(schema), receipt.noise_scales
     moved = scale * math.sqrt(mean_square(shape) / float(shape.squared_radius))
-    return TiltVerdict(epsilon=epsilon, rows=rows, moved=moved)
+    return TiltVerdict(epsilon=receipt.epsilon, rows=receipt.n_rows, moved=moved)
 
 
 def logistic_receipt(schema: Schema, public: PublicInputs, choice: Reason) -> ConvexReceipt:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from opdisc.convex import HullShape
+from opdisc.convex import ConvexReceipt
 from opdisc.data import (
     CostsLike,
     SchemaLike,
@@ -25,7 +25,7 @@ from opdisc.mechanisms import (
     plan_thresholds,
     split_epsilon,
 )
-from opdisc.planning.choice import MECHANISMS, build_mechanism
+from opdisc.planning.choice import LOGISTIC, MECHANISMS, build_mechanism
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
@@ -34,12 +34,11 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.logistic import (
-    LOGISTIC,
     TiltVerdict,
     expected_work,
-    judge_tilt,
     logistic_receipt,
     prefers_logistic,
+    tilt_of,
     why_logistic,
 )
 from opdisc.planning.named import MechanismSettings
@@ -348,13 +347,10 @@ def plan_fit(
         public = facts_for(epsilon, public_n)
         reason = why_logistic(declared, public) if is_chosen else Reason(_NO_BOUND)
 
-        def receipt_of(other: float) -> PrivacyReceipt:
+        def receipt_of(other: float) -> ConvexReceipt:
             return logistic_receipt(declared, facts_for(other, public_n), reason)
 
         receipt = receipt_of(epsilon)
-        tilt = judge_tilt(
-            HullShape.of_schema(declared), epsilon, public_n, receipt.noise_scales[0]
-        )
         seconds, memory = expected_work(declared, facts_for(epsilon, public_n).typical_rows)
         return PlannedFit(
             mechanism=LOGISTIC,
@@ -363,7 +359,7 @@ def plan_fit(
             prediction=None,
             reason=reason,
             epsilon=epsilon,
-            verdict=tilt,
+            verdict=tilt_of(declared, receipt),
             seconds=seconds,
             memory=memory,
             promise=promise_of(receipt, receipt_of),
@@ -386,11 +382,8 @@ def plan_fit(
     if not compare_others:
         return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
-    if takes_logistic:
-        return (automatic, *(planned(name, bound) for name in others))
-    found = [planned(name, automatic.weight_bound) for name in others]
-    return (
-        (automatic, *found)
-        if declared.private_thresholds
-        else (automatic, *found, logistic(False))
-    )
+    bound_of_others = bound if takes_logistic else automatic.weight_bound
+    found = [planned(name, bound_of_others) for name in others]
+    if is_free and not takes_logistic and not declared.private_thresholds:
+        found.append(logistic(False))
+    return (automatic, *found)

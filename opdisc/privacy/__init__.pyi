@@ -7,7 +7,9 @@ from .entropy import (
 from .grid_receipt import (
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,
+    RowGuess as RowGuess,
     StatedCosts as StatedCosts,
+    planned_with as planned_with,
     receipt_costs as receipt_costs,
 )
 from .guarantee import (

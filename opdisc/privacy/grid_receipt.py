@@ -96,6 +96,14 @@ def receipt_costs(costs: ErrorCosts) -> StatedCosts | None:
     return None if costs.are_equal else StatedCosts(**asdict(costs))
 
 
+def planned_with(costs: StatedCosts | None, row_guess: int | None) -> Lines:
+    """Return what mistakes cost, where that differs, and how many rows were guessed."""
+    lines = [] if costs is None else [costs.line()]
+    if row_guess is not None:
+        lines.append(("rows guessed", f"{row_guess:,}; a plan from a public number"))
+    return lines
+
+
 class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of a hypothesis on a grid of weights.
 
@@ -187,13 +195,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def terms(self) -> Lines:
         """Return what mistakes cost, where that differs, and how many rows were guessed."""
-        costs = [] if self.error_costs is None else [self.error_costs.line()]
-        if self.public_row_guess is None:
-            return costs
-        return [
-            *costs,
-            ("rows guessed", f"{self.public_row_guess:,}; a plan from a public number"),
-        ]
+        return planned_with(self.error_costs, self.public_row_guess)
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}

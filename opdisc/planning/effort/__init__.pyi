@@ -1,3 +1,9 @@
+from .blocks import (
+    BLOCK_ASSIGNMENTS as BLOCK_ASSIGNMENTS,
+    LARGEST_SEARCHED_BLOCK as LARGEST_SEARCHED_BLOCK,
+    even_blocks as even_blocks,
+    searchable_blocks as searchable_blocks,
+)
 from .reach import (
     can_flip_by_a_star as can_flip_by_a_star,
     can_list as can_list,

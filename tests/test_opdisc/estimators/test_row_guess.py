@@ -39,7 +39,7 @@ def table():
 
 
 def fitted(table, **arguments):
-    return PrivateScorecardClassifier(schema=SCHEMA, **arguments).fit(*table)
+    return PrivateScorecardClassifier(schema=SCHEMA, mechanism="staged", **arguments).fit(*table)
 
 
 @pytest.fixture(scope="module")

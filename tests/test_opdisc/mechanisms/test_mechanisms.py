@@ -17,8 +17,8 @@ from opdisc.mechanisms.objective_perturbation import (
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
-from opdisc.planning.blocks import even_blocks
 from opdisc.planning.choice import MECHANISMS, build_mechanism, choose_mechanism
+from opdisc.planning.effort import even_blocks
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams

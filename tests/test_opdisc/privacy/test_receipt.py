@@ -97,6 +97,7 @@ def test_a_receipt_reads_back_from_json_as_written(kind):
         for name in kind.__struct_fields__
         if name
         not in ("risks", "stages", "error_costs", "choice_detail", "public_row_guess", "patience")
+        and (name != "choice" or kind is not ConvexReceipt)
         and (name != "rows_per_unit" or receipt.rows_per_unit is not None)
     ]
     assert list(receipt.to_dict()) == written  # a section that is not there is not written

@@ -18,7 +18,6 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.mechanisms.staged.signs import CountNoise, SignedColumns, associations, most_active
 from opdisc.mechanisms.staged.stages import plan_stages
-from opdisc.planning import plan_fit
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
@@ -249,15 +248,6 @@ def test_no_choice_of_columns_shows_more_patterns_than_the_work_assumes(sizes, d
     assert entries <= joint_work(directions, 1, 3, 10**9, 2)[1]
 
 
-def test_points_get_no_more_room_than_the_stages_need():
-    # Without counts two draws would follow at this weight, with room up to 12.
-    (first, *_) = plan_fit("adult-wide", epsilon=0.5, n_rows=15_682)
-    assert first.mechanism == "staged" and first.weight_bound == 3
-    assert "26 columns 0 or the sign of their count" in str(first.prediction)
-    (more, *_) = plan_fit("adult-wide", epsilon=2.0, n_rows=15_682)
-    assert more.weight_bound == 6 * 4
-
-
 def one_hot(seed, n_rows, sizes=(8, 9, 7)):
     """Return rows of some attributes and labels that depend on most of their columns."""
     rng = np.random.default_rng(seed)
@@ -352,7 +342,7 @@ def test_the_classifier_counts_signs_of_one_hot_columns(tmp_path):
         values = ", ".join(f'"{v}"' for v in range(1, size + 1))
         lines += ["[[feature]]", f'column = "{name}"', f"categories = [{values}]"]
     schema.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    model = PrivateScorecardClassifier(epsilon=1.0, schema=schema)
+    model = PrivateScorecardClassifier(epsilon=1.0, schema=schema, mechanism="staged")
     model.fit(pd.DataFrame(columns), y.astype(str))
     receipt = model.receipt_
     assert receipt.mechanism == "staged" and receipt.guarantee == "CONDITIONAL"
