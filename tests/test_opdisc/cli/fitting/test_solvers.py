@@ -31,15 +31,16 @@ def fitted(tmp_path, monkeypatch):
     Ledger.create("budget")
     (tmp_path / "table.csv").write_text("\n".join([",".join([*COLUMNS, "ill"]), *lines, ""]))
 
-    def run(oracle, n_columns):
+    def run(oracle, n_columns, *more):
         features = "".join(
             f'[[feature]]\ncolumn = "{c}"\nbinary = true\n' for c in COLUMNS[:n_columns]
         )
         (tmp_path / "schema.toml").write_text(TARGET + features)
-        options = "--schema ./schema.toml --epsilon 20 --mechanism one_hot --weight-bound 1"
-        options += " --relation add_or_remove_one --ledger budget --out card.json --json --oracle"
+        options = "table.csv --schema ./schema.toml --epsilon 20 --mechanism one_hot --json"
+        options += " --weight-bound 1 --relation add_or_remove_one --ledger budget --out card.json"
+        arguments = ("fit", *options.split(), "--oracle", oracle, *more)
         return subprocess.run(
-            [sys.executable, "-m", "opdisc.cli.app", "fit", "table.csv", *options.split(), oracle],
+            [sys.executable, "-m", "opdisc.cli.app", *arguments],
             env=module_environment() | {"TMPDIR": os.fspath(tmp_path)},
             capture_output=True,
             text=True,
@@ -68,9 +69,11 @@ def test_a_licence_that_is_too_small_is_one_sentence_and_costs_nothing(name, fit
     assert done.stdout == ""
     notes = done.stderr.splitlines()
     assert [line.partition(":")[0] for line in notes] == ["note", "error"]
-    wanted = "needs a " if takes_nothing(oracles.get_oracle(name)) else "takes programs of at most "
+    wanted = (
+        "needs a " if takes_nothing(oracles.get_oracle(name)) else "takes programs of at most "
+    )
     assert notes[1].startswith(f"error: oracle '{name}' {wanted}")
     assert not Ledger("budget").spendings() and not (tmp_path / "card.json").exists()
-    chain = fitted(f"{name} then branch-and-bound", 20)
+    chain = fitted(f"{name} then branch-and-bound", 20, "--time-limit", "2")
     assert chain.returncode == 0 and json.loads(chain.stdout)["receipt"]["epsilon"] == 20
     assert len(Ledger("budget").spendings()) == 1
