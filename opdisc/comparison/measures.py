@@ -33,8 +33,10 @@ def measured(fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str) -> 
     -------
     dict
         Fields of a row. The area under the ROC curve is None where the method has no scores, a
-        score is not finite, or the rows are all of one class. Of more than two classes it is the
-        mean over the classes that occur, each against the rest, and there is no curve.
+        score is not finite, or the rows are all of one class. The Brier score, the mean squared
+        distance of a stated probability from what was, is there where a method states one. Of more
+        than two classes the area is the mean over the classes that occur, each against the rest,
+        and there is neither curve nor Brier score.
     """
     if schema.is_multiclass:
         return _measured_of_classes(fitted, table, schema, part)
@@ -53,6 +55,8 @@ def measured(fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str) -> 
     }
     if not costs.are_equal:
         measures[f"{part}_cost"] = cost / len(truth)
+    if fitted.chances is not None:
+        measures[f"{part}_brier"] = float(np.mean((fitted.chances(table) - truth) ** 2))
     if part == "train":
         measures["train_errors"] = cost
     scores = usable_scores(fitted, table)

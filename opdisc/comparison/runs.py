@@ -120,7 +120,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
         **dict.fromkeys(
             f"{part}_{measure}"
             for part in ("train", "test")
-            for measure in ("accuracy", "balanced_accuracy", "auc")
+            for measure in ("accuracy", "balanced_accuracy", "auc", "brier")
         ),
         **({} if setting.error_costs.are_equal else {"train_cost": None, "test_cost": None}),
         "roc": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -123,10 +124,9 @@ def check_certifies(oracle: Oracle) -> None:
 
 def check_size(
     oracle: Oracle,
-    mechanism: PerturbingMechanism,
-    spec: NoiseSpec,
     shape: ZeroOneProblem,
     public: GridPublic,
+    added_points: Callable[[], int] = lambda: 0,
 ) -> None:
     """Refuse an oracle whose licence may not take the program that the rows will make.
 
@@ -137,14 +137,12 @@ def check_size(
     ----------
     oracle : Oracle
         Who will be asked. Of a chain only the last one counts: it takes over from the others.
-    mechanism : PerturbingMechanism
-        Whose noise the problem will be under.
-    spec : NoiseSpec
-        The noise.
     shape : ZeroOneProblem
-        The problem under throw-away noise; its grid and noise are looked at, never its points.
+        A problem of the same grid and tables; its points are never looked at.
     public : GridPublic
         What bounds the number of distinct points.
+    added_points : callable
+        How many points noise adds to those of the rows.
 
     Raises
     ------
@@ -152,12 +150,12 @@ def check_size(
         If so; nothing is spent.
     """
     if type(oracle) is HandoverOracle:
-        check_size(oracle.second, mechanism, spec, shape, public)
+        check_size(oracle.second, shape, public, added_points)
         return
     limit = getattr(oracle, "size_limit", None)
     if limit is None or not isinstance(shape, ZeroOneProblem):
         return
-    most = _largest_program(oracle, mechanism, spec, shape, public)
+    most = _largest_program(oracle, shape, public, added_points())
     if most is not None and limit.admits(*most):
         return
     if _takes(oracle, problem_beyond(limit)):
@@ -172,26 +170,25 @@ def check_size(
     )
 
 
+def points_of_noise(mechanism: PerturbingMechanism, spec: NoiseSpec, grid: WeightGrid) -> int:
+    """Return how many points a mechanism's noise is: some noise is weighted rows."""
+    toy = toy_problem(grid)
+    return mechanism.perturb(toy, spec, SeededEntropy(0)).n_points - toy.n_points
+
+
 def _largest_program(
-    oracle: Oracle,
-    mechanism: PerturbingMechanism,
-    spec: NoiseSpec,
-    shape: ZeroOneProblem,
-    public: GridPublic,
+    oracle: Oracle, shape: ZeroOneProblem, public: GridPublic, added_points: int
 ) -> ProgramSize | None:
     """Return how large a program public facts allow, or None where they set no bound."""
     known = [n for n in (public.most_points, public.n_rows) if n is not None]
     if not known:
         return None
-    # Some noise is weighted rows, which are points too.
-    toy = toy_problem(shape.grid)
-    noise = mechanism.perturb(toy, spec, SeededEntropy(0)).n_points - toy.n_points
     return largest_program(
         shape.grid,
         shape.perturbation,
         getattr(oracle, "formulation", "aggregated"),
-        points=min(known) + noise,
-        weight=None if noise else public.largest_loss,
+        points=min(known) + added_points,
+        weight=None if added_points else public.largest_loss,
     )
 
 

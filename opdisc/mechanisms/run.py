@@ -26,6 +26,7 @@ from opdisc.mechanisms.rehearsal import (
     check_certifies,
     check_room,
     check_size,
+    points_of_noise,
     rehearse_oracle,
     toy_problem,
 )
@@ -146,7 +147,7 @@ def prepare_mechanism(
     check_room(spec, public, chosen)
     shape = _check_support(mechanism, problem, spec, chosen, public)
     rehearse_oracle(chosen, mechanism, spec, shape, limits)
-    check_size(chosen, mechanism, spec, shape, public)
+    check_size(chosen, shape, public, lambda: points_of_noise(mechanism, spec, shape.grid))
 
     def draw() -> Hypothesis:
         def perturbed() -> ZeroOneProblem:

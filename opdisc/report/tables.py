@@ -181,18 +181,31 @@ def number_lines(evaluation: Evaluation, cells: Sequence[ResultCell]) -> list[Nu
     return [_number_line(cell, names) for cell in cells]
 
 
+_HEADS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "area under ROC",
+    "brier": "Brier score",
+    "cost": "cost",
+}
+"""What the table of all numbers calls each measure, in its order."""
+
+_WHERE_RECORDED = ("brier", "cost")
+
+
 def shown_metrics(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return the metrics of a view, accuracy first; what mistakes cost last, where recorded."""
+    """Return the metrics of a view, accuracy first; Brier score and cost where recorded."""
     part = "test_" if evaluation.name == "held-out" else "train_"
-    names = tuple(f"{part}{measure}" for measure in ("accuracy", "balanced_accuracy", "auc"))
-    cost = cost_column(evaluation)
-    return names if cost is None else (*names, cost)
+    return tuple(
+        f"{part}{measure}"
+        for measure in _HEADS
+        if measure not in _WHERE_RECORDED or evaluation.runs[f"{part}{measure}"].notna().any()
+    )
 
 
 def metric_heads(evaluation: Evaluation) -> tuple[str, ...]:
     """Return what the table of all numbers calls the metrics of a view."""
-    heads = ("accuracy", "balanced accuracy", "area under ROC", "cost")
-    return heads[: len(shown_metrics(evaluation))]
+    return tuple(_HEADS[name.split("_", 1)[1]] for name in shown_metrics(evaluation))
 
 
 def area_sentence(evaluation: Evaluation, cells: Sequence[ResultCell]) -> str:
@@ -236,7 +249,7 @@ def _metric(cell: ResultCell, name: str) -> tuple[str, float]:
     if interval is None:
         return UNKNOWN, -math.inf
     spread = "" if math.isnan(interval.stddev) else f" ± {100 * interval.stddev:.1f}"
-    if name.endswith(("_auc", "_cost")):
+    if name.endswith(("_auc", "_brier", "_cost")):
         spread = "" if math.isnan(interval.stddev) else f" ± {interval.stddev:.3f}"
         return f"{interval.mean:.3f}{spread}", interval.mean
     return f"{percent(interval.mean)}{spread}", interval.mean

@@ -57,7 +57,18 @@ def fitted_linear(
     def predict(table: pd.DataFrame) -> BoolArray:
         return np.asarray(scores(table) > threshold)
 
-    return Fitted(predict=predict, scores=scores, receipt=model.receipt_, parameters=parameters)
+    def chances(table: pd.DataFrame) -> FloatArray:
+        from scipy.special import expit
+
+        return np.asarray(expit(scores(table)))
+
+    return Fitted(
+        predict=predict,
+        scores=scores,
+        chances=chances if hasattr(model, "predict_proba") else None,
+        receipt=model.receipt_,
+        parameters=parameters,
+    )
 
 
 def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None = None) -> Fitted:

@@ -134,6 +134,8 @@ class Fitted:
     scores : callable or None
         Table to float array (n,), larger for the positive class; None where there is no score. Of
         more than two classes: to float array (n, n_classes).
+    chances : callable or None
+        Table to float array (n,): probability of the positive class, where a method states one.
     receipt : PrivacyReceipt or None
         The privacy statement, if the method writes one.
     scorecard : Scorecard or None
@@ -155,6 +157,7 @@ class Fitted:
 
     predict: Callable[[pd.DataFrame], BoolArray | IntArray]
     scores: Callable[[pd.DataFrame], FloatArray] | None = None
+    chances: Callable[[pd.DataFrame], FloatArray] | None = None
     receipt: PrivacyReceipt | None = None
     scorecard: Scorecard | None = None
     scorecards: tuple[Scorecard, ...] = ()

@@ -93,7 +93,12 @@ def _fit_logistic(task: FitTask) -> Fitted:
     def predict(table: pd.DataFrame) -> BoolArray:
         return np.asarray(scores(table) > task.log_odds)
 
-    return Fitted(predict=predict, scores=scores, parameters={"C": 1.0})
+    def chances(table: pd.DataFrame) -> FloatArray:
+        from scipy.special import expit
+
+        return np.asarray(expit(scores(table)))
+
+    return Fitted(predict=predict, scores=scores, chances=chances, parameters={"C": 1.0})
 
 
 def _fit_logistic_of_classes(task: FitTask) -> Fitted:

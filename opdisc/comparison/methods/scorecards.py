@@ -33,9 +33,13 @@ def fitted_scorecard(model: Any, parameters: Mapping[str, Any]) -> Fitted:
     def predict(table: pd.DataFrame) -> BoolArray:
         return np.asarray(scores(table) >= model.scorecard_.threshold)
 
+    def chances(table: pd.DataFrame) -> FloatArray:
+        return np.asarray(model.odds_.chances(scores(table)))
+
     return Fitted(
         predict=predict,
         scores=scores,
+        chances=chances if hasattr(model, "odds_") else None,
         receipt=model.receipt_,
         scorecard=model.scorecard_,
         parameters={"mechanism": model.receipt_.mechanism, **parameters},

@@ -17,7 +17,7 @@ import numpy as np
 
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.receipts import grid_section
-from opdisc.mechanisms.rehearsal import toy_problem
+from opdisc.mechanisms.rehearsal import check_size, toy_problem
 from opdisc.mechanisms.robust_vote.isolation import IsolatedCalls
 from opdisc.mechanisms.robust_vote.learners import (
     Ballots,
@@ -39,6 +39,7 @@ from opdisc.privacy import (
     record_spending,
 )
 from oracles.arithmetic import IntArray
+from oracles.interface import resolve_oracle
 from oracles.problem import Hypothesis, WeightGrid
 
 _TOY_ROWS = 64
@@ -105,8 +106,9 @@ def run_robust_vote(
 
     Raises
     ------
-    CalibrationError, IsolationError, OracleUnavailable
-        If it cannot run; nothing is spent.
+    CalibrationError, IsolationError, OracleUnavailable, UnsupportedProblem
+        If it cannot run, or the licence of the learner's oracle may not take a part; nothing is
+        spent.
     """
     spec = mechanism.calibrate(public)
     check_table(table)
@@ -127,6 +129,7 @@ def run_robust_vote(
     with ExitStack() as stack:
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
         _rehearse(answer, ballots, str(named))
+        _check_sizes(learner, public)
         record_spending(receipt, ledger)
         parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
         votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
@@ -151,6 +154,13 @@ def _rehearse(answer: Callable[[Part], bytes | None], ballots: Ballots, named: s
             raise CalibrationError("a learner approves of somebody on the toy part.")
 
     rehearse(f"learner '{named}'", attempt)
+
+
+def _check_sizes(learner: PartLearner, public: GridPublic) -> None:
+    """Refuse an oracle whose licence may not take a part: one part may have all rows."""
+    if isinstance(learner, ErmLearner) and learner.slack < 0:
+        toy = toy_problem(public.grid)
+        check_size(resolve_oracle(learner.oracle, toy), toy, public)
 
 
 def collect_votes(

@@ -89,6 +89,8 @@ class CardPart:
         Empty if no rates were bought and the card is no logistic one.
     risk_word : str
         What a rate is: "Share" of rows that were counted, or "Chance" by the odds.
+    odds : str
+        What a total stands for, of a logistic card; the rule ends with it.
     """
 
     label: str
@@ -102,6 +104,7 @@ class CardPart:
     risk_title: str
     risks: tuple[RiskLine, ...]
     risk_word: str = "Share"
+    odds: str = ""
 
 
 def only_part(model: CardSource) -> CardPart:
@@ -118,6 +121,7 @@ def only_part(model: CardSource) -> CardPart:
             "risk_title": f"Chance of “{positive}”",
             "risks": _chances(odds, card, model.schema),
             "risk_word": "Chance",
+            "odds": odds.text(f"“{positive}”"),
         }
     return CardPart(
         label="",
@@ -126,7 +130,7 @@ def only_part(model: CardSource) -> CardPart:
         rule=(
             f"Start with {signed(card.start)}, add the points of every line that is true, and "
             f"answer “{positive}” if the total is {card.threshold} or more, otherwise "
-            f"“{negative}”." + ("" if odds is None else f" {odds.text(f'“{positive}”')}")
+            f"“{negative}”. {rates.get('odds', '')}".strip()
         ),
         outcomes=((f"Total of {card.threshold} or more", positive), ("Otherwise", negative)),
         **rates,

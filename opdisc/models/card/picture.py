@@ -117,6 +117,7 @@ def _part_lines(part: CardPart) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"    {word}", signed(points), {**_USUAL, "color": _color(points)}
     for totals, answer in part.outcomes:
         yield f"{totals}: {answer}", "", _STRONG
+    yield from _wrapped(part.odds, _QUIET)
 
 
 def _color(points: int) -> str:

@@ -13,7 +13,7 @@ from opdisc.report.analysis.series import Series, worst_guarantee
 
 METRICS = (
     "test_accuracy", "train_accuracy", "test_balanced_accuracy", "train_balanced_accuracy",
-    "test_auc", "train_auc",
+    "test_auc", "train_auc", "test_brier", "train_brier",
 )  # fmt: skip
 
 COST_METRICS = ("test_cost", "train_cost")

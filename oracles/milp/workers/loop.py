@@ -55,12 +55,17 @@ def main() -> None:
         _start_guard(folder, int(descriptor))
     _leave_no_core()
     parent = ParentConnection(last=lambda: _remove(folder))
-    back_end = f"oracles.milp.workers.{_BACK_ENDS.get(name, 'pulp_solver')}"
+    back_end = back_end_of(name)
     with suppress(Exception):  # the first request will say
         getattr(importlib.import_module(back_end), "load", lambda: None)()
     parent.send(READY)
     while True:
         parent.send(_answered(back_end, parent.receive(), parent))
+
+
+def back_end_of(name: str) -> str:
+    """Return the module that runs the solver of an oracle."""
+    return f"oracles.milp.workers.{_BACK_ENDS.get(name, 'pulp_solver')}"
 
 
 def _answered(back_end: str, question: Any, parent: ParentConnection) -> Any:

@@ -1,6 +1,7 @@
 """What a comparison measures of scores: areas under ROC curves, and the curves."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -152,3 +153,30 @@ def test_a_held_out_part_of_one_class_has_no_area():
     assert [row["status"] for row in rows] == ["ok"]
     assert rows[0]["test_auc"] is None and rows[0]["roc"] is None
     assert rows[0]["train_auc"] is not None
+
+
+def test_stated_chances_have_a_brier_score_and_answers_have_none():
+    schema = schema_of("ill", "well")
+    table = table_of(["ill", "well", "well", "ill"], [1, 0, 1, 0])
+    stated = np.array([0.9, 0.2, 0.5, 0.4])
+    answers = scored([1, -1, -1, -1])
+    found = measured(replace(answers, chances=lambda table: stated), table, schema, "test")
+    assert found["test_brier"] == pytest.approx((0.1**2 + 0.2**2 + 0.5**2 + 0.6**2) / 4)
+    assert "test_brier" not in measured(answers, table, schema, "test")
+
+
+def test_methods_with_chances_record_their_brier_score():
+    rng = np.random.default_rng(3)
+    fever, cough = rng.integers(0, 2, (2, 300))
+    states = np.where(fever, "ill", "well")
+    source = make_source("ward", table_of(states, fever, cough), schema_of("ill", "well"))
+    plan = Plan(
+        methods=("logistic-scorecard", "logistic-hull", "logistic", "majority"),
+        epsilons=(20.0,),
+        repeats=1,
+    )
+    setting = setting_of(plan, source)
+    rows = {run.method: execute(run, setting, source) for run in runs_of(plan)}
+    assert rows["majority"]["test_brier"] is None
+    for name in ("logistic-scorecard", "logistic-hull", "logistic"):
+        assert rows[name]["status"] == "ok" and 0 <= rows[name]["test_brier"] < 0.1

@@ -23,10 +23,13 @@ from opdisc.models import (
     SavedModel,
     card_markdown,
     card_page,
+    card_picture,
     card_python,
     card_sql,
     points_of,
 )
+from opdisc.models.card.content import card_content
+from opdisc.models.card.picture import _lines
 
 SCHEMA = Schema.from_dict(
     {
@@ -149,6 +152,9 @@ def test_every_form_writes_the_odds_out(card):
     assert plain in model.summary and quoted in card_page(model) and quoted in card_markdown(model)
     assert f"Chance of “{high}”" in card_page(model)
     assert "Share" not in card_page(model)
+    assert card_picture(model).startswith(b"\x89PNG")
+    shown = " ".join(left for left, _, _ in _lines(card_content(model)))
+    assert quoted in shown
 
 
 def test_a_card_that_answers_the_same_to_everyone_still_has_its_points():

@@ -10,6 +10,9 @@ from opdisc.data import count_combinations, load_schema, parse_schema
 from opdisc.estimators import PrivateMulticlassClassifier
 from opdisc.mechanisms.base import EVERYWHERE
 from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
+from opdisc.mechanisms.robust_vote.learners import ErmLearner
+from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism
+from opdisc.mechanisms.robust_vote.run import run_robust_vote
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.privacy.entropy import SystemEntropy
@@ -162,6 +165,44 @@ def test_noise_that_is_weighted_rows_counts(licensed, ledger):
     assert released("licensed", ledger, one_hot_mechanism(4), most_points=44).hypothesis
     with pytest.raises(UnsupportedProblem, match="60 rows and 68 columns"):
         released("licensed", ledger, rows, most_points=44)
+
+
+# --- a vote of parts -----------------------------------------------------------------------------
+
+
+def voted(oracle, ledger, isolation="none", **facts):
+    rows = np.tile(problem().points, (2, 1)), np.tile([1, -1], 8)
+    hides = "n_rows" not in facts
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE if hides else NeighboringRelation.REPLACE_ONE
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0), relation=relation, grid=GRID, **facts
+    )
+    return run_robust_vote(
+        RobustVoteMechanism(n_parts=2),
+        ErmLearner(slack=-1.0, oracle=oracle),
+        rows,
+        public,
+        entropy=SystemEntropy(),
+        isolation=isolation,
+        ledger=ledger,
+    )
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.parametrize("oracle", ["licensed", "enumeration then licensed"])
+@pytest.mark.parametrize("facts", [{"most_points": 45}, {"n_rows": 45}, {}])
+def test_a_vote_is_refused_before_the_spend(licensed, ledger, oracle, facts, isolation):
+    if isolation == "process":  # where no other process knows the name
+        oracle = Licensed()
+    with pytest.raises(UnsupportedProblem, match="oracle 'licensed' takes .* public facts allow"):
+        voted(oracle, ledger, isolation, **facts)
+    assert nothing_spent(ledger)
+
+
+@pytest.mark.parametrize("oracle", ["licensed", "full", "licensed then branch-and-bound"])
+def test_a_vote_goes_on_where_every_part_is_taken(licensed, ledger, oracle):
+    facts = {"n_rows": 44} if oracle == "licensed" else {}
+    assert GRID.contains(voted(oracle, ledger, **facts).hypothesis) and not nothing_spent(ledger)
 
 
 # --- what the solver makes of the problem beyond its limit ---------------------------------------
