@@ -37,6 +37,7 @@ from .encoding import (
     encode_labels as encode_labels,
     marks_missing as marks_missing,
     plain_table as plain_table,
+    refuse_listed as refuse_listed,
     require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )

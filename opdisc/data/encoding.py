@@ -9,7 +9,7 @@ before any release.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,7 +40,7 @@ from opdisc.data.schema import (
     ThresholdFeature,
     exclusive_positions,
 )
-from opdisc.data.value_labels import refuse_labels, refuse_labels_of_numbers
+from opdisc.data.value_labels import Categories, refuse_labels, refuse_labels_of_numbers
 from opdisc.errors import SchemaError, TableError
 from oracles.arithmetic import IntArray
 
@@ -464,6 +464,21 @@ def refuse_value_labels(column: Any, feature: Feature, missing: tuple[str, ...])
             feature.column,
             lambda value: parse_number(value) is not None or canonical_text(value) in missing,
         )
+
+
+def refuse_listed(listed: Mapping[str, Collection[object]], schema: Schema) -> None:
+    """Refuse a stored table by what the types of its columns listed, if any did.
+
+    Parameters
+    ----------
+    listed : mapping of str to collection
+        Names of columns, and the categories that their types listed.
+    schema : Schema
+        Public facts.
+    """
+    for feature in schema.features:
+        if values := listed.get(feature.column):
+            refuse_value_labels(Categories(values), feature, schema.missing_texts(feature))
 
 
 def encode_categories(

@@ -6,7 +6,7 @@ can be refused by it, before any row is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -22,6 +22,18 @@ CODES_INSTEAD = (
     "declare the labels"
 )
 
+_LISTED = "opdisc: categories that types listed"
+
+
+class Categories(tuple[object, ...]):
+    """What the type of a stored column lists; copies of a table share it."""
+
+    __slots__ = ()
+
+    def __deepcopy__(self, memo: object) -> Categories:
+        """Return itself."""
+        return self
+
 
 def listed_categories(column: Any) -> tuple[object, ...]:
     """Return the categories that a column's type lists; none where it lists none.
@@ -29,7 +41,8 @@ def listed_categories(column: Any) -> tuple[object, ...]:
     Parameters
     ----------
     column : Series
-        Of pandas, of Arrow, or of another library by the interface of narwhals.
+        Of pandas, of Arrow, or of another library by the interface of narwhals; or what the type
+        of a stored column listed.
 
     Returns
     -------
@@ -37,9 +50,13 @@ def listed_categories(column: Any) -> tuple[object, ...]:
         Texts and numbers, these at their own precision. A ``Categorical`` of polars lists none:
         what it holds is known from the rows only.
     """
+    if isinstance(column, Categories):
+        return column
     if not hasattr(column, "dtype"):
         return _dictionaries(column) if str(column.type).startswith("dictionary") else ()
     dtype = column.dtype
+    if noted := getattr(column, "attrs", {}).get(_LISTED, {}).get(column.name):
+        return tuple(noted)
     if isinstance(dtype, pd.CategoricalDtype):
         return tuple(plain_cells(pd.Series(dtype.categories)).tolist())
     if isinstance(dtype, pd.ArrowDtype):
@@ -53,14 +70,22 @@ def listed_categories(column: Any) -> tuple[object, ...]:
 
 def _dictionaries(column: Any) -> tuple[object, ...]:
     """Return the values in the dictionaries of an Arrow column."""
-    found: dict[object, None] = {}
-    for chunk in column.chunks:
-        values = chunk.dictionary
-        is_real = str(values.type) in ("halffloat", "float", "double")
-        cells = plain_cells(pd.Series(values.to_numpy(zero_copy_only=False))) if is_real else None
-        found |= dict.fromkeys(values.to_pylist() if cells is None else cells.dropna().tolist())
-    found.pop(None, None)
-    return tuple(found)
+    found = [value for chunk in column.chunks for value in dictionary_values(chunk.dictionary)]
+    return tuple(dict.fromkeys(found))
+
+
+def dictionary_values(dictionary: Any) -> list[object]:
+    """Return the values of an Arrow dictionary, numbers at their own precision; none missing."""
+    if str(dictionary.type) in ("halffloat", "float", "double"):
+        cells = plain_cells(pd.Series(dictionary.to_numpy(zero_copy_only=False)))
+        return list(cells.dropna().tolist())
+    return [value for value in dictionary.to_pylist() if value is not None]
+
+
+def note_listed(table: pd.DataFrame, listed: Mapping[str, Collection[object]]) -> None:
+    """Note on a table of texts what the types of its columns listed where they were stored."""
+    if listed:
+        table.attrs[_LISTED] = {name: Categories(values) for name, values in listed.items()}
 
 
 def refuse_labels(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from opdisc.data import (
     check_names,
     csv_text,
     open_table,
+    refuse_listed,
     require_rows,
 )
 from opdisc.errors import TableError
@@ -63,6 +64,7 @@ def predict_file(
             check_names(names, required, table.remedy)
             yield csv_text([[*names, PREDICTION]]), []
             rows = 0
+            listed: Mapping[int, Collection[object]] = {}
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
                 part = pd.DataFrame(
@@ -72,9 +74,12 @@ def predict_file(
                 )
                 predictions = model.written_predictions(part, spelled).tolist()
                 lines = zip(*chunk.cells, map(str, predictions), strict=True)
-                rows += chunk.n_rows
+                rows, listed = rows + chunk.n_rows, chunk.listed
                 yield csv_text(lines), predictions
             require_rows(rows)
+            if model.schema is not None:
+                used = {names[at]: found for at, found in listed.items() if names[at] in needed}
+                refuse_listed(used, model.schema)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -21,6 +21,7 @@ from opdisc.data.encoding import (
     check_names,
     encode_features,
     encode_labels,
+    refuse_listed,
     with_plain_names,
 )
 from opdisc.data.inputs import SchemaLike, parse_schema
@@ -268,8 +269,11 @@ def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int
     encoder = ChunkEncoder(counter.encoded_by, counter.ranks)
     check_names(table.header, encoder.columns, table.remedy)
     positions = [table.header.index(name) for name in encoder.columns]
+    listed: Mapping[int, Collection[object]] = {}
     for chunk in table.chunks(positions, chunk_cells):
         counter.add_rows(*encoder.packed(chunk))
+        listed = chunk.listed
+    refuse_listed({encoder.columns[at]: found for at, found in listed.items()}, counter.schema)
     counter.assume(table.assumptions)
 
 

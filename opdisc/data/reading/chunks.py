@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 CHUNK_CELLS = 2**14
@@ -22,11 +22,15 @@ class Chunk:
         The cells of each column that was asked for; an empty text where a cell is missing.
     numbers : frozenset of int
         Positions in ``cells`` of columns that held numbers and no texts in the file.
+    listed : mapping of int to collection
+        Of columns whose type lists categories, their positions in ``cells`` and the categories
+        that it listed so far.
     """
 
     n_rows: int
     cells: tuple[list[str], ...]
     numbers: frozenset[int] = frozenset()
+    listed: Mapping[int, Collection[object]] = field(default_factory=dict)
 
 
 class TableReader(Protocol):

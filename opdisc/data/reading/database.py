@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +46,30 @@ class QueryResult:
         if not described:
             raise TableError("a query must return a table, but this one returns none; SELECT one")
         self.header = tuple(str(column[0]).strip() for column in described)
+        listed = {at: _enum(column[1]) for at, column in enumerate(described)}
+        self._listed = {at: values for at, values in listed.items() if values}
         self._narrow = {at for at, column in enumerate(described) if _is_narrow(column[1])}
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
         size = max(1, chunk_cells // len(self.header))
         narrow = self._narrow.intersection(positions)
+        listed = {i: self._listed[at] for i, at in enumerate(positions) if at in self._listed}
         while rows := self._fetch(size):
             if narrow:
                 rows = [_at_own_precision(row, narrow) for row in rows]
-            yield chunk_of_rows(rows, positions)
+            yield replace(chunk_of_rows(rows, positions), listed=listed)
 
     def _fetch(self, size: int) -> list[Any]:
         with query_refusals():
             return list(self._cursor.fetchmany(size))
+
+
+def _enum(kind: Any) -> tuple[object, ...]:
+    """Return the values that a type of DuckDB lists; none of any other type."""
+    if getattr(kind, "id", None) != "enum":
+        return ()
+    return tuple(dict(kind.children)["values"])
 
 
 def _is_narrow(kind: Any) -> bool:

@@ -15,6 +15,7 @@ from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.opening import open_table
 from opdisc.data.reading.provenance import all_assumptions, with_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
+from opdisc.data.value_labels import note_listed
 from opdisc.errors import TableError
 
 _QUOTED = re.compile('[",\r\n]')
@@ -83,6 +84,7 @@ def read_table(
     read = pd.concat([pd.Series(column, dtype="str") for column in cells], axis=1)
     read.columns = pd.Index(kept, dtype="str")
     note_numbers(read, (kept[at] for at in sorted({at for c in chunks for at in c.numbers})))
+    note_listed(read, {kept[at]: values for at, values in chunks[-1].listed.items()})
     if sheet is not None:
         read.attrs["sheet"] = sheet
     return with_assumptions(read, assumptions) if assumptions else with_declared_dtypes(read)

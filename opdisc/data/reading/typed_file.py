@@ -16,6 +16,7 @@ from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import cell_texts
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
 from opdisc.data.reading.provenance import DTYPES_DECLARED
+from opdisc.data.value_labels import dictionary_values
 from opdisc.errors import FileMistake, OPDiscError, TableError
 
 _NARROW = {"halffloat": np.float16, "float": np.float32}
@@ -66,17 +67,45 @@ class ArrowBatches:
         places = [(self._names[at], self._names[:at].count(self._names[at])) for at in positions]
         names = list(dict.fromkeys(name for name, _ in places))
         size = max(1, chunk_cells // max(1, len(names)))
+        listed: dict[int, _Listed] = {}
         for whole in self._batches(names, size):
             for start in range(0, whole.num_rows, size):
                 batch = whole.slice(start, size)
                 cells, numbers = [], set()
                 for at, (name, which) in enumerate(places):
                     found = batch.schema.get_all_field_indices(name)[which]
-                    texts, holds = _arrow_texts(batch.column(found))
+                    column = batch.column(found)
+                    if hasattr(column, "dictionary"):
+                        listed.setdefault(at, _Listed()).add(column.dictionary)
+                    texts, holds = _arrow_texts(column)
                     cells.append(texts)
                     if holds:
                         numbers.add(at)
-                yield Chunk(n_rows=batch.num_rows, cells=tuple(cells), numbers=frozenset(numbers))
+                yield Chunk(
+                    n_rows=batch.num_rows,
+                    cells=tuple(cells),
+                    numbers=frozenset(numbers),
+                    listed={at: found.values for at, found in listed.items()},
+                )
+
+
+class _Listed:
+    """The values of all dictionaries of a column; one that comes again is not read again.
+
+    Attributes
+    ----------
+    values : dict
+        Without None, as keys.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[object, None] = {}
+        self._last: Any = None
+
+    def add(self, dictionary: Any) -> None:
+        if self._last is None or not dictionary.equals(self._last):
+            self.values |= dict.fromkeys(dictionary_values(dictionary))
+        self._last = dictionary
 
 
 def plain_name(name: Any) -> Any:
