@@ -13,13 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from opdisc.convex import ConvexReceipt
 from opdisc.data import Label, Schema, as_table, encode_features, parse_number, plain_numbers
-from opdisc.errors import LONGEST_NAME, ModelFileError, TableError, escaped, shortened
+from opdisc.errors import (
+    LONGEST_NAME,
+    ModelFileError,
+    OPDiscError,
+    TableError,
+    escaped,
+    shortened,
+)
 from opdisc.mechanisms import OPSampReceipt
 from opdisc.models.document import check_receipt, model_digest, spelled_classes
 from opdisc.privacy import Record
 from oracles.arithmetic import FloatArray
 
 FORMAT = "opdisc-linear-model"
+
+_LOGISTIC = "logistic"
+"""The loss whose scores are odds; its class would need SciPy, which a saved model does without."""
 
 _WIDEST = 80
 
@@ -137,6 +147,24 @@ class SavedLinearModel:
         if self.classes is not None:
             return np.asarray(np.array(self.classes, dtype=object)[(scores > 0).astype(int)])
         return scores if self.target_range is None else np.clip(scores, *self.target_range)
+
+    def predict_proba(self, table: pd.DataFrame | ArrayLike) -> FloatArray:
+        """Return the fitted probability of each class, shape (n, 2), the negative one first.
+
+        With error costs it is the class's share of the cost, not of the rows.
+
+        Raises
+        ------
+        OPDiscError
+            If the weights are not those of a logistic loss.
+        """
+        if self.classes is None or self.receipt.loss != _LOGISTIC:
+            raise OPDiscError(
+                "probabilities need a logistic regression, but this model is another; take its "
+                "scores."
+            )
+        positive = np.exp(-np.logaddexp(0.0, -self.scores(table)))
+        return np.column_stack([1 - positive, positive])
 
     def written_predictions(
         self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None

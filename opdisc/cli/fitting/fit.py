@@ -154,10 +154,11 @@ def learn_model(
         check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
-        # Of a logistic card other things are true: costs multiply no noise.
-        is_told = declared.positive_share is not None and mechanism != LOGISTIC
-        if is_told and (rare := rare_outcome_text(declared)):
-            say(f"note: {rare}")
+        if mechanism != LOGISTIC and not declared.is_multiclass:
+            # The automatic choice may be a logistic card, where costs multiply no noise.
+            rare = rare_outcome_text(declared, counts_noise=mechanism != "auto")
+            if rare:
+                say(f"note: {rare}")
     classifier: PrivateScorecardClassifier
     if isinstance(table, pd.DataFrame) and declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)

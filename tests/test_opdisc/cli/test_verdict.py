@@ -130,6 +130,21 @@ def test_a_fit_announces_a_stated_rare_outcome_before_it_spends(run, capsys):
     assert "everyone" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "note", "noise"),
+    [("auto", True, False), ("one_hot", True, True), ("logistic", False, False)],
+)
+def test_a_fit_says_it_as_a_condition_where_no_share_is_stated(
+    run, capsys, mechanism, note, noise
+):
+    call = ["fit", "t.csv", "--schema", "./s.toml", "--epsilon", "5", "--mechanism", mechanism]
+    assert run_command_line(cli, call) == 0
+    said = capsys.readouterr().err
+    assert ("note: If fewer than 1 in 10 rows are 'yes', expect 'no' for everyone" in said) == note
+    assert ("With --false-negative-cost 9 it pays from 10% on" in said) == note
+    assert ("noise counts 9 times" in said) == noise  # a logistic card may be chosen
+
+
 def lines_of(run, *options, schema="s.toml"):
     return run("plan", "t.csv", "--schema", f"./{schema}", *options).splitlines()
 

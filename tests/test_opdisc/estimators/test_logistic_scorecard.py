@@ -119,6 +119,18 @@ def test_error_costs_move_the_threshold_and_nothing_else():
     assert (costly.predict(TABLE) == "yes").sum() > (plain.predict(TABLE) == "yes").sum()
 
 
+@pytest.mark.extras("duckdb")
+def test_duckdb_gives_the_answers_and_chances_of_the_card(card):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(config={"threads": 1}) as database:
+        database.register("your_table", TABLE)
+        scored = database.sql(card_sql(card.to_model())).df()
+    assert scored["card_prediction"].tolist() == card.predict(TABLE).tolist()
+    high = list(card.classes_).index(card.scorecard_.classes[1])
+    chances = card.predict_proba(TABLE)[:, high]
+    np.testing.assert_allclose(scored["card_chance"], chances, rtol=0, atol=1e-15)
+
+
 def test_every_form_says_the_same_of_every_row(card, tmp_path):
     model = card.to_model()
     save_model(card, tmp_path / "card.json")

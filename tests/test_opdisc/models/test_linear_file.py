@@ -17,7 +17,7 @@ from opdisc import (
     save_model,
 )
 from opdisc.cli.app import cli
-from opdisc.errors import ModelFileError, TableError
+from opdisc.errors import ModelFileError, OPDiscError, TableError
 from opdisc.models.document import model_digest
 from opdisc.models.linear_file import SavedLinearModel
 
@@ -71,6 +71,20 @@ def test_a_saved_model_predicts_as_the_fitted_one(kind, rows, tmp_path):
         assert got.tolist() == expected.tolist()
         np.testing.assert_allclose(found.scores(wide), model.decision_function(wide), atol=1e-9)
     assert type(found.predict(rows)[0]) is type(saved.predict(rows)[0])
+
+
+def test_a_saved_logistic_regression_gives_the_chances_of_the_fitted_one():
+    model, target = fitted()["logistic"]
+    chances = model.fit(X, target).to_model().predict_proba(3 * X)
+    np.testing.assert_allclose(chances, model.predict_proba(3 * X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["svm", "simplex", "opsamp"])
+def test_other_saved_models_have_no_chances(kind):
+    model, target = fitted()[kind]
+    saved = model.fit(X, target).to_model()
+    with pytest.raises(OPDiscError, match="probabilities need a logistic regression"):
+        saved.predict_proba(X)
 
 
 def with_schema():
