@@ -121,7 +121,8 @@ def test_error_costs_move_the_threshold_and_nothing_else():
 
 @pytest.mark.extras("duckdb")
 def test_duckdb_gives_the_answers_and_chances_of_the_card(card):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect(config={"threads": 1}) as database:
         database.register("your_table", TABLE)
         scored = database.sql(card_sql(card.to_model())).df()

@@ -36,7 +36,8 @@ def _arrow(folder):
 
 
 def _stream(folder):
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+
     table = pyarrow.Table.from_pandas(_frame())
     with pyarrow.ipc.new_stream(folder / "t.arrows", table.schema) as stream:
         stream.write_table(table)
@@ -73,8 +74,9 @@ def test_codes_are_not_predicted_from_labels(make, tmp_path):
 
 @pytest.mark.extras("pyarrow")
 def test_every_part_of_a_file_may_list_the_declared_value(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
     parts = [["Male"] * 20, ["1"] * 20]
     kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     sex = pyarrow.chunked_array([pyarrow.array(part).cast(kind) for part in parts])
@@ -106,7 +108,8 @@ def test_labels_in_a_file_are_no_numbers(tmp_path):
 
 @pytest.mark.extras("duckdb", "pyarrow")
 def test_an_enum_of_duckdb_lists_its_values():
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     with duckdb.connect() as database:
         database.execute("CREATE TYPE sexes AS ENUM ('Male', 'Female')")
         database.execute("CREATE TABLE t AS SELECT 'Male'::sexes AS sex, 'yes' AS y")
