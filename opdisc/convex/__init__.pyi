@@ -13,6 +13,7 @@ from .hull.mechanism import (
     hull_receipt as hull_receipt,
     suits_hull as suits_hull,
 )
+from .hull.pilot import weights_of_rows as weights_of_rows
 from .hull.shape import HullShape as HullShape, mean_square as mean_square
 from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
 from .perturbation.objective import (
@@ -29,3 +30,8 @@ from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as priva
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
 from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget
+from .start import (
+    MADE_WITHOUT_ROWS as MADE_WITHOUT_ROWS,
+    PublicStart as PublicStart,
+    rounded_weights as rounded_weights,
+)

@@ -63,6 +63,8 @@ class NoisePlan:
         Released coordinates are multiples of this.
     is_exact : bool
         Whether the law is that of real arithmetic, so that no rounding is left to a condition.
+    start : str
+        Where the public weights come from that the ridge pulls towards; empty where it is 0.
     """
 
     mechanism: str
@@ -75,6 +77,7 @@ class NoisePlan:
     total_variation: float = 0.0
     grid: float = RELEASE_GRID
     is_exact: bool = False
+    start: str = ""
 
     def setting(self, name: str) -> float:
         """Return one setting by name."""
@@ -205,6 +208,7 @@ def receipt_of(
         release_grid=plan.grid,
         error_costs=receipt_costs(public.loss.costs),
         public_row_guess=None if public.n_rows is not None else public.public_row_guess,
+        start=plan.start,
         choice="" if choice is None else choice.brief,
         choice_detail="" if choice is None else choice.detail,
     )

@@ -46,6 +46,9 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     public_row_guess : int or None
         The public guess that plans took for the number of rows, where that is not public. Not
         written if None.
+    start : str
+        Where the public weights come from that the ridge pulls towards; not written if empty, for
+        0.
     choice, choice_detail : str
         Why this mechanism, when it was chosen automatically: in plain words, and for a reviewer.
         Not written if empty.
@@ -66,6 +69,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     release_grid: Amount
     error_costs: StatedCosts | None = None
     public_row_guess: RowGuess | None = None
+    start: str = ""
     choice: str = ""
     choice_detail: str = ""
 
@@ -85,6 +89,7 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             ("loss", f"{self.loss}, Lipschitz {self.lipschitz:.6g}"),
             ("row bounds", f"|x|_2 <= {self.row_norm:.6g}, |x|_inf <= {self.row_maximum:.6g}"),
             ("domain", self.domain),
+            *([("start", self.start)] if self.start else []),
             ("settings", ", ".join(f"{name} {x:.6g}" for name, x in self.settings.items())),
             *((name, text) for name, text in reasons if text),
         ]

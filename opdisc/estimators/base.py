@@ -198,6 +198,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         raise TableError("y should be a 1d array, one label or number for each row of X.")
 
 
+def models_in(ledger: Ledger | None) -> tuple[str, ...]:
+    """Return the digests of the models whose cost a ledger adds up."""
+    if ledger is None:
+        return ()
+    return tuple(spending.model for spending in ledger.spendings() if spending.model)
+
+
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     """A private estimator of numbers."""
 

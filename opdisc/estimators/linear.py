@@ -27,8 +27,8 @@ from opdisc.convex import (
 )
 from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
 from opdisc.errors import CalibrationError, as_calibration_error
-from opdisc.estimators.base import PrivateClassifier
-from opdisc.models import SavedLinearModel, column_names
+from opdisc.estimators.base import PrivateClassifier, models_in
+from opdisc.models import Pilot, Prior, SavedLinearModel, column_names, start_from
 from opdisc.privacy import Ledger
 from oracles.arithmetic import FloatArray
 from oracles.convex import HuberisedHingeLoss, L2Ball, LinearLoss, LogisticLoss, with_costs
@@ -59,6 +59,8 @@ class PrivateLinearClassifier(PrivateClassifier):
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
         error_costs: CostsLike | None = None,
+        prior: Prior | None = None,
+        pilot: Pilot | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -72,6 +74,8 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.random_state = random_state
         self.classes = classes
         self.error_costs = error_costs
+        self.prior = prior
+        self.pilot = pilot
 
     def _loss(self) -> LinearLoss:
         """Return the loss of one row."""
@@ -87,6 +91,7 @@ class PrivateLinearClassifier(PrivateClassifier):
                 "hull noise takes its shape from a schema, but there is none; declare one."
             )
         self._require_bound()
+        self._require_hull_of_start()
         read = self._read(X, y)
         schema, costs = read.schema, self._own_costs(read.schema)
         if schema is None:
@@ -106,14 +111,18 @@ class PrivateLinearClassifier(PrivateClassifier):
             **self._public_facts(len(read.rows), schema, read.assumptions),
         )
         shape = None if schema is None else HullShape.of_schema(schema)
-        if shape is not None and self._takes_hull(shape, public):
+        if schema is not None and shape is not None and self._takes_hull(shape, public):
+            ledger = self._open_ledger()
             release = hull_perturbation(
                 aggregate(read.rows, read.signs),
                 shape,
                 public,
                 entropy=self._entropy(),
                 ridge=self.ridge,
-                ledger=self._open_ledger(),
+                start=start_from(
+                    self.prior, self.pilot, schema, costs=costs, counted=models_in(ledger)
+                ),
+                ledger=ledger,
             )
             coefficients, intercept = release.parameters[1:], float(release.parameters[0])
         else:
@@ -127,9 +136,20 @@ class PrivateLinearClassifier(PrivateClassifier):
         """Return whether the noise has the shape of the schema's rows; public facts decide."""
         if public.is_noiseless:
             return False
-        return self.mechanism == HULL or (
-            self.mechanism == "auto" and suits_hull(shape, public, self.ridge)
-        )
+        suits = self._is_started() or suits_hull(shape, public, self.ridge)
+        return self.mechanism == HULL or (self.mechanism == "auto" and suits)
+
+    def _is_started(self) -> bool:
+        return self.prior is not None or self.pilot is not None
+
+    def _require_hull_of_start(self) -> None:
+        """Refuse a start where the noise is another."""
+        is_hull = self.schema is not None and self.mechanism in ("auto", HULL)
+        if self._is_started() and not (is_hull and self.epsilon < math.inf):
+            raise CalibrationError(
+                "a start needs hull noise, so a schema, a finite epsilon and mechanism='hull' or "
+                "'auto'; leave out prior and pilot."
+            )
 
     def _run(
         self,
@@ -227,6 +247,10 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     error_costs : mapping, ErrorCosts, "balanced" or None
         As in :class:`~opdisc.PrivateScorecardClassifier`: what a mistake costs. The loss of a row
         is multiplied by the cost of its class, and the noise grows with the larger cost.
+    prior : SavedModel, SavedLinearModel, path, mapping of str to float, or None
+        A public start, as in :class:`~opdisc.PrivateScorecardClassifier`; needs "hull".
+    pilot : DataFrame, RowCounts, path, or None
+        Public rows with labels to start from, as there.
 
     Attributes
     ----------

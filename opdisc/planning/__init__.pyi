@@ -23,6 +23,7 @@ from .limits import (
     patience_of_each as patience_of_each,
 )
 from .logistic import (
+    STARTED as STARTED,
     TiltVerdict as TiltVerdict,
     logistic_public as logistic_public,
     prefers_logistic as prefers_logistic,

@@ -13,6 +13,7 @@ from opdisc.convex import (
     ConvexReceipt,
     HullShape,
     LinearFeatures,
+    PublicStart,
     hull_receipt,
     mean_square,
 )
@@ -25,6 +26,9 @@ from oracles.convex import LogisticLoss
 
 LOGISTIC_COLUMNS = 18
 """With so many statements or fewer, exact draws of whole cards lead whatever the budget."""
+
+STARTED = Reason("a public start is given, and a logistic card is drawn around it")
+"""Why it is taken whatever the number of rows."""
 
 LOGISTIC_WEIGHT = 100
 """Rows times epsilon for each statement, from which on it leads (docs/utility.md)."""
@@ -185,7 +189,9 @@ def tilt_of(schema: Schema, receipt: ConvexReceipt) -> TiltVerdict:
     return TiltVerdict(epsilon=receipt.epsilon, rows=receipt.n_rows, moved=moved)
 
 
-def logistic_receipt(schema: Schema, public: PublicInputs, choice: Reason) -> ConvexReceipt:
+def logistic_receipt(
+    schema: Schema, public: PublicInputs, choice: Reason, start: PublicStart | None = None
+) -> ConvexReceipt:
     """Return the receipt of a logistic card that is not drawn."""
     facts = {
         name: getattr(public, name)
@@ -201,7 +207,7 @@ def logistic_receipt(schema: Schema, public: PublicInputs, choice: Reason) -> Co
         )
     }
     shape, convex = logistic_public(schema, public.params, facts)
-    return hull_receipt(shape, convex, SystemEntropy(), choice)
+    return hull_receipt(shape, convex, SystemEntropy(), choice, start)
 
 
 def expected_work(schema: Schema, rows: int | None) -> tuple[float | None, float | None]:

@@ -18,6 +18,7 @@ from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, receipt_of, spend
 from opdisc.convex.perturbation import plan_objective_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.receipt import HULL, ConvexReceipt
+from opdisc.convex.start import PublicStart
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Reason, SeededEntropy
@@ -31,6 +32,12 @@ RESOLUTION = 256
 _SCORE = 4.0
 """Public guess of the largest score where nobody gave a number of rows."""
 
+_FROM_START = 0.4
+"""How far noise may move a score from a start for each row beside a unit of its length.
+
+Measured on german, mammo and breastcancer with 60 public rows: docs/how-to/start-from-a-card.md.
+"""
+
 MOST_EPSILON = 1e6
 """Beyond it, where nothing is hidden any more, doubles could be too coarse to end in time."""
 
@@ -42,6 +49,7 @@ def hull_perturbation(
     *,
     entropy: EntropySource,
     ridge: float | None = None,
+    start: PublicStart | None = None,
     ledger: Ledger | None = None,
     choice: Reason | None = None,
 ) -> ConvexRelease:
@@ -60,6 +68,8 @@ def hull_perturbation(
     ridge : float or None
         Lambda of ``(Lambda/2)|w|^2`` in the sum scale, columns centred; None takes the least
         predicted error. At least ``scale R^2``, R the largest length of a centred row.
+    start : PublicStart or None
+        Public weights that the ridge pulls towards, ``(Lambda/2)|w - w0|^2``; None: 0.
     ledger : Ledger or None
         Where the budget is recorded first.
     choice : Reason or None
@@ -81,7 +91,8 @@ def hull_perturbation(
     have exactly the law of real arithmetic. docs/convex.md, entry "hull"; the noise is that of
     Awan and Slavkovic 2021, section 4.
     """
-    plan, public = plan_hull(shape, public, ridge=ridge), _own_public(shape, public)
+    plan = plan_hull(shape, public, ridge=ridge, start=start)
+    public = _own_public(shape, public)
     if public.n_rows is not None and public.n_rows != table.n_rows:
         raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
     if not shape.n_columns + 1 == table.points.shape[1] == public.dimension:
@@ -95,6 +106,7 @@ def hull_perturbation(
         ridge=Fraction(plan.setting("ridge")),
         scale=exact_scale(public),
         resolution=RESOLUTION,
+        start=() if start is None else start.weights,
     )
 
     def weights(rows: EncodedTable, source: EntropySource) -> FloatArray:
@@ -119,10 +131,14 @@ def hull_perturbation(
 
 
 def hull_receipt(
-    shape: HullShape, public: ConvexPublic, entropy: EntropySource, choice: Reason | None = None
+    shape: HullShape,
+    public: ConvexPublic,
+    entropy: EntropySource,
+    choice: Reason | None = None,
+    start: PublicStart | None = None,
 ) -> ConvexReceipt:
     """Return the receipt of a release that does not happen; arguments as for the release."""
-    plan = plan_hull(shape, public)
+    plan = plan_hull(shape, public, start=start)
     return receipt_of(plan, _own_public(shape, public), entropy, _versions(), choice)
 
 
@@ -133,8 +149,19 @@ def _own_public(shape: HullShape, public: ConvexPublic) -> ConvexPublic:
     return replace(public, domain=None, bounds=bounds, params=params)
 
 
-def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = None) -> NoisePlan:
+def plan_hull(
+    shape: HullShape,
+    public: ConvexPublic,
+    *,
+    ridge: float | None = None,
+    start: PublicStart | None = None,
+) -> NoisePlan:
     """Calibrate hull perturbation; see its function for the arguments."""
+    if start is not None and len(start.weights) != shape.n_columns + 1:
+        raise CalibrationError(
+            f"a start must have a weight for the constant and {shape.n_columns} columns; make it "
+            "by the same schema."
+        )
     if not _is_logistic(public):
         raise CalibrationError(
             f"hull noise is calibrated for the logistic loss, got the {public.loss.name} loss; "
@@ -148,7 +175,9 @@ def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = N
     scale = exact_scale(public)
     least = scale * shape.squared_radius
     if ridge is None:
-        wanted = _ridge_of_least_error(shape, float(scale), public.typical_rows)
+        length = float(scale) * math.sqrt(mean_square(shape))
+        guess = largest_score(public.typical_rows, length, is_started=start is not None)
+        wanted = length * math.sqrt(shape.squared_radius) / guess
         ridge = _above(max(least, Fraction(wanted)))
     elif not _is_enough(ridge, least):  # as a double, which is what is minimised with
         raise CalibrationError(
@@ -162,8 +191,10 @@ def plan_hull(shape: HullShape, public: ConvexPublic, *, ridge: float | None = N
         law="tilt with density exp(-|b|_K / s), K the hull of the schema's rows, drawn exactly",
         scales=(float(scale),),
         settings=(("ridge", float(ridge)), ("resolution", float(RESOLUTION))),
+        conditions=() if start is None else start.conditions,
         grid=1 / RESOLUTION,
         is_exact=True,
+        start="" if start is None else start.source,
     )
 
 
@@ -203,15 +234,18 @@ def exact_scale(public: ConvexPublic) -> Fraction:
     return public.changed_rows * costs.largest / promised
 
 
-def _ridge_of_least_error(shape: HullShape, scale: float, rows: int | None) -> float:
-    """Return the ridge that balances its own pull with that of the noise.
+def largest_score(rows: int | None, length: float, *, is_started: bool) -> float:
+    """Return the public guess g of the largest score, or of how far the noise may move one.
 
-    A ridge pulls by ``Lambda g^2 / (2 R^2)`` for the guess g of the largest score, noise of length
-    ``s L`` by ``s^2 L^2 / (2 Lambda)``. The guess grows with the rows beside that length.
+    A ridge pulls by ``Lambda g^2 / (2 R^2)``, noise of a length by ``length^2 / (2 Lambda)``; so
+    the ridge of least error is ``length R / g``. The guess grows with the rows beside the length.
+    From a start it begins at 0, so that a few rows under much noise leave the start as it is, and
+    is that without one from 11 rows for each unit of length on.
     """
-    length = scale * math.sqrt(mean_square(shape))
-    guess = _SCORE if rows is None else 2 * (max(rows, 1) / length) ** (1 / 3)
-    return length * math.sqrt(shape.squared_radius) / guess
+    each = None if rows is None else max(rows, 1) / length
+    if not is_started:
+        return _SCORE if each is None else 2 * each ** (1 / 3)
+    return _FROM_START if each is None else min(_FROM_START * each, 2 * each ** (1 / 3))
 
 
 def _above(number: Fraction) -> float:

@@ -64,19 +64,22 @@ class HullObjective:
         What the noise is multiplied by.
     resolution : int
         Released weights are whole multiples of ``1 / resolution``.
+    start : tuple of Fraction
+        Plain weights that the ridge pulls towards, ``(Lambda/2)|w - start|^2``; none: 0.
     """
 
     shape: HullShape
     ridge: Fraction
     scale: Fraction
     resolution: int
+    start: tuple[Fraction, ...] = ()
 
-    @property
-    def transform(self) -> FloatArray:
-        """The matrix from weights of plain columns to those of centred ones."""
-        found = np.eye(self.shape.n_columns + 1)
-        found[0, 1:] = [float(at) for at in self.shape.centre]
-        return found
+
+def transform_of(shape: HullShape) -> FloatArray:
+    """Return the matrix from weights of plain columns to those of centred ones."""
+    found = np.eye(shape.n_columns + 1)
+    found[0, 1:] = [float(at) for at in shape.centre]
+    return found
 
 
 def released_weights(table: HullTable, objective: HullObjective, noise: HullNoise) -> list[int]:
@@ -107,9 +110,12 @@ def released_weights(table: HullTable, objective: HullObjective, noise: HullNois
 def _released_weights(table: HullTable, objective: HullObjective, noise: HullNoise) -> list[int]:
     while (balls := noise.enclosure()) is None:
         noise.refine()
-    transform = objective.transform
+    transform = transform_of(objective.shape)
     tilt = float(objective.scale) * np.array([float(ball.mid()) for ball in balls])
-    found = search(table, tilt, float(objective.ridge) * transform.T @ transform)
+    quadratic = float(objective.ridge) * transform.T @ transform
+    if objective.start:
+        tilt = tilt - quadratic @ np.array(list(map(float, objective.start)))
+    found = search(table, tilt, quadratic)
     whole, digits = _as_whole(found.theta)
     are_doubles = sum(map(abs, whole)) < _MOST_WHOLE and table.total <= MOST_WEIGHT
     slope = table.slope_balls if are_doubles else table.deep_slope_balls
@@ -140,16 +146,18 @@ def _centred_gradient(
     with ctx.workprec(digits + 128):
         scale, ridge = _ball(objective.scale), _ball(objective.ridge)
         centre = [_ball(at) for at in objective.shape.centre]
-        weights = [arb(value) * arb(2) ** -digits for value in whole]
-        constant = weights[0] + sum(
-            (at * weight for at, weight in zip(centre, weights[1:], strict=True)), arb(0)
+        away = [arb(value) * arb(2) ** -digits for value in whole]
+        if objective.start:
+            away = [a - _ball(b) for a, b in zip(away, objective.start, strict=True)]
+        constant = away[0] + sum(
+            (at * weight for at, weight in zip(centre, away[1:], strict=True)), arb(0)
         )
         total = [a + scale * b for a, b in zip(slope, balls, strict=True)]
         return [
             total[0] + ridge * constant,
             *(
                 part - at * total[0] + ridge * weight
-                for part, at, weight in zip(total[1:], centre, weights[1:], strict=True)
+                for part, at, weight in zip(total[1:], centre, away[1:], strict=True)
             ),
         ]
 
@@ -208,8 +216,8 @@ def _polished(
     Each step is Newton's with the Hessian there is. Where it fails to shorten the gradient, a
     short step along the gradient is taken, which always comes nearer.
     """
-    transform = objective.transform
-    centre = np.array(objective.transform[0])
+    transform = transform_of(objective.shape)
+    centre = np.array(transform[0])
     steady = _shortest_step(table, objective)
 
     def at(point: list[int]) -> list[arb]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opdisc.convex import ConvexReceipt, hull_perturbation
+from opdisc.convex import ConvexReceipt, PublicStart, hull_perturbation
 from opdisc.data import EncodedTable, RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
@@ -64,6 +64,7 @@ def draw_logistic_card(
     entropy: EntropySource,
     ledger: Ledger | None,
     choice: Reason | None = None,
+    start: PublicStart | None = None,
 ) -> LogisticCard:
     """Release weights by hull perturbation, and return the card that they stand for.
 
@@ -85,6 +86,8 @@ def draw_logistic_card(
         Where the budget is recorded first.
     choice : Reason or None
         Why, where nobody named the mechanism.
+    start : PublicStart or None
+        Public weights to start from.
 
     Notes
     -----
@@ -100,7 +103,7 @@ def draw_logistic_card(
         n_rows=counts.n_rows,
     )
     released = hull_perturbation(
-        table, shape, public, entropy=entropy, ledger=ledger, choice=choice
+        table, shape, public, entropy=entropy, start=start, ledger=ledger, choice=choice
     )
     card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
     return LogisticCard(card=card, odds=odds, receipt=released.receipt)

@@ -33,6 +33,7 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError, SchemaError, TableError
+from opdisc.estimators.base import models_in
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
@@ -52,10 +53,19 @@ from opdisc.mechanisms import (
     run_prepared,
     run_with_risks,
 )
-from opdisc.models import LARGEST_POINTS, ScaleLike, fitted_risks, parse_scale
+from opdisc.models import (
+    LARGEST_POINTS,
+    Pilot,
+    Prior,
+    ScaleLike,
+    fitted_risks,
+    parse_scale,
+    start_from,
+)
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
+    STARTED,
     MechanismSettings,
     ScorecardMechanism,
     SettledFit,
@@ -171,6 +181,14 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         ``{"points0": 600, "odds0": 50, "pdo": 20, "high": "good"}`` is 50 to 1 for "good" at 600
         points, doubled by every 20 more; without "high" the positive label scores high. None: a
         total of 1 is even odds and statements have at most ``weight_bound`` points.
+    prior : SavedModel, SavedLinearModel, path, mapping of str to float, or None
+        A public start: a released model of ours, its file, or points of a published score by the
+        names of the schema's statements (``"start with"`` names those that everyone has; a total
+        of 1 or more is the positive label). With a start
+        "auto" takes the logistic card, and no other mechanism takes one. None starts from 0.
+    pilot : DataFrame, RowCounts, path, or None
+        Public rows with labels, read by the schema: the start is plain logistic regression on
+        them. They must be public, and none of the private rows.
 
     Attributes
     ----------
@@ -252,6 +270,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         error_costs: CostsLike | None = None,
         public_row_guess: int | None = None,
         odds_scale: ScaleLike | None = None,
+        prior: Prior | None = None,
+        pilot: Pilot | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -275,6 +295,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.error_costs = error_costs
         self.public_row_guess = public_row_guess
         self.odds_scale = odds_scale
+        self.prior = prior
+        self.pilot = pilot
 
     def fit_counts(self, counts: RowCounts) -> Self:
         """Learn from rows that were counted, of a table of any size.
@@ -371,10 +393,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             and bool(self.odds_scale),
         }
 
+    def _is_started(self) -> bool:
+        return self.prior is not None or self.pilot is not None
+
     def _why_logistic(self, schema: Schema, public: PublicInputs) -> Reason | None:
         """Return why the card is a logistic one, nothing if it was named; None if it is not."""
         if self.mechanism == LOGISTIC:
             return Reason()
+        if self._is_started():
+            return STARTED
         free = self.mechanism == "auto" and self.weight_bound == "auto"
         if not free or any(self._others_options().values()):
             return None
@@ -383,14 +410,16 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _learn_logistic(self, counts: RowCounts, facts: dict[str, Any], reason: Reason) -> None:
         """Release the weights of hull perturbation as whole points."""
         bound = parse_automatic_bound(self.weight_bound)
+        ledger = self._open_ledger()
         found = draw_logistic_card(
             counts,
             facts,
+            start=start_from(self.prior, self.pilot, counts.schema, counted=models_in(ledger)),
             params=PrivacyParams(epsilon=self.epsilon, delta=self.delta),
             scale=parse_scale(self.odds_scale, counts.schema),
             largest=LARGEST_POINTS if bound is None else bound,
             entropy=self._entropy(),
-            ledger=self._open_ledger(),
+            ledger=ledger,
             choice=reason,
         )
         self.odds_ = found.odds
@@ -399,11 +428,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_automatic_bound(self.weight_bound)
-        if self.mechanism == LOGISTIC:
+        is_started = self._is_started()
+        if self.mechanism == LOGISTIC or (is_started and self.mechanism == "auto"):
             refuse_other_options(self._others_options())
         elif self.odds_scale is not None:
             raise CalibrationError(
                 f"odds_scale needs mechanism='{LOGISTIC}', got {self.mechanism!r}; leave it out."
+            )
+        elif is_started:
+            raise CalibrationError(
+                f"a start needs mechanism='{LOGISTIC}' or 'auto', got {self.mechanism!r}; leave "
+                "out prior and pilot."
             )
         counts = read()
         schema = counts.schema

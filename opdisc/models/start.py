@@ -1,0 +1,224 @@
+"""Where a fit starts: a released model, a published score or public rows, as weights."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from opdisc.convex import (
+    MADE_WITHOUT_ROWS,
+    HullShape,
+    PublicStart,
+    rounded_weights,
+    weights_of_rows,
+)
+from opdisc.data import (
+    EncodedTable,
+    Label,
+    RowCounts,
+    Schema,
+    canonical_text,
+    column_structure,
+    count_rows,
+)
+from opdisc.errors import CalibrationError, TableError, quoted
+from opdisc.models.loading import load_model
+from opdisc.models.odds import OddsScale
+from opdisc.models.scorecard_file import SavedModel
+from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    from opdisc.models.linear_file import SavedLinearModel
+
+Prior: TypeAlias = "SavedModel | SavedLinearModel | Mapping[str, float] | str | PathLike[str]"
+Pilot: TypeAlias = pd.DataFrame | RowCounts | str | PathLike[str]
+
+CONSTANT = "start with"
+"""Under this name a mapping of points has those that everyone starts with, as a card prints it."""
+
+_SPREAD = 1.0
+"""Log-odds that one standard deviation of a score without odds stands for, if all rows of a
+schema are equally likely."""
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Score:
+    """Weights by the name of the statement, towards a label; odds, or points of unknown worth."""
+
+    constant: float
+    weights: Mapping[str, float]
+    towards: Label | None
+    is_odds: bool
+
+
+def start_from(
+    prior: Prior | None,
+    pilot: Pilot | None,
+    schema: Schema,
+    *,
+    costs: ErrorCosts | None = None,
+    counted: Sequence[str] = (),
+) -> PublicStart | None:
+    """Return the weights that a fit starts from; None where nothing is given.
+
+    Parameters
+    ----------
+    prior : SavedModel, SavedLinearModel, path, mapping of str to float, or None
+        A released scorecard or linear model, its file, or points by the names of the schema's
+        statements. Statements without a name there get 0.
+    pilot : DataFrame, RowCounts, path, or None
+        Public rows with labels.
+    schema : Schema
+        The statements of the fit.
+    costs : ErrorCosts or None
+        What the pilot's rows weigh.
+    counted : sequence of str
+        Digests of released models whose cost is added up already.
+
+    Raises
+    ------
+    CalibrationError
+        If both are given, or the prior is about other statements or labels.
+    TableError
+        If the pilot cannot be read by the schema, or has rows of one label only.
+
+    Notes
+    -----
+    **Guarantee.** What it returns is public as far as prior and pilot are.
+    """
+    if prior is None and pilot is None:
+        return None
+    if prior is not None and pilot is not None:
+        raise CalibrationError(
+            "a fit must start from one thing, but prior and pilot are given; leave one out."
+        )
+    if prior is not None:
+        return _from_prior(prior, schema, counted)
+    return _from_pilot(pilot, schema, costs)
+
+
+def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicStart:
+    rows = count_rows(pilot, schema)
+    if not rows.positives.sum() or not rows.negatives.sum():
+        raise TableError(
+            "a pilot must have rows of both labels, but this one has not; take more public rows."
+        )
+    table = EncodedTable(
+        points=rows.points,
+        positives=rows.positives,
+        negatives=rows.negatives,
+        n_rows=rows.n_rows,
+    )
+    numbers = np.column_stack([rows.points, rows.positives, rows.negatives]).astype("<i8")
+    digest = hashlib.sha256(schema.digest().encode() + numbers.tobytes()).hexdigest()
+    return PublicStart(
+        weights=weights_of_rows(table, HullShape.of_schema(schema), costs),
+        source=f"logistic regression on {rows.n_rows:,} public rows, sha256 {digest[:_DIGITS]}",
+    )
+
+
+def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicStart:
+    if isinstance(prior, str | PathLike):
+        prior = load_model(prior)
+    if isinstance(prior, Mapping):
+        score = _mapped(prior)
+        text = repr(sorted((name, float(value)) for name, value in prior.items()))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        source, conditions = f"given points, sha256 {digest[:_DIGITS]}", (MADE_WITHOUT_ROWS,)
+    else:
+        score = _released(prior)
+        digest = prior.to_dict()["sha256"]
+        source = f"a released model, sha256 {digest[:_DIGITS]}"
+        conditions = (
+            f"what the start cost, epsilon {prior.receipt.epsilon:g}, is added to this where it "
+            "was learned from the same rows",
+        )
+        if digest in counted:
+            source, conditions = f"{source}, which the ledger has", ()
+    weights = _weights(score, schema)
+    return PublicStart(weights=weights, source=source, conditions=conditions)
+
+
+def _mapped(points: Mapping[Any, Any]) -> _Score:
+    """Return what a mapping of names to points says, decided at a total of 1 as a card is."""
+    for name, value in points.items():
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not isinstance(name, str) or not is_number or not math.isfinite(value):
+            raise CalibrationError(
+                "a prior of points must map names of statements to finite numbers, but "
+                f"{quoted(name)} has none; correct it."
+            )
+    rest = {name: float(value) for name, value in points.items() if name != CONSTANT}
+    if not any(rest.values()):
+        raise CalibrationError("a prior must have points for a statement; leave it out.")
+    constant = float(points.get(CONSTANT, 0.0)) - 0.5
+    return _Score(constant=constant, weights=rest, towards=None, is_odds=False)
+
+
+def _released(model: Any) -> _Score:
+    """Return what a released model says."""
+    if isinstance(model, SavedModel):
+        card = model.scorecard
+        scale = model.odds or OddsScale(points0=card.threshold - 0.5, odds0=1, pdo=math.log(2))
+        return _Score(
+            constant=float(scale.log_odds(card.start)),
+            weights={
+                n: p * scale.per_point for n, p in zip(card.columns, card.points, strict=True)
+            },
+            towards=card.classes[1],
+            is_odds=model.odds is not None,
+        )
+    if getattr(model, "schema", None) is None or not hasattr(model, "coefficients"):
+        raise CalibrationError(
+            "a prior must be a scorecard or a linear model of two classes by a schema, or points "
+            f"by the names of its statements, got {type(model).__name__}; give one of these."
+        )
+    return _Score(
+        constant=model.intercept,
+        weights=dict(zip(model.columns, model.coefficients, strict=True)),
+        towards=model.classes[1],
+        is_odds=model.receipt.loss == "logistic",
+    )
+
+
+def _weights(score: _Score, schema: Schema) -> Any:
+    """Return a score's weights for the statements of a schema, towards its positive label."""
+    unknown = [n for n, w in score.weights.items() if w and n not in schema.column_names]
+    if unknown:
+        raise CalibrationError(
+            f"a prior must be about statements of the schema, but {quoted(unknown[0])} is none; "
+            "declare it, or leave its points out."
+        )
+    labels = [canonical_text(label) for label in schema.classes]
+    towards = labels[1] if score.towards is None else canonical_text(score.towards)
+    if towards not in labels:
+        raise CalibrationError(
+            "a prior must tell the schema's labels apart, "
+            f"{' and '.join(map(repr, schema.classes))}; give a model of these."
+        )
+    sign = 1.0 if towards == labels[1] else -1.0
+    own = [score.weights.get(name, 0.0) for name in schema.column_names]
+    factor = sign if score.is_odds else sign * _SPREAD / (_spread(own, schema) or 1.0)
+    return rounded_weights(factor * weight for weight in (score.constant, *own))
+
+
+def _spread(weights: Sequence[float], schema: Schema) -> float:
+    """Return a score's standard deviation where all rows that a schema allows are as likely."""
+    variance = 0.0
+    for group in column_structure(schema):
+        own = [weights[column - 1] for column in group.columns]
+        if group.kind == "free":
+            variance += sum(weight * weight for weight in own) / 4
+        else:
+            sums = np.cumsum(own) if group.kind == "nested" else np.array(own)
+            variance += float(np.var([0.0, *sums]))
+    return math.sqrt(variance)
