@@ -33,6 +33,7 @@ from .logistic import (
 from .named import MechanismSettings as MechanismSettings
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
+    RARE_BY_CHANCES as RARE_BY_CHANCES,
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
 )

@@ -66,7 +66,7 @@ _NO_BOUND = "no bound on its extra errors is known that holds for every table"
 
 _TWICE = "twice the rows, or twice the epsilon, halve that share"
 
-_RARE = (
+RARE_BY_CHANCES = (
     "If few are positive, expect one answer for nearly everyone; the chances still tell rows "
     "apart, and error costs move the answer without more noise, also after the fit."
 )
@@ -365,7 +365,7 @@ def plan_fit(
             promise=promise_of(receipt, receipt_of),
             delta_note=large_delta if is_chosen else "",
             outlook=_TWICE if is_chosen and look_ahead else None,
-            rare_outcome=_RARE if rare_outcome_text(declared) else "",
+            rare_outcome=RARE_BY_CHANCES if rare_outcome_text(declared) else "",
         )
 
     thresholds = thresholds_for(epsilon)

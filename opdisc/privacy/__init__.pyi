@@ -50,6 +50,7 @@ from .unit import stated_rows as stated_rows, unit_in_words as unit_in_words
 from .weak_promises import (
     WeakPromise as WeakPromise,
     record_spending as record_spending,
+    told_of_spending as told_of_spending,
     warn_of_weak_promise as warn_of_weak_promise,
     weak_promise_text as weak_promise_text,
 )

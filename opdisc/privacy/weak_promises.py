@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from opdisc.privacy.guarantee import Guarantee, weak_promises
 from opdisc.privacy.ledger import Ledger
@@ -31,6 +33,21 @@ def warn_of_weak_promise(guarantee: str, conditions: Sequence[str]) -> None:
         warnings.warn(text, WeakPromise, stacklevel=3)
 
 
+_LISTENER: ContextVar[Callable[[PrivacyReceipt], object] | None] = ContextVar(
+    "listener", default=None
+)
+
+
+@contextmanager
+def told_of_spending(tell: Callable[[PrivacyReceipt], object]) -> Iterator[None]:
+    """Hand over each receipt once its charge is recorded, before anything is drawn."""
+    before = _LISTENER.set(tell)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
 def record_spending(receipt: PrivacyReceipt, ledger: Ledger | None) -> None:
     """Warn of what a receipt promises badly, then record it on disk if there is a ledger.
 
@@ -39,3 +56,5 @@ def record_spending(receipt: PrivacyReceipt, ledger: Ledger | None) -> None:
     warn_of_weak_promise(receipt.guarantee, receipt.conditions)
     if ledger is not None:
         ledger.spend(receipt)
+    if (tell := _LISTENER.get()) is not None:
+        tell(receipt)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from opdisc.cli.fitting.error_costs import stated_costs
 from opdisc.cli.fitting.releasing import limit_note
+from opdisc.convex import HULL
 from opdisc.data import (
     RowCounts,
     Schema,
@@ -33,12 +34,13 @@ from opdisc.planning import (
     LOGISTIC,
     MECHANISMS,
     PATIENCE,
+    RARE_BY_CHANCES,
     check_option,
     check_threshold_budget,
     parse_max_rounds,
     parse_time_limit,
 )
-from opdisc.privacy import PrivacyParams
+from opdisc.privacy import PrivacyParams, PrivacyReceipt, told_of_spending
 from oracles.interface import SolveOptions, get_oracle
 
 _UNSET = {
@@ -154,14 +156,38 @@ def learn_model(
         check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
-        if mechanism != LOGISTIC and not declared.is_multiclass:
-            # The automatic choice may be a logistic card, where costs multiply no noise.
-            rare = rare_outcome_text(declared, counts_noise=mechanism != "auto")
-            if rare:
-                say(f"note: {rare}")
-    classifier: PrivateScorecardClassifier
     if isinstance(table, pd.DataFrame) and declared.is_multiclass:
         return _learn_cards(table, declared, mechanism, noise, settings)
+    with told_of_spending(_teller(declared, say)):
+        return _learn_card(table, declared, mechanism, noise, settings)
+
+
+def _teller(
+    schema: Schema, say: Callable[[str], object] | None
+) -> Callable[[PrivacyReceipt], object]:
+    """Return who says, once, what to expect of a rare outcome from what a receipt promises."""
+    said: set[str] = set()
+
+    def tell(receipt: PrivacyReceipt) -> None:
+        rare = rare_outcome_text(schema)
+        if rare and receipt.mechanism == HULL:
+            rare = RARE_BY_CHANCES
+        if say is not None and rare and rare not in said:
+            said.add(rare)
+            say(f"note: {rare}")
+
+    return tell
+
+
+def _learn_card(
+    table: pd.DataFrame | RowCounts,
+    declared: Schema,
+    mechanism: str,
+    noise: str,
+    settings: dict[str, Any],
+) -> SavedModel | SavedMulticlassModel:
+    """Learn one card."""
+    classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
         settings.pop("max_rounds", None)
         settings.pop("base_measure", None)

@@ -95,13 +95,15 @@ class Outcome:
             f"{_quoted(self.label)} pays only in a group where more than {_percent(self.line)} are"
         )
 
-    def way_out(self, *, counts_noise: bool = True) -> str:
+    def way_out(self) -> str:
         """Return what costs would change; empty where they would not."""
         if self.better_cost is None:
             return ""
         line = _percent(Fraction(1, 1 + self.better_cost))
-        noise = f", and noise counts {self.better_cost} times" if counts_noise else ""
-        return f"With {self.options} it pays from {line} on{noise}"
+        return (
+            f"With {self.options} it pays from {line} on, and noise counts "
+            f"{self.better_cost} times"
+        )
 
 
 def outcomes(schema: Schema) -> tuple[Outcome, Outcome]:
@@ -130,7 +132,7 @@ def outcomes(schema: Schema) -> tuple[Outcome, Outcome]:
     )
 
 
-def rare_outcome_text(schema: Schema, *, counts_noise: bool = True) -> str:
+def rare_outcome_text(schema: Schema) -> str:
     """Return what the loss will do with a rare outcome; empty where the stated share is not rare.
 
     Parameters
@@ -138,8 +140,6 @@ def rare_outcome_text(schema: Schema, *, counts_noise: bool = True) -> str:
     schema : Schema
         Of two classes, with the error costs of the fit. Without a stated share of positive rows
         it is said as a condition.
-    counts_noise : bool
-        Whether error costs multiply the noise, as they do unless the card is a logistic one.
 
     Notes
     -----
@@ -153,7 +153,7 @@ def rare_outcome_text(schema: Schema, *, counts_noise: bool = True) -> str:
             f"for everyone (up to 1 in {positive.one_in(_OFTEN):,} it often happens): "
             f"{positive.rule()}. "
         )
-        way = positive.way_out(counts_noise=counts_noise)
+        way = positive.way_out()
         said += f"{way}: plan that first." if way else ""
         likewise = f" Likewise for {other}, with --false-positive-cost."
         return (said + likewise if positive.cost == positive.other_cost else said).strip()
@@ -163,7 +163,7 @@ def rare_outcome_text(schema: Schema, *, counts_noise: bool = True) -> str:
             answer = f"{_quoted(one.other)} for everyone"
             expected = f"expect {answer}" if one.weight < _EXPECTED else f"{answer} is no surprise"
             said = f"{_percent(one.share)} are {_quoted(one.label)}: {expected}, for {one.rule()}."
-            way = one.way_out(counts_noise=counts_noise)
+            way = one.way_out()
             return f"{said} {way}: plan that first." if way else said
     return ""
 

@@ -34,6 +34,7 @@ CANARY = "xq7canary"
 NUMBER = "918273645"
 SCHEMA = """
 name = "illness"
+positive_share = 0.5
 target = { column = "ill", positive = "yes", negative = "no" }
 unit = "one patient"
 missing_values = ["?"]
@@ -45,7 +46,10 @@ column = "smoker"
 categories = ["daily", "never"]
 """
 WIDE_COLUMNS = [f"c{j}" for j in range(20)]
-WIDE_SCHEMA = 'name = "wide"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n'
+WIDE_SCHEMA = """name = "wide"
+positive_share = 0.5
+target = { column = "ill", positive = "yes", negative = "no" }
+"""
 WIDE_SCHEMA += "".join(f'[[feature]]\ncolumn = "{c}"\nbinary = true\n' for c in WIDE_COLUMNS)
 
 

@@ -13,6 +13,7 @@ from opdisc.estimators.scorecards.progress import WARNING
 
 SCHEMA = """
 name = "t"
+positive_share = 0.5
 target = { column = "y", positive = "1", negative = "0" }
 [[feature]]
 column = "a"

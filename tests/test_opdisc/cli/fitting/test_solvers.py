@@ -15,7 +15,10 @@ from oracles.arithmetic import module_environment
 COLUMNS = [f"c{j}" for j in range(20)]
 """Yes or no each: 2^20 distinct points, and no licence that comes with a solver takes so many."""
 
-TARGET = 'name = "illness"\ntarget = { column = "ill", positive = "yes", negative = "no" }\n'
+TARGET = """name = "illness"
+positive_share = 0.5
+target = { column = "ill", positive = "yes", negative = "no" }
+"""
 
 LIMITED = [name for name in DIRECT if name != "scip"]
 
