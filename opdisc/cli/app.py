@@ -37,7 +37,9 @@ from opdisc.cli.fitting import (
     predicted_lines,
     reading_options,
     refuse_overwriting,
+    start_options,
     stated_costs,
+    stated_starts,
     taken_reading,
     told_weak_promises,
 )
@@ -193,6 +195,7 @@ Examples
 @click.option("--time-limit", type=float, help=f"Seconds for the solver or draw. {_IF_HIT}")
 @click.option("--max-rounds", type=int, help=f"Most nodes of a long search. {_IF_HIT}")
 @error_cost_options
+@start_options
 @click.option(
     "--progress",
     is_flag=True,
@@ -231,6 +234,7 @@ def fit(
     a failure after that leaves the budget spent.
     """
     inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
+    inputs += stated_starts(arguments, data)
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(4) as step:
@@ -281,6 +285,7 @@ Examples
 @_RISK_BUDGET
 @_THRESHOLD_BUDGET
 @error_cost_options
+@start_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
 @reading_options
@@ -312,6 +317,7 @@ def plan(
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
+    stated_starts(arguments, data)
     one = epsilon is not None
     in_detail = one and (explain or as_json)
     plan_one = planner_for(declared, arguments, costs, in_detail=in_detail, look_ahead=one)

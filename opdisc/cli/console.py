@@ -219,9 +219,10 @@ class _Stopped(Exception):
         self.reason = reason
 
 
-_EVERYONE, _FILE, _COSTS, _ADVANCED = (
+_EVERYONE, _FILE, _START, _COSTS, _ADVANCED = (
     "What everyone needs",
     "The file",
+    "A public start",
     "Costs and risks",
     "Advanced",
 )
@@ -232,6 +233,7 @@ _GROUPS = {
         *("resume", "list_methods", "explain", "as_json"),
     },
     _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
+    _START: {"prior", "pilot"},
     _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget", "odds_scale"},
 }
 """Options by what they are for; all others are advanced."""

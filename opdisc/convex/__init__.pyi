@@ -11,6 +11,7 @@ from .hull.mechanism import (
     MOST_EPSILON as MOST_EPSILON,
     hull_perturbation as hull_perturbation,
     hull_receipt as hull_receipt,
+    largest_score as largest_score,
     suits_hull as suits_hull,
 )
 from .hull.pilot import weights_of_rows as weights_of_rows

@@ -145,6 +145,18 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
         raise ModelFileError(f"a model must hold valid parts, but '{path}' does not.") from None
 
 
+def load_points(path: str | PathLike[str]) -> ReleasedModel | dict[str, Any]:
+    """Return the model in a file, or the points by statement that a plain JSON object maps.
+
+    Raises
+    ------
+    ModelFileError
+        As :func:`load_model`.
+    """
+    record = _read(Path(path))
+    return load_model(path) if "format" in record else record
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         data = read_bounded(path, _LARGEST_FILE)

@@ -29,7 +29,7 @@ from opdisc.data import (
     count_rows,
 )
 from opdisc.errors import CalibrationError, TableError, quoted
-from opdisc.models.loading import load_model
+from opdisc.models.loading import load_points
 from opdisc.models.odds import OddsScale
 from opdisc.models.scorecard_file import SavedModel
 from oracles.problem import ErrorCosts
@@ -73,8 +73,8 @@ def start_from(
     Parameters
     ----------
     prior : SavedModel, SavedLinearModel, path, mapping of str to float, or None
-        A released scorecard or linear model, its file, or points by the names of the schema's
-        statements. Statements without a name there get 0.
+        A released scorecard or linear model, points by the names of the schema's statements, or a
+        file with either (points as a JSON object). Statements without a name there get 0.
     pilot : DataFrame, RowCounts, path, or None
         Public rows with labels.
     schema : Schema
@@ -128,12 +128,13 @@ def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicS
 
 def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicStart:
     if isinstance(prior, str | PathLike):
-        prior = load_model(prior)
+        prior = load_points(prior)
     if isinstance(prior, Mapping):
         score = _mapped(prior)
         text = repr(sorted((name, float(value)) for name, value in prior.items()))
         digest = hashlib.sha256(text.encode()).hexdigest()
-        source, conditions = f"given points, sha256 {digest[:_DIGITS]}", (MADE_WITHOUT_ROWS,)
+        source = f"given points, sha256 {digest[:_DIGITS]}"
+        conditions: tuple[str, ...] = (MADE_WITHOUT_ROWS,)
     else:
         score = _released(prior)
         digest = prior.to_dict()["sha256"]

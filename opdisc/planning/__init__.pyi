@@ -29,6 +29,7 @@ from .logistic import (
     prefers_logistic as prefers_logistic,
     tilt_of as tilt_of,
     why_logistic as why_logistic,
+    worth_of_start as worth_of_start,
 )
 from .named import MechanismSettings as MechanismSettings
 from .plan import (

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from opdisc.convex import ConvexReceipt
+from opdisc.convex import ConvexReceipt, PublicStart
 from opdisc.data import (
     CostsLike,
     SchemaLike,
@@ -34,12 +34,14 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.logistic import (
+    STARTED,
     TiltVerdict,
     expected_work,
     logistic_receipt,
     prefers_logistic,
     tilt_of,
     why_logistic,
+    worth_of_start,
 )
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
@@ -117,6 +119,8 @@ class PlannedFit:
     rare_outcome : str
         What the loss will do with a rare outcome: with the stated share of positive rows, else on
         the condition that they are few. Empty where it is not rare, or where noise dominates.
+    start : str
+        What a public start is expected to be worth; empty without one.
     """
 
     mechanism: str
@@ -135,6 +139,7 @@ class PlannedFit:
     delta_note: str = ""
     outlook: NoiseOutlook | str | None = None
     rare_outcome: str = ""
+    start: str = ""
 
 
 def plan_fit(
@@ -157,6 +162,7 @@ def plan_fit(
     error_costs: CostsLike | None = None,
     public_row_guess: int | None = None,
     assumptions: tuple[str, ...] = (),
+    start: PublicStart | None = None,
 ) -> tuple[PlannedFit, ...]:
     """Predict every mechanism's extra errors from public facts.
 
@@ -189,6 +195,8 @@ def plan_fit(
         takes it for the number of rows.
     assumptions : tuple of str
         What a fit will take for granted of the table, as its source says; each is a condition.
+    start : PublicStart or None
+        Public weights that a fit would start from, of :func:`opdisc.models.start_from`.
 
     Warns
     -----
@@ -345,10 +353,12 @@ def plan_fit(
 
     def logistic(is_chosen: bool) -> PlannedFit:
         public = facts_for(epsilon, public_n)
-        reason = why_logistic(declared, public) if is_chosen else Reason(_NO_BOUND)
+        reason = Reason(_NO_BOUND)
+        if is_chosen:
+            reason = STARTED if start is not None else why_logistic(declared, public)
 
         def receipt_of(other: float) -> ConvexReceipt:
-            return logistic_receipt(declared, facts_for(other, public_n), reason)
+            return logistic_receipt(declared, facts_for(other, public_n), reason, start)
 
         receipt = receipt_of(epsilon)
         seconds, memory = expected_work(declared, facts_for(epsilon, public_n).typical_rows)
@@ -366,6 +376,7 @@ def plan_fit(
             delta_note=large_delta if is_chosen else "",
             outlook=_TWICE if is_chosen and look_ahead else None,
             rare_outcome=RARE_BY_CHANCES if rare_outcome_text(declared) else "",
+            start="" if start is None else worth_of_start(declared, public),
         )
 
     thresholds = thresholds_for(epsilon)
@@ -376,10 +387,17 @@ def plan_fit(
     large_delta = "" if not large else f"a method that spends it would rest on this: {large[0]}"
     defaults = (weight_bound, norm_budget, max_nonzero, base_measure, risk_budget)
     is_free = defaults == ("auto", None, None, "auto", None)
-    takes_logistic = is_free and prefers_logistic(declared, facts_for(epsilon, public_n))
+    if start is not None and not is_free:
+        raise CalibrationError(
+            "a start needs the logistic card, so weight_bound, norm_budget, max_nonzero, "
+            "base_measure and risk_budget as they are by default; leave it or them out."
+        )
+    takes_logistic = start is not None or (
+        is_free and prefers_logistic(declared, facts_for(epsilon, public_n))
+    )
     automatic = logistic(True) if takes_logistic else planned("auto", bound)
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
-    if not compare_others:
+    if not compare_others or start is not None:
         return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
     bound_of_others = bound if takes_logistic else automatic.weight_bound

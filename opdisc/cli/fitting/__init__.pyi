@@ -23,3 +23,4 @@ from .releasing import (
     refuse_overwriting as refuse_overwriting,
     told_weak_promises as told_weak_promises,
 )
+from .starts import start_options as start_options, stated_starts as stated_starts

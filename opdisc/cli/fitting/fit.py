@@ -53,7 +53,7 @@ _UNSET = {
 }
 """Options that only some mechanisms take, and what leaves each out."""
 
-_TWO_CLASSES_ONLY = {"delta": 0.0, "threshold_budget": None}
+_TWO_CLASSES_ONLY = {"delta": 0.0, "threshold_budget": None, "prior": None, "pilot": None}
 """Options that several cards do not take, and what leaves each out."""
 
 
@@ -189,6 +189,10 @@ def _learn_card(
     """Learn one card."""
     classifier: PrivateScorecardClassifier
     if mechanism == "opdisc":
+        if any(settings.pop(option, None) is not None for option in ("prior", "pilot")):
+            raise CalibrationError(
+                f"a start needs --mechanism {LOGISTIC} or auto; leave out --prior and --pilot."
+            )
         settings.pop("max_rounds", None)
         settings.pop("base_measure", None)
         settings.pop("patience", None)

@@ -49,10 +49,12 @@ def planner_for(
     CalibrationError, SchemaError
         If an option needs a target of two classes.
     """
+    from opdisc.models import start_from
     from opdisc.planning import plan_cards, plan_fit
 
     if not schema.is_multiclass:
         settings = {**arguments, "compare_others": in_detail, "look_ahead": look_ahead}
+        settings["start"] = start_from(settings.pop("prior"), settings.pop("pilot"), schema)
         return partial(plan_fit, schema, error_costs=costs, **settings)
     from opdisc.cli.fitting.fit import take_out_two_class_options
 
@@ -98,7 +100,7 @@ def verdict_text(item: PlannedFit) -> str:
         said.append(f"Note: {item.delta_note}.")
     is_good = not said and item.verdict is not None and item.verdict.is_small
     noise = toned(" ".join([*said, str(item.verdict)]), is_good=is_good)
-    return f"{noise} {item.rare_outcome}" if item.rare_outcome else noise
+    return " ".join(filter(None, [noise, item.start, item.rare_outcome]))
 
 
 def _choice(item: PlannedFit) -> str:

@@ -1,0 +1,48 @@
+"""The options that say where a fit starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from opdisc.errors import TableError
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def start_options(command: _Command) -> _Command:
+    """Add ``--prior`` and ``--pilot`` to a command."""
+    for name, what in (
+        ("pilot", "Start from the labelled rows in this file, which must be public."),
+        (
+            "prior",
+            "Start from this public card: a saved model, or JSON with points by statement.",
+        ),
+    ):
+        command = click.option(f"--{name}", type=click.Path(path_type=Path), help=what)(command)
+    return command
+
+
+def stated_starts(arguments: dict[str, Any], data: Path) -> list[Path]:
+    """Return the files that a fit starts from.
+
+    Raises
+    ------
+    TableError
+        If the pilot is the private table itself.
+    """
+    prior, pilot = arguments["prior"], arguments["pilot"]
+    try:
+        is_same = pilot is not None and os.path.samefile(pilot, data)
+    except OSError:
+        is_same = False  # whoever opens them says what is wrong
+    if is_same:
+        raise TableError(
+            f"a pilot must have public rows, but {pilot} is the private table; name another file, "
+            "or leave --pilot out."
+        )
+    return [path for path in (prior, pilot) if path is not None]
