@@ -90,6 +90,9 @@ class Plan:
         From which splits and references are seeded. Private mechanisms use no seed.
     peers : str or None
         Python interpreter for external peers.
+    prior, pilot : str or None
+        Files that ``auto``, the logistic scorecard, hull noise and ``public-start`` start from;
+        at most one.
 
     Raises
     ------
@@ -109,6 +112,8 @@ class Plan:
     patience: float | None = None
     seed: int = 0
     peers: str | None = None
+    prior: str | None = None
+    pilot: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no run could use."""
@@ -147,6 +152,12 @@ class Plan:
                         f"method '{name}' runs in an environment of its own; name that "
                         "environment's Python interpreter with --peers."
                     )
+            elif method.requires == "start":
+                if self.prior is None and self.pilot is None:
+                    raise ComparisonMistake(
+                        f"method '{name}' is a public start alone; name one with --prior or "
+                        "--pilot."
+                    )
             elif method.requires and importlib.util.find_spec(method.requires) is None:
                 raise ComparisonMistake(
                     f"method '{name}' needs the package {method.requires}; install it or leave "
@@ -174,8 +185,9 @@ class Plan:
         record = asdict(self)
         for name in ("methods", "epsilons", "oracles"):
             record[name] = list(record[name])
-        if self.patience is None:  # plans of versions before have none, and can be continued
-            del record["patience"]
+        for name in ("patience", "prior", "pilot"):
+            if record[name] is None:  # plans of versions before have none, and can be continued
+                del record[name]
         return record
 
     @classmethod
@@ -353,8 +365,8 @@ def _seed(*parts: object) -> int:
 
 
 def _can_run(method: Method, peers: bool) -> bool:
-    if method.requires == "peers":
-        return peers
+    if method.requires in ("peers", "start"):  # a start is compared where its method is named
+        return peers and method.requires == "peers"
     return not method.requires or importlib.util.find_spec(method.requires) is not None
 
 

@@ -270,6 +270,8 @@ def _task(
         oracle=run.oracle or "auto",
         time_limit=plan.time_limit,
         patience=plan.patience,
+        prior=plan.prior,
+        pilot=plan.pilot,
         seed=run.seed,
         noise_seed=run.noise_seed,
         peers=plan.peers,

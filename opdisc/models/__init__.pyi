@@ -27,7 +27,12 @@ from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
 from .scorecard import Scorecard as Scorecard, used_columns as used_columns
 from .scorecard_file import SavedModel as SavedModel
-from .start import Pilot as Pilot, Prior as Prior, start_from as start_from
+from .start import (
+    CONSTANT as CONSTANT,
+    Pilot as Pilot,
+    Prior as Prior,
+    start_from as start_from,
+)
 from .verdict import (
     ClassesVerdict as ClassesVerdict,
     Verdict as Verdict,

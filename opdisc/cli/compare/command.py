@@ -14,7 +14,7 @@ import click
 from opdisc.cli.compare.jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare.progress import progress_watcher
 from opdisc.cli.console import INTERRUPTED, GroupedCommand, print_json, print_text
-from opdisc.cli.fitting import error_cost_options, reading_options
+from opdisc.cli.fitting import error_cost_options, reading_options, start_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
 
@@ -91,6 +91,7 @@ Examples
 @click.option("--time-limit", type=float, help="Seconds per run, 0 for none.  [default: 120]")
 @click.option("--patience", type=float, help="Expected seconds per fit of auto.  [default: 60]")
 @error_cost_options
+@start_options
 @click.option("--seed", type=int, help="Of splits and references only.  [default: 0]")
 @click.option(
     "--peers",

@@ -143,8 +143,9 @@ def _plan(settings: dict[str, Any], source: Source) -> Plan:
     from opdisc.planning import can_list, parse_weight_bound, scorecard_grid
 
     given = {name: value for name, value in settings.items() if value not in (None, ())}
-    if "peers" in given:
-        given["peers"] = os.path.abspath(given["peers"])  # not resolved: links make environments
+    for name in ("peers", "prior", "pilot"):
+        if name in given:  # not resolved: links make environments
+            given[name] = os.path.abspath(given[name])
     for name in ("methods", "oracles"):
         if name in given:
             given[name] = tuple(part.strip() for text in given[name] for part in text.split(","))

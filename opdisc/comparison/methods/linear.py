@@ -91,7 +91,8 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
         binary = partial(fit_linear, model=model, mechanism=mechanism, ridge=ridge)
         return one_versus_rest(task, binary)
     assert task.epsilon is not None
-    estimator = PrivateLogisticRegression if model == "logistic" else PrivateLinearSVC
+    estimator: Any = PrivateLogisticRegression if model == "logistic" else PrivateLinearSVC
+    starts = {"prior": task.prior, "pilot": task.pilot} if mechanism == "hull" else {}
     fitted = estimator(
         epsilon=task.epsilon,
         delta=task.delta,
@@ -103,9 +104,40 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
         random_state=task.noise_seed,
         # A logistic score has a threshold for any costs, which costs no noise; a margin has none.
         error_costs=None if model == "logistic" else task.error_costs,
+        **starts,
     ).fit(task.table, task.table[task.schema.target.column])
     threshold = task.log_odds if model == "logistic" else 0.0
     return fitted_linear(fitted, task, {"mechanism": mechanism, "ridge": ridge}, threshold)
+
+
+def fit_start(task: FitTask) -> Fitted:
+    """Return a public start as it is, without the rows."""
+    from opdisc.data import encode_features
+    from opdisc.models import start_from
+
+    start = start_from(task.prior, task.pilot, task.schema)
+    assert start is not None
+    weights = np.array(list(map(float, start.weights)))
+
+    def scores(table: pd.DataFrame) -> FloatArray:
+        return np.asarray(encode_features(table, task.schema) @ weights)
+
+    def predict(table: pd.DataFrame) -> BoolArray:
+        return np.asarray(scores(table) > task.log_odds)
+
+    return Fitted(predict=predict, scores=scores, parameters={"start": start.source})
+
+
+_START = Method(
+    name="public-start",
+    title="the public start alone",
+    family="reference",
+    private=False,
+    tuning="fixed",
+    fit=fit_start,
+    summary="The card or rows of --prior or --pilot, which looked at no row of the table.",
+    requires="start",
+)
 
 
 def _methods() -> tuple[Method, ...]:
@@ -127,4 +159,4 @@ def _methods() -> tuple[Method, ...]:
     )
 
 
-METHODS = _methods()
+METHODS = (*_methods(), _START)

@@ -94,6 +94,8 @@ class FitTask:
     patience : float or None
         Seconds that a fit may be expected to take, where a method chooses by that; None: its own
         default.
+    prior, pilot : str or None
+        Files to start from, for methods that can.
     """
 
     table: pd.DataFrame
@@ -110,6 +112,8 @@ class FitTask:
     peers: str | None = None
     error_costs: ErrorCosts = ErrorCosts()
     patience: float | None = None
+    prior: str | None = None
+    pilot: str | None = None
 
     @property
     def public_row_guess(self) -> int | None:
@@ -193,7 +197,8 @@ class Method:
         FitTask to Fitted; any exception becomes a row of the results.
     requires : str
         What must be there besides opdisc's own dependencies; "" for nothing. "peers": the
-        interpreter named by ``--peers``. Else an importable module's name.
+        interpreter named by ``--peers``. "start": the file named by ``--prior`` or ``--pilot``.
+        Else an importable module's name.
     summary : str
         One sentence for the list of methods.
     uses_oracle : bool

@@ -56,11 +56,14 @@ def _fit_scorecard(task: FitTask, *, mechanism: str) -> Fitted:
     from opdisc.estimators import PrivateScorecardClassifier
 
     assert task.epsilon is not None
+    starts = mechanism == "auto"
     model = PrivateScorecardClassifier(
         epsilon=task.epsilon,
         schema=task.schema,
         weight_bound=task.weight_bound,
         mechanism=mechanism,
+        prior=task.prior if starts else None,
+        pilot=task.pilot if starts else None,
         relation=task.relation.value,
         oracle=task.oracle,
         random_state=task.noise_seed,
@@ -79,6 +82,8 @@ def _fit_logistic(task: FitTask) -> Fitted:
         epsilon=task.epsilon,
         schema=task.schema,
         mechanism="logistic",
+        prior=task.prior,
+        pilot=task.pilot,
         relation=task.relation.value,
         random_state=task.noise_seed,
         public_row_guess=task.public_row_guess,

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
+from opdisc.convex.hull.release import transform_of
 from oracles.problem import ColumnGroup
 
 
@@ -71,9 +72,10 @@ def log_density(theta, rows, labels, objective, costs=(1, 1)):
     ``theta`` has shape (n, 1 + d), plain columns. Labels are -1 and 1; costs are those of a missed
     positive and of a missed negative row.
     """
-    transform = objective.transform
+    transform = transform_of(objective.shape)
     quadratic = float(objective.ridge) * transform.T @ transform
-    tilt = -theta @ quadratic
+    start = np.array(list(map(float, objective.start))) if objective.start else 0.0
+    tilt = -(theta - start) @ quadratic
     curvature = np.broadcast_to(quadratic, (len(theta), *quadratic.shape)).copy()
     for row, label in zip(rows, labels, strict=True):
         cost = costs[0] if label > 0 else costs[1]

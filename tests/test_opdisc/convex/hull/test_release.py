@@ -30,11 +30,21 @@ CASES = {
 }
 
 
-def case(name, ridge=2, scale="3/2", resolution=1):
+STARTED = {
+    "one column": (Fraction(3, 2), Fraction(-5, 4)),
+    "two exclusive": (Fraction(-1), Fraction(1, 2), Fraction(2)),
+}
+
+
+def case(name, ridge=2, scale="3/2", resolution=1, start=()):
     kind, rows, labels = CASES[name]
     shape = HullShape.of_groups(groups(kind))
     objective = HullObjective(
-        shape=shape, ridge=Fraction(ridge), scale=Fraction(scale), resolution=resolution
+        shape=shape,
+        ridge=Fraction(ridge),
+        scale=Fraction(scale),
+        resolution=resolution,
+        start=start,
     )
     rows = np.hstack([np.ones((len(rows), 1)), rows]).astype(np.int8)
     return objective, rows, np.array(labels, dtype=np.int8)
@@ -78,6 +88,24 @@ def test_the_law_is_that_of_quadrature(name, digits, laws):
     objective, rows, labels = case(name)
     found = drawn(objective, private(objective, rows, labels), 1500, digits=digits)
     assert p_value(laws[name], found) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("name", STARTED)
+@pytest.mark.parametrize("digits", [64, 4])
+def test_the_law_from_a_start_is_that_of_quadrature(name, digits, laws):
+    objective, rows, labels = case(name, start=STARTED[name])
+    limit, per_unit, beyond = (6, 16, 12) if name == "one column" else (2, 6, 5)
+    law = released_law(rows, labels, objective, limit, per_unit, beyond)
+    found = drawn(objective, private(objective, rows, labels), 1500, digits=digits)
+    assert p_value(law, found) > FALSE_ALARM
+    assert p_value(laws[name], found) < FALSE_ALARM  # it is another law than from 0
+
+
+def test_a_start_that_is_0_is_none():
+    objective, rows, labels = case("two nested", resolution=16)
+    started, *_ = case("two nested", resolution=16, start=(Fraction(0),) * 3)
+    table = private(objective, rows, labels)
+    assert drawn(objective, table, 20) == drawn(started, table, 20)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +153,11 @@ def worst_ratio(objective, replaced=True, costs=(1, 1)):
     return worst
 
 
-def one_column(epsilon, *, changed=2, cost=1, ridge_factor=Fraction(1)):
+def one_column(epsilon, *, changed=2, cost=1, ridge_factor=Fraction(1), start=()):
     shape = HullShape.of_groups(groups(("free", 1)))
     scale = Fraction(changed * cost) / Fraction(epsilon)
     ridge = scale * shape.squared_radius * ridge_factor
-    return HullObjective(shape=shape, ridge=ridge, scale=scale, resolution=1)
+    return HullObjective(shape=shape, ridge=ridge, scale=scale, resolution=1, start=start)
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1/2", "2"])
@@ -138,6 +166,8 @@ def test_neighbours_differ_by_epsilon_and_hardly_less(epsilon):
     assert 0.9 * limit < worst_ratio(one_column(epsilon)) <= limit * (1 + 1e-9)
     alone = worst_ratio(one_column(epsilon, changed=1), replaced=False)
     assert 0.8 * limit < alone <= limit * (1 + 1e-9)
+    started = worst_ratio(one_column(epsilon, start=(Fraction(2), Fraction(-3))))
+    assert 0.8 * limit < started <= limit * (1 + 1e-9)
     costly = worst_ratio(one_column(epsilon, cost=5), costs=(5, 1))
     assert 0.8 * limit < costly <= limit * (1 + 1e-9)
 
