@@ -65,6 +65,11 @@ class OddsScale(Record, frozen=True, kw_only=True):
     odds0: Positive
     pdo: Positive
 
+    def __post_init__(self) -> None:
+        """Take whole numbers as floats: a file says the same before and after it is read."""
+        for name in ("points0", "odds0", "pdo"):
+            msgspec.structs.force_setattr(self, name, float(getattr(self, name)))
+
     @property
     def per_point(self) -> float:
         """What one point adds to the logarithm of the odds."""

@@ -84,3 +84,5 @@ class PrivacyParams:
             )
         if not 0 <= self.delta < 1:
             raise CalibrationError(f"delta must be in [0, 1), got delta={self.delta}.")
+        for name in ("epsilon", "delta"):  # a receipt says the same before and after it is read
+            object.__setattr__(self, name, float(getattr(self, name)))

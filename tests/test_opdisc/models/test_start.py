@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from opdisc import PrivateLinearSVC, PrivateLogisticRegression, PrivateScorecardClassifier, Schema
+from opdisc import (
+    PrivateLinearSVC,
+    PrivateLogisticRegression,
+    PrivateScorecardClassifier,
+    Schema,
+    load_model,
+)
 from opdisc.convex import MADE_WITHOUT_ROWS, PublicStart
 from opdisc.data import count_rows, encode_features
 from opdisc.errors import CalibrationError, ModelFileError, TableError
@@ -87,6 +93,23 @@ def test_a_logistic_card_starts_with_its_own_odds():
     )
     counted = start_from(model, None, SCHEMA, counted=[model.to_dict()["sha256"]])
     assert counted.conditions == () and counted.source.endswith("which the ledger has")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"mechanism": "auto", "risk_budget": 0.5},
+        {"odds_scale": {"points0": 600, "odds0": 50, "pdo": 20}},
+    ],
+)
+def test_a_model_has_one_digest_in_memory_and_in_its_file(settings, tmp_path):
+    model = card(**settings)  # epsilon is a whole number
+    save_model(model, tmp_path / "card.json")
+    assert load_model(tmp_path / "card.json").to_dict() == model.to_dict()
+    assert json.loads((tmp_path / "card.json").read_text())["sha256"] == model.to_dict()["sha256"]
+    again = load_model(tmp_path / "card.json").to_dict()["sha256"]
+    assert again == model.to_dict()["sha256"]
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "one_hot"])

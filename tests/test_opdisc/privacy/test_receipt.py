@@ -70,6 +70,11 @@ SECTIONS = {
 }
 KINDS = pytest.mark.parametrize("kind", list(SECTIONS))
 
+OPTIONAL = (
+    *("risks", "stages", "error_costs", "choice_detail", "public_row_guess", "patience"),
+    "start",
+)
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -95,8 +100,7 @@ def test_a_receipt_reads_back_from_json_as_written(kind):
     written = [
         name
         for name in kind.__struct_fields__
-        if name
-        not in ("risks", "stages", "error_costs", "choice_detail", "public_row_guess", "patience")
+        if name not in OPTIONAL
         and (name != "choice" or kind is not ConvexReceipt)
         and (name != "rows_per_unit" or receipt.rows_per_unit is not None)
     ]
