@@ -189,8 +189,8 @@ def choose_mechanism(
     Notes
     -----
     **Guarantee.** A function of public facts. The order is always the same (docs/utility.md): one
-    block, the exponential mechanism on lists, staged draws. Where rows times epsilon are few, a
-    decision stump (of the staged draws) goes before all. Blocks remain where the budget is not
+    block, the exponential mechanism on lists, few points (staged). Where rows times epsilon are
+    few, a decision stump (staged too) goes before all. Blocks remain where the budget is not
     known.
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
@@ -267,9 +267,9 @@ def choose_mechanism(
         )
     if staged:
         return "staged", because(
-            f"{cards} cards are too many to try all, so the card is drawn in stages",
-            f"the grid's {size} weight combinations are too many to list, and several exact draws "
-            "always end",
+            f"{cards} cards are too many to try all, so those of few points are tried",
+            f"the grid's {size} weight combinations are too many to list, and an exact draw of "
+            "few points always ends",
             stages,
         )
     if public is None and measure.is_uniform:
