@@ -79,8 +79,8 @@ def prefers_logistic(schema: Schema, public: PublicInputs) -> bool:
     -----
     **Guarantee.** A function of public facts. **Rule.** More than 18 statements, thresholds that
     are written down, and at least 100 rows times epsilon for each of them: under replace-one, with
-    one row a person and equal costs. Where costs differ it comes earlier, by as much as they
-    multiply the noise of the other draws and not this one's.
+    one row a person. Where costs differ rows count at their typical cost, so it comes earlier:
+    costs multiply the noise of the other draws and not this one's.
     """
     return (
         not schema.private_thresholds
@@ -101,11 +101,10 @@ def why_logistic(schema: Schema, public: PublicInputs) -> Reason:
 
 
 def _weight(schema: Schema, public: PublicInputs) -> float:
-    rows, costs = public.typical_rows, schema.error_costs
-    if rows is None:
+    if public.typical_rows is None:
         return 0.0
-    earlier = float(costs.largest / costs.typical)
-    return 2 * rows * float(public.params.epsilon) / public.changed_rows * earlier
+    rows = public.typical_rows * float(schema.error_costs.typical)
+    return 2 * rows * float(public.params.epsilon) / public.changed_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from opdisc.data import Classes, CostsLike, SchemaLike
+from opdisc.data import Classes, CostsLike, SchemaLike, count_combinations
 from opdisc.errors import CalibrationError
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.mechanisms import (
@@ -120,7 +120,13 @@ class RobustVoteClassifier(ScorecardClassifier):
         grid = scorecard_grid(schema, bound)
         check_candidates(grid)
         facts = self._public_facts(len(rows), schema, assumptions)
-        public = GridPublic(params=params, grid=grid, error_costs=schema.error_costs, **facts)
+        public = GridPublic(
+            params=params,
+            grid=grid,
+            error_costs=schema.error_costs,
+            most_points=count_combinations(schema),
+            **facts,
+        )
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)

@@ -7,7 +7,7 @@ import pytest
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import count_combinations, load_schema, parse_schema
-from opdisc.estimators import PrivateMulticlassClassifier
+from opdisc.estimators import PrivateMulticlassClassifier, RobustVoteClassifier
 from opdisc.mechanisms.base import EVERYWHERE
 from opdisc.mechanisms.objective_perturbation import one_hot_mechanism
 from opdisc.mechanisms.robust_vote.learners import ErmLearner
@@ -312,6 +312,19 @@ def test_a_fit_is_refused_before_the_spend(licensed, tmp_path, kind, relation):
     with pytest.raises(UnsupportedProblem, match="public facts allow"):
         model.fit(rows.drop(columns="y"), rows["y"])
     assert ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_the_statements_of_a_vote_decide(licensed, tmp_path, relation):
+    rows = table()
+    settings = {"isolation": "none", "n_parts": 2, "relation": relation, "epsilon": 1.0}
+    settings |= {"oracle": "licensed", "ledger": tmp_path / "ledger"}
+    few = {**SCHEMA, "feature": SCHEMA["feature"][2:]}
+    with pytest.raises(UnsupportedProblem, match="public facts allow"):
+        RobustVoteClassifier(schema=SCHEMA, **settings).fit(rows.drop(columns="y"), rows["y"])
+    assert not (tmp_path / "ledger").exists()
+    RobustVoteClassifier(schema=few, **settings).fit(rows.drop(columns="y"), rows["y"])
+    assert len(Ledger(tmp_path / "ledger").spendings()) == 1
 
 
 def test_what_a_licence_may_end_is_a_condition_where_nobody_takes_over(licensed, ledger):
