@@ -215,7 +215,7 @@ def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
         cells = []
         for e, default in defaults.items():
             cell = f"{np.mean([law[measure][0] for law in every[e]]):.3f}".removeprefix("0")
-            bold = default is not None and measure == default[0]
+            bold = measure == default[0]
             cells.append(f"**{cell}**" if bold else cell)
         rows.append([name, measure, *cells])
     for e, default in defaults.items():

@@ -112,7 +112,7 @@ def test_the_automatic_bound_leaves_room_for_the_start():
     assert "all thresholds of an attribute at once, 9 attributes, start -6..7" in spec.law
     assert "for all thresholds of an attribute" in spec.stages.yardstick
     assert expected_excess(spec, fit.public.grid) == pytest.approx(2 * spec.log_inverse)
-    assert spec.betas == (Fraction(1, 2),) and spec.total_variation == 0.0
+    assert spec.beta == Fraction(1, 2) and spec.total_variation == 0.0
 
 
 @pytest.mark.statistical

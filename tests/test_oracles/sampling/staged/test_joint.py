@@ -37,12 +37,13 @@ def listed(candidates):
 
 
 def plan(seed, n_columns, n_directions, most=3, shifts=(-2, 3)):
+    bits, left = RandomBits(SeededEntropy(seed)), list(range(n_columns))
+    hands = [[] for _ in range(min(n_directions, n_columns))]
+    for k in range(min(n_columns, len(hands) * most)):
+        column = left.pop(bits.below(len(left)))
+        hands[k % len(hands)].append((column, 1 if bits.below(2) else -1))
+    directions = tuple(map(tuple, hands))
     rng = np.random.default_rng(seed)
-    dealt = rng.permutation(n_columns)[: n_directions * most]
-    directions = tuple(
-        tuple((int(column), int(rng.choice((1, -1)))) for column in dealt[k::n_directions])
-        for k in range(min(n_directions, n_columns))
-    )
     ends = [(-1, 1), (0, 1), (-1, 0), (0, 0)]
     return JointSteps(
         centre=tuple(rng.integers(-2, 3, 1 + n_columns).tolist()),
