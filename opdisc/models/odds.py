@@ -21,8 +21,12 @@ from oracles.problem import ErrorCosts
 LARGEST_POINTS = 10
 """Points of a statement at most, where nobody chose a scale."""
 
-MOST_POINTS = 1_000_000
-"""Where the points of a scale that was chosen are cut off."""
+MOST_POINTS = 2**31
+"""Where points are cut off."""
+
+_FARTHEST, _ODDS, _DOUBLING = 1e6, (1e-6, 1e6), (0.1, 1e5)
+"""Largest total, and least and largest odds and points that double them, of a chosen scale: what
+follows from them is finite whatever the weights are, for nothing may fail after the spend."""
 
 LARGEST_LOG_ODDS = 700.0
 """Beyond it an exponential would leave the doubles; the chance is 0 or 1 long before."""
@@ -57,7 +61,7 @@ class OddsScale(Record, frozen=True, kw_only=True):
     'A total of 600 is odds of 50 to 1 for good; every 20 points more double them.'
     """
 
-    points0: Annotated[float, msgspec.Meta(ge=-MOST_POINTS, le=MOST_POINTS)]
+    points0: Annotated[float, msgspec.Meta(ge=-_FARTHEST, le=_FARTHEST)]
     odds0: Positive
     pdo: Positive
 
@@ -133,6 +137,12 @@ def parse_scale(raw: ScaleLike | None, schema: Schema) -> ChosenScale | None:
         raise CalibrationError(
             f"{what}: finite numbers, odds0 and pdo above 0; correct it."
         ) from None
+    for name, (least, largest) in (("odds0", _ODDS), ("pdo", _DOUBLING)):
+        if not least <= getattr(scale, name) <= largest:
+            raise CalibrationError(
+                f"{name} of odds_scale must be from {least:g} to {largest:g}, got "
+                f"{getattr(scale, name):g}; correct it."
+            )
     if scale.high is not None:
         known = {canonical_text(label): label for label in schema.classes}
         if canonical_text(scale.high) not in known:

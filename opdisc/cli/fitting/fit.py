@@ -154,7 +154,9 @@ def learn_model(
         check_columns(table, (*declared.columns, declared.target.column))
     if say is not None:
         _say_what_is_at_stake(chosen, say)
-        if declared.positive_share is not None and (rare := rare_outcome_text(declared)):
+        # Of a logistic card other things are true: costs multiply no noise.
+        is_told = declared.positive_share is not None and mechanism != LOGISTIC
+        if is_told and (rare := rare_outcome_text(declared)):
             say(f"note: {rare}")
     classifier: PrivateScorecardClassifier
     if isinstance(table, pd.DataFrame) and declared.is_multiclass:

@@ -116,6 +116,31 @@ def test_a_scale_that_is_none_is_refused(raw):
         parse_scale(raw, schema())
 
 
+@pytest.mark.parametrize(
+    "ends",
+    [{"odds0": 1e-320}, {"odds0": 1e7}, {"pdo": 1e-320}, {"pdo": 1e6}],
+    ids=str,
+)
+def test_a_scale_beyond_use_is_refused(ends):
+    with pytest.raises(CalibrationError, match="of odds_scale must be from"):
+        parse_scale({**CREDIT, **ends}, schema())
+
+
+@pytest.mark.parametrize("odds0", [1e-6, 1e6])
+@pytest.mark.parametrize("pdo", [0.1, 1e5])
+@pytest.mark.parametrize("points0", [-1e6, 1e6])
+def test_whatever_the_weights_a_scale_gives_finite_points(points0, odds0, pdo):
+    declared = schema(error_costs={"false_negative": 1000, "false_positive": 1})
+    scale = parse_scale({"points0": points0, "odds0": odds0, "pdo": pdo}, declared)
+    for weight in (0.0, 1 / 256, -(2.0**44), 2.0**44):
+        card, odds = points_of((weight, weight, -weight, 0.0), declared, scale=scale)
+        assert np.all(np.isfinite(odds.chances(card.scores(ROWS))))
+    # Of usual weights nothing is cut off.
+    card, odds = points_of((20.0, 5.0, -5.0, 0.0), declared, scale=scale)
+    off = np.abs(odds.log_odds(card.scores(ROWS)) - ROWS @ (20.0, 5.0, -5.0, 0.0))
+    assert np.all(off <= 1.5 * odds.per_point + 1e-6)
+
+
 def test_the_label_that_scores_high_is_one_of_the_targets():
     with pytest.raises(CalibrationError, match="'good' or 'bad'"):
         parse_scale({**CREDIT, "high": "excellent"}, schema())
