@@ -119,13 +119,13 @@ class StagedMechanism:
             structure=groups,
             stump=self.stump,
         )
-        why = "adaptive composition"
+        theorem = "McKenna, Sheldon 2020, Theorem 1"
         if isinstance(stages.first, Stumps):
-            why = "sides of a column, which share no row"
+            theorem += " and sides of a column, which share no row"
         return StagedSpec(
             law=stages.describe(),
             scales=(float(beta),),
-            theorem=f"McKenna, Sheldon 2020, Theorem 1 and {why} (docs/theory.md, staged-draws)",
+            theorem=f"{theorem} (docs/theory.md, staged-draws)",
             status=CalibrationStatus.PROVEN,
             allowance=0.0,
             total_variation=0.0,

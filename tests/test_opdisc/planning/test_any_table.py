@@ -165,7 +165,7 @@ def test_schemas_of_every_kind_have_a_plan_and_a_prediction_within_the_patience(
 
 
 @pytest.mark.parametrize("seed", [22, 150, 413])
-def test_what_an_exact_sample_did_not_end_on_is_drawn_in_stages(seed):
+def test_what_an_exact_sample_did_not_end_on_is_drawn_from_few_points(seed):
     schema, n_rows, epsilon = random_case(seed)
     for spent in (epsilon, 100 / n_rows):
         assert settle_schema(schema, n_rows, spent).mechanism.name == "staged"
