@@ -39,7 +39,7 @@ class MechanismSettings:
         the draw of ``"staged"``.
     patience : float
         Seconds that a fit is expected to take at most, > 0: what is expected to draw longer is
-        not chosen, and staged draws are planned for half of it.
+        not chosen, and few points are planned for half of it.
     max_rounds, time_limit, progress
         As in :class:`~opdisc.mechanisms.AStarPermuteAndFlipMechanism`.
     """

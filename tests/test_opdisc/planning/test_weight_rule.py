@@ -243,7 +243,7 @@ def test_a_plan_with_an_automatic_bound_compares_at_that_bound():
     assert planned[0].weight_bound >= 3
 
 
-def test_a_plan_beyond_the_frontier_predicts_for_the_first_draw_and_says_so():
+def test_a_plan_beyond_the_frontier_predicts_beside_few_points_and_says_so():
     (first, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=32_561)
     assert first.mechanism == "staged" and first.weight_bound == 3
     assert "beside the best scorecard of at most 5 points" in str(first.prediction)

@@ -255,7 +255,7 @@ def test_the_classifier_keeps_to_the_stated_bound(bound):
     assert model.score(X, y) > 0.9
 
 
-def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
+def test_the_command_line_fits_and_plans_few_points(tmp_path, capsys):
     rows = np.random.default_rng(3).integers(0, 2, (60, 24))
     table, schema = plain_files(tmp_path, rows, rows[:, 0])
     common = [table, "--schema", schema, "--epsilon", "2", "--patience", "5"]

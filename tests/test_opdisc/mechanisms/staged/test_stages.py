@@ -102,7 +102,7 @@ def test_numbers_of_points_weigh_the_same_where_columns_are_many_and_rows_few(
     assert uniform.first.shares is None and "weighs" not in uniform.describe()
 
 
-def test_a_first_draw_of_constant_cards_alone_names_no_masses():
+def test_a_draw_of_constant_cards_alone_names_no_masses():
     grid = WeightGrid.box(20, 1, norm_budget=0)
     assert "weighs" not in plan_stages(grid, 100.0, 4000).describe()
 
