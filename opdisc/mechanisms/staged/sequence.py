@@ -48,6 +48,7 @@ class Stages:
                 "at no row, then the answer where it is 1 and the answer where it is 0, each by "
                 "permute-and-flip with all of epsilon, since no row is on both sides"
             )
+        # The words of earlier versions, so that a verdict finds the law of their cards too.
         return (
             "staged exact draws, each permute-and-flip over counted candidates: "
             f"{self._candidates()}, 1 of epsilon"
