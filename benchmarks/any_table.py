@@ -4,8 +4,7 @@
 from 1e-3 to 1e3, and fits each by defaults in a process of its own. A line of JSON per schema says
 what was predicted and what was measured: processor seconds of all threads, seconds on the clock,
 and peak memory above an idle process. ``--real`` fits the tables of docs/peers.md instead, and
-``--wide`` one of 1,000 columns and 100,000 rows. ``--attributes N`` draws N schemas of two to six
-attributes of 6 to 15 values, where a draw counts signs. The constants of
+``--wide`` one of 1,000 columns and 100,000 rows. The constants of
 ``opdisc/planning/effort/work.py`` are upper ends of these lines. A schema takes 1 to 20 s.
 """
 
@@ -24,7 +23,6 @@ import pandas as pd
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import Schema, column_structure, load_dataset, load_schema
 from opdisc.errors import TableError
-from opdisc.mechanisms.staged.signs import LEAST_WEIGHT
 from opdisc.planning import (
     MechanismSettings,
     Work,
@@ -107,23 +105,6 @@ def random_case(seed: int, most_columns: int = 200) -> tuple[Schema, int, float]
     schema = random_schema(rng, n_columns)
     n_rows = int(10 ** rng.uniform(1, np.log10(MOST_ROWS)))
     return schema, n_rows, float(10 ** rng.uniform(-3, np.log10(MOST_EPSILON)))
-
-
-def attributes_case(seed: int) -> tuple[Schema, int, float]:
-    """Return a schema of a few attributes of many values, where signs are counted; as above."""
-    rng = np.random.default_rng((seed, 2))
-    sizes = [int(size) for size in rng.integers(6, 16, rng.integers(2, 7))]
-    while sum(sizes) > 44:
-        sizes.pop()
-    features = [
-        {"column": f"c{k}", "categories": [f"v{v}" for v in range(size)]}
-        for k, size in enumerate(sizes)
-    ]
-    target = {"column": "label", "positive": 1, "negative": 0}
-    schema = Schema.from_dict({"name": "random", "target": target, "feature": features})
-    n_rows = int(10 ** rng.uniform(3.5, np.log10(MOST_ROWS)))
-    weight = LEAST_WEIGHT * len(sizes) * 10 ** rng.uniform(0, 1.3)
-    return schema, n_rows, float(weight / n_rows)
 
 
 def predicted(schema: Schema, n_rows: int, epsilon: float) -> tuple[str, Work | None]:
@@ -222,7 +203,6 @@ def compared(schema: Schema, table: pd.DataFrame, epsilon: float) -> dict[str, A
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schemas", type=int, default=0)
-    parser.add_argument("--attributes", type=int, default=0)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--most-columns", type=int, default=200)
     parser.add_argument("--real", action="store_true")
@@ -242,12 +222,6 @@ def main() -> None:
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.schemas):
         schema, n_rows, epsilon = random_case(seed, arguments.most_columns)
         table = random_table(np.random.default_rng((seed, 1)), schema, n_rows)
-        said({"seed": seed} | compared(schema, table, epsilon))
-    for seed in range(arguments.first_seed, arguments.first_seed + arguments.attributes):
-        schema, n_rows, epsilon = attributes_case(seed)
-        table = random_table(np.random.default_rng((seed, 1)), schema, n_rows)
-        if seed % 2:  # labels of coins are what takes longest
-            table["label"] = np.random.default_rng((seed, 3)).integers(0, 2, n_rows)
         said({"seed": seed} | compared(schema, table, epsilon))
     if arguments.wide:
         said(compared(*wide_table(1000, 100_000), 1.0))

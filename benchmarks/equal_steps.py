@@ -120,7 +120,7 @@ def main() -> None:
         f"{arguments.splits} splits and {arguments.draws} draws each, the same for both. In "
         "brackets: the standard error of the paired difference, all draws taken as one sample."
     )
-    columns = ("table", "first draw", *(f"{epsilon:g}".removeprefix("0") for epsilon in EPSILONS))
+    columns = ("table", "cards", *(f"{epsilon:g}".removeprefix("0") for epsilon in EPSILONS))
     save(arguments.save, columns, rows, compared=compared)
 
 

@@ -1,4 +1,4 @@
-"""What the first staged draw loses by its starts, its number of points and its measure.
+"""What a draw of few points loses by its starts, its number of points and its measure.
 
 Cards are counted by loss, so the mean training accuracy of the exponential law over them is
 computed, not drawn; permute-and-flip errs a little less. The figures behind ``LARGEST_START``,

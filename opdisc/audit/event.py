@@ -64,16 +64,6 @@ def two_hypotheses(n_rows: int = 1) -> NeighboringPair:
     )
 
 
-def flipped_label() -> NeighboringPair:
-    """Return one row with one 0/1 column, and points -1..1 for that column; its label flips.
-
-    The start is 0, so the weight's sign is that of the column's association with the label.
-    """
-    return _one_column(
-        "one row and one column", 1, WeightGrid(values=((0,), (-1, 0, 1))), lambda w: w[1] == 1
-    )
-
-
 def lost_majority() -> NeighboringPair:
     """Return two positive rows on one side of a 0/1 column; one label flips.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from opdisc.audit.attacks import AttackCase
 from opdisc.audit.convex import ConvexAuditCase
@@ -14,7 +13,6 @@ from opdisc.audit.event import (
     AuditedCase,
     NeighboringPair,
     audit_mechanism,
-    flipped_label,
     gaussian_parity_epsilon,
     lost_majority,
     parity,
@@ -70,8 +68,6 @@ class AuditCase:
 _Apart = ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase
 
 _STUMP = StagedMechanism(stump=True, name="staged, stump")
-_LATER = StagedMechanism(later=1, first_share=Fraction(1, 50), name="staged, later draw")
-_SIGNS = StagedMechanism(counted=Fraction(49, 50), name="staged, counted signs")
 
 
 def audit_cases() -> dict[str, AuditCase | _Apart]:
@@ -80,11 +76,8 @@ def audit_cases() -> dict[str, AuditCase | _Apart]:
     return {
         "permute_and_flip": AuditCase(build=lambda d: PermuteAndFlipMechanism(), pair=single),
         "exponential": AuditCase(build=lambda d: ExponentialMechanism(), pair=several, effort=3),
-        # Each draw in turn has all of the budget, or nearly all.
         "staged": AuditCase(build=lambda d: StagedMechanism(), pair=single),
         "staged_stump": AuditCase(build=lambda d: _STUMP, pair=lost_majority()),
-        "staged_later": AuditCase(build=lambda d: _LATER, pair=single),
-        "staged_signs": AuditCase(build=lambda d: _SIGNS, pair=flipped_label(), effort=5),
         "one_hot": AuditCase(build=one_hot_mechanism, pair=parity(5)),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
@@ -108,7 +101,6 @@ def _cost_cases() -> dict[str, AuditCase]:
         "exponential": AuditCase(build=lambda d: ExponentialMechanism(), pair=rows),
         "staged": AuditCase(build=lambda d: StagedMechanism(), pair=binary),
         "staged_stump": AuditCase(build=lambda d: _STUMP, pair=binary),
-        "staged_later": AuditCase(build=lambda d: _LATER, pair=binary),
         "one_hot": AuditCase(build=one_hot_mechanism, pair=rows),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=rows, effort=2),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=rows),

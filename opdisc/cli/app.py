@@ -81,7 +81,7 @@ _BASE_MEASURE = click.option(
     default="auto",
     show_default=True,
     help="For exponential: uniform, levels, sparse, or sparse:PENALTY (nats per point not 0). "
-    "auto: uniform, and levels for the first of staged draws.",
+    "auto: uniform, and levels for few points (staged).",
 )
 
 _PATIENCE = click.option(

@@ -111,10 +111,5 @@ from .separator.sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
-from .staged.sequence import LARGEST_SHIFT as LARGEST_SHIFT
-from .staged.signs import SignedColumns as SignedColumns
-from .staged.stages import (
-    STUMP_WEIGHT as STUMP_WEIGHT,
-    automatic_bound as automatic_bound,
-    stump_columns as stump_columns,
-)
+from .staged.sequence import LARGEST_START as LARGEST_START
+from .staged.stages import STUMP_WEIGHT as STUMP_WEIGHT, stump_columns as stump_columns

@@ -207,7 +207,7 @@ def _count(number: int) -> str:
 
 
 def toy_problem(grid: WeightGrid) -> ZeroOneProblem:
-    """Return a problem on a grid with two points that any structure of columns allows."""
+    """Return a problem on a grid with two points."""
     points = np.zeros((2, grid.n_features), dtype=np.int64)
     points[:, 0] = 1
     points[1, 1:2] = 1

@@ -52,6 +52,12 @@ _OTHER_COSTS = (
 )
 
 
+_NOT_RECOMPUTED = (
+    "What the noise may have cost is not said, because this version cannot recompute the law on "
+    "the receipt."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What to know of a card before its points.
@@ -68,6 +74,8 @@ class Verdict:
     remedy : str
         Of a card that answers the same to everyone: what would make it tell rows apart; empty
         where noise dominates, whose own sentence says what is needed.
+    unsaid : str
+        Why nothing is said of the noise of a staged card: earlier versions drew by other laws.
     """
 
     lowest: int
@@ -75,6 +83,7 @@ class Verdict:
     answer: Label | None
     noise: NoiseVerdict | TiltVerdict | None
     remedy: str = ""
+    unsaid: str = ""
 
     @property
     def is_constant(self) -> bool:
@@ -95,6 +104,8 @@ class Verdict:
             said.append(self.remedy)
         if self.noise is not None:
             said.append(str(self.noise))
+        if self.unsaid:
+            said.append(self.unsaid)
         return tuple(said)
 
     def __str__(self) -> str:
@@ -200,10 +211,12 @@ def judge_card(card: Scorecard, schema: Schema, receipt: GridReceipt | ConvexRec
 
         remedy, noise = "" if answer is None else _OTHER_COSTS, tilt_of(schema, receipt)
         return Verdict(lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy)
-    noise, remedy = _noise_verdict(schema, receipt), ""
+    (noise, unsaid), remedy = _noise_verdict(schema, receipt), ""
     if answer is not None and not (noise is not None and noise.dominates):
         remedy = constant_remedy(schema, answer)
-    return Verdict(lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy)
+    return Verdict(
+        lowest=lowest, highest=highest, answer=answer, noise=noise, remedy=remedy, unsaid=unsaid
+    )
 
 
 def is_constant(card: Scorecard, schema: Schema) -> bool:
@@ -217,10 +230,10 @@ def _only_answer(card: Scorecard, lowest: int, highest: int) -> Label | None:
     return negative if highest < least else positive if lowest >= least else None
 
 
-def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
-    """Return what the noise on a receipt means for its rows; None if it cannot be recomputed."""
+def _noise_verdict(schema: Schema, receipt: GridReceipt) -> tuple[NoiseVerdict | None, str]:
+    """Return what the noise on a receipt means for its rows; else None and why, if it is known."""
     if receipt.mechanism not in MECHANISMS:
-        return None
+        return None, ""
     try:
         public = GridPublic(
             params=PrivacyParams(epsilon=receipt.card_epsilon, delta=receipt.delta),
@@ -232,9 +245,12 @@ def _noise_verdict(schema: Schema, receipt: GridReceipt) -> NoiseVerdict | None:
             error_costs=schema.error_costs,
         )
         mechanism = _of_the_receipt(receipt, public, column_structure(schema))
-        return None if mechanism is None else _judged(mechanism, public, receipt, schema)
+        if mechanism is None:
+            # A receipt says all that a staged draw follows from, unlike other laws.
+            return None, _NOT_RECOMPUTED if receipt.mechanism == "staged" else ""
+        return _judged(mechanism, public, receipt, schema), ""
     except (OPDiscError, OracleError, ArithmeticError):
-        return None  # a law that is no longer offered, without a bound, or beyond a double
+        return None, ""  # a law without a bound, or beyond a double
 
 
 def _of_the_receipt(

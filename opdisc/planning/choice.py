@@ -178,7 +178,7 @@ def choose_mechanism(
         A product that is not uniform leaves the exponential mechanism only.
     patience : float
         Seconds. With public inputs, draws that :func:`~opdisc.planning.predict_work` expects to
-        take longer, or more than 2 GB, are passed over; staged draws always remain.
+        take longer, or more than 2 GB, are passed over; few points always remain.
 
     Raises
     ------
@@ -188,17 +188,18 @@ def choose_mechanism(
 
     Notes
     -----
-    **Guarantee.** A function of public facts. The order is always the same (docs/utility.md): one
-    block, the exponential mechanism on lists, staged draws. Where rows times epsilon are few, a
-    decision stump (of the staged draws) goes before all. Blocks remain where the budget is not
-    known.
+    **Guarantee.** A function of public facts. **Rule** (docs/utility.md). A stump where rows times
+    epsilon are few; all cards where they can be tried (one block, or the exponential mechanism on
+    lists); few points where they cannot. Stump and few points are both named ``"staged"``. The
+    logistic card comes before (:func:`~opdisc.planning.prefers_logistic`). Blocks remain where
+    the budget is not known.
     """
     size, cards = large_number(grid.n_hypotheses), count_in_words(grid.n_hypotheses)
     measure = base_measure or BaseMeasure()
     exponential = ExponentialMechanism(base_measure=measure)
     if minimise:
         check_uniform(measure, "a named oracle")
-    staged = public is not None and not minimise and _takes_stages(public, measure)
+    staged = public is not None and not minimise and _takes_few_points(public, measure)
 
     def ends(mechanism: Mechanism) -> bool:
         if public is None or not staged:
@@ -267,9 +268,9 @@ def choose_mechanism(
         )
     if staged:
         return "staged", because(
-            f"{cards} cards are too many to try all, so the card is drawn in stages",
-            f"the grid's {size} weight combinations are too many to list, and several exact draws "
-            "always end",
+            f"{cards} cards are too many to try all, so those of few points are tried",
+            f"the grid's {size} weight combinations are too many to list, and an exact draw of "
+            "few points always ends",
             stages,
         )
     if public is None and measure.is_uniform:
@@ -309,8 +310,8 @@ def extra_loss(excess: float, costs: ErrorCosts, rows: int | None) -> str:
     return f"{math.ceil(excess):,} units of extra cost{rows_text} ({costs})"
 
 
-def _takes_stages(public: GridPublic, measure: BaseMeasure) -> bool:
-    """Return whether the stages know the base measure, every weight's values and the total."""
+def _takes_few_points(public: GridPublic, measure: BaseMeasure) -> bool:
+    """Return whether few points know the base measure, every weight's values and the total."""
     intervals = all(
         0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
         for allowed in public.grid.values

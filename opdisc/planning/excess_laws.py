@@ -166,7 +166,7 @@ def excess_over_constants(spec: NoiseSpec, level: float) -> float | None:
     Returns
     -------
     float or None
-        Rows; None where no base measure by levels is drawn from, or other draws follow.
+        Rows; None where no base measure by levels is drawn from.
     """
     share = _constant_share(spec)
     if share is None:
@@ -178,7 +178,7 @@ def excess_over_constants(spec: NoiseSpec, level: float) -> float | None:
 
 def _constant_share(spec: NoiseSpec) -> float | None:
     """Return the mass of cards without points that answer "+", or "-" if that is smaller."""
-    if not isinstance(spec, StagedSpec) or spec.stages.later:
+    if not isinstance(spec, StagedSpec):
         return None
     cards = spec.stages.first
     if not isinstance(cards, SparseCards) or cards.shares is None:

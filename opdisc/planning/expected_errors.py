@@ -29,7 +29,7 @@ def expected_excess(spec: NoiseSpec, grid: WeightGrid) -> float | None:
     **Guarantee.** Blocks: ``lambda (H_n - 1) + g`` each, the mean of the largest of n exponentials
     minus a given one, and a lattice step for the floor; exponential mechanism: the largest
     ``ln(1 / mu(w)) / beta`` of its base measure, which is ``ln |W| / beta`` if that is uniform.
-    Staged draws: that of the first one, beside the best of its own candidates. A stump: on each
+    Few points (staged): that beside the best of its own candidates. A stump: on each
     of its two sides at most the maximum of ``x exp(-beta x) / 2``.
     """
     if isinstance(spec, StagedSpec) and spec.is_stump:

@@ -36,10 +36,10 @@ class MechanismSettings:
         Whether ``"auto"`` shall keep to mechanisms that ask an oracle, because one was named.
     base_measure : BaseMeasure or None
         As in :class:`~opdisc.mechanisms.ExponentialMechanism`; None: uniform, and by levels for
-        the first draw of ``"staged"``.
+        the draw of ``"staged"``.
     patience : float
         Seconds that a fit is expected to take at most, > 0: what is expected to draw longer is
-        not chosen, and staged draws are planned for half of it.
+        not chosen, and few points are planned for half of it.
     max_rounds, time_limit, progress
         As in :class:`~opdisc.mechanisms.AStarPermuteAndFlipMechanism`.
     """
@@ -63,7 +63,7 @@ class MechanismSettings:
 
 
 def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:
-    """Return the staged mechanism; its first draw is by levels unless something else is asked."""
+    """Return the staged mechanism; its draw is by levels unless something else is asked."""
     measure = settings.base_measure
     if measure is not None and not (measure.is_uniform or measure.by_levels):
         raise CalibrationError(

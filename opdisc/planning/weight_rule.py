@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
-from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    LARGEST_START,
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
     StagedMechanism,
     StagedSpec,
-    automatic_bound,
 )
 from opdisc.planning.choice import BeyondReach, ScorecardMechanism
 from opdisc.planning.effort import (
@@ -117,7 +115,7 @@ def settle_fit(
             )
         )
     if isinstance(least.mechanism, StagedMechanism):
-        return _widened(least, rows, public_for, build)
+        return _widened(least, public_for, build)
     if not isinstance(least.mechanism, _DRAWN):
         return least.explained(
             Reason(
@@ -159,32 +157,22 @@ def _which_rows(public: GridPublic) -> str:
 
 
 def _widened(
-    least: SettledFit,
-    rows: int | Fraction,
-    public_for: Callable[[int], GridPublic],
-    build: Builder,
+    least: SettledFit, public_for: Callable[[int], GridPublic], build: Builder
 ) -> SettledFit:
-    """Return staged draws with the bound that their stages need."""
-    public = least.public
-    weight = 2 * float(inverse_temperature(public.loss_sensitivity, public.params.epsilon)) * rows
-    boxed = public.grid.norm_budget is None
-    bound = automatic_bound(weight) if boxed else 1
-    at = "this number of rows" if public.n_rows is not None else "the guessed number of rows"
-    wider = least if bound == 1 else _settled(bound, public_for, build)
+    """Return the draw of few points with the bound that it has use for."""
+    boxed = least.public.grid.norm_budget is None
+    bound, wider = 1, least
+    if boxed:
+        bound = LARGEST_START
+        wider = _settled(bound, public_for, build)
     spec = wider.mechanism.calibrate(wider.public)
-    if boxed and isinstance(spec, StagedSpec) and spec.stages.needed_bound != bound:
+    assert isinstance(spec, StagedSpec)
+    if boxed and spec.stages.needed_bound != bound:
         bound = spec.stages.needed_bound
         wider = _settled(bound, public_for, build)
-    if isinstance(spec, StagedSpec) and spec.is_stump:
-        why = "all that one statement needs"
-        return wider.explained(
-            Reason(f"points -{bound} to {bound}: {why}", f"weights -{bound}..{bound}, {why}")
-        )
+    why = "all that one statement needs" if spec.is_stump else "all that the draw has use for"
     return wider.explained(
-        Reason(
-            f"points -{bound} to {bound}: room for every stage",
-            f"weights -{bound}..{bound}, which leaves room for every stage at {at} and budget",
-        )
+        Reason(f"points -{bound} to {bound}: {why}", f"weights -{bound}..{bound}, {why}")
     )
 
 

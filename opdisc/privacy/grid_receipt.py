@@ -130,7 +130,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         The public guess that plans took for the number of rows, where that is not public. Not
         written if None.
     patience : float or None
-        Seconds that staged draws were planned for, a public limit. Not written if None.
+        Seconds that a staged draw was planned for, a public limit. Not written if None.
     """
 
     weights: tuple[tuple[Point, ...], ...]

@@ -19,7 +19,6 @@ from .product_weights import (
 )
 from .structure import (
     ColumnGroup as ColumnGroup,
-    check_structure as check_structure,
     complete_structure as complete_structure,
 )
 from .table import TabularProblem as TabularProblem

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from oracles.arithmetic import IntArray
-from oracles.errors import InvalidOption, InvalidProblem
+from oracles.errors import InvalidOption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +55,3 @@ def complete_structure(
         raise InvalidOption("groups must name columns of the problem, each at most once.")
     rest = [ColumnGroup(columns=(c,)) for c in range(n_features) if c not in known]
     return (*rest, *groups)
-
-
-def check_structure(groups: Sequence[ColumnGroup], points: IntArray) -> None:
-    """Refuse points that contradict the declared structure."""
-    for group in groups:
-        if group.kind == "free":
-            continue
-        part = points[:, list(group.columns)]
-        wrong = (part < 0).any() or (part > 1).any()
-        if group.kind == "exclusive":
-            wrong = wrong or (part.sum(axis=1) > 1).any()
-        else:
-            wrong = wrong or (part[:, 1:] > part[:, :-1]).any()
-        if wrong:
-            raise InvalidProblem(
-                f"columns {group.columns} are declared {group.kind}, but the points are not; "
-                "declare them free or encode them as declared."
-            )

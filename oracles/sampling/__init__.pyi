@@ -19,8 +19,11 @@ from .sparse import (
     is_sparse as is_sparse,
     sample_sparse as sample_sparse,
 )
-from .staged.directions import Direction as Direction, deal_directions as deal_directions
-from .staged.joint import JointSteps as JointSteps, draw_joint as draw_joint
+from .staged.joint import (
+    Direction as Direction,
+    JointSteps as JointSteps,
+    draw_joint as draw_joint,
+)
 from .staged.points import MOST_LEVELS as MOST_LEVELS, BinaryPoints as BinaryPoints
 from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
 from .staged.stumps import Stumps as Stumps, draw_stump as draw_stump

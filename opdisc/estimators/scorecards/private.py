@@ -106,17 +106,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         one threshold in the middle; values outside are clipped.
     weight_bound : int or "auto", default "auto"
         Points are in ``-weight_bound .. weight_bound``; at most 1,000. "auto" is 1, and more, up
-        to 5, where the number of rows is public or guessed and larger points cost little, and up
-        to 36 for staged draws (docs/utility.md). Of a logistic card it is the most points of a
-        statement, by default 10.
+        to 5, where the number of rows is public or guessed and larger points cost little
+        (docs/utility.md). Of a logistic card it is the most points of a statement, by default 10.
     mechanism : str, default "auto"
         "auto", "permute_and_flip", "exponential", "staged", "block_one_hot", "one_hot", "opdisc",
         "rspm" or "logistic". "auto" looks at public facts only. It takes the logistic card where
         there are more than 18 statements and at least 100 rows times epsilon for each, and no
         option asks for something else. Else it takes the mechanism with the smallest predicted
-        error among those that end soon, and staged draws where none does. "logistic" is private
-        logistic regression (docs/convex.md, hull) with its weights rounded to whole points: totals
-        are odds, probabilities cost nothing, and error costs only move the threshold.
+        error among those that end soon, and few points ("staged") where none does. "logistic" is
+        private logistic regression (docs/convex.md, hull) with its weights rounded to whole
+        points: totals are odds, probabilities cost nothing, and error costs only move the
+        threshold.
     relation : str, default "replace_one"
         "replace_one" (the number of rows is public) or "add_or_remove_one".
     oracle : str or Oracle, default "auto"
@@ -142,11 +142,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         alike. "levels" has half of all mass on all scorecards, a quarter on those of 4 points,
         and half as much for each point fewer. With "sparse" or "sparse:PENALTY" every weight
         other than 0 counts exp(-PENALTY), by default exp(-1). Or give a
-        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels for the first of staged draws;
+        :class:`~opdisc.mechanisms.BaseMeasure`. "auto" is by levels for few points ("staged");
         else uniform.
     patience : float or None
         Seconds that the fit is expected to take at most, public; None: 60. "auto" passes over
-        what is expected to draw longer, and staged draws look at as many cards as half of it
+        what is expected to draw longer, and few points are as many as half of it
         allows. No clock is read while drawing.
     progress : callable or None
         Called with a line of text during a long search or draw. An oracle's last line says what
@@ -172,7 +172,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         for every mistake.
     public_row_guess : int or None
         Public constant near the number of rows; plans want one under add-or-remove-one. It decides
-        how many stages, candidates and points there are, so accuracy and time, never privacy. Far
+        how many candidates and points there are, so accuracy and time, never privacy. Far
         too small a guess lets a fit take longer than ``patience``. It must not be counted from the
         rows; the receipt prints it. Under replace-one the number of rows is public and the guess
         is not used.

@@ -1,1 +1,1 @@
-"""Staged exact draws: a sparse scorecard first, then joint steps along random directions."""
+"""One exact draw: a card of few points, of equal steps, or a decision stump."""

@@ -20,7 +20,7 @@ steps gained nothing."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EqualSteps:
-    """Candidates of a first draw: -1..1 times all columns of each attribute, and a start.
+    """Candidates: -1..1 times all columns of each attribute, and a start.
 
     Parameters
     ----------

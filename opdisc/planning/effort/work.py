@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opdisc.mechanisms import (
-    LARGEST_SHIFT,
     AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
     PermuteAndFlipMechanism,
-    SignedColumns,
     StagedMechanism,
     StagedSpec,
 )
@@ -26,7 +24,6 @@ from oracles.sampling import (
     SparseCards,
     Stumps,
     is_sparse,
-    joint_work,
     sparse_memory,
     sparse_work,
 )
@@ -151,23 +148,14 @@ def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> fl
 def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
     spec = mechanism.calibrate(public)
     assert isinstance(spec, StagedSpec)
-    stages, rows = spec.stages, public.typical_rows or ASSUMED_ROWS
-    if isinstance(stages.first, SparseCards):
-        first = _counted(stages.first, public)
-    elif isinstance(stages.first, Stumps):
-        first = Work(seconds=0.0, memory=0.0)  # two sums
-    else:
-        took, entries = stages.first.work(rows)
-        joint = stages.first
-        n = joint.columns if isinstance(joint, SignedColumns) else len(joint.directions)
-        moves = _BYTES_PER_MOVE * n * rows
-        first = Work(seconds=took, memory=4.0 * entries + moves)
-    seconds, memory = first.seconds, first.memory
-    if stages.later:
-        each, entries = joint_work(stages.directions, stages.together, 2 * LARGEST_SHIFT + 1, rows)
-        seconds += stages.later * each
-        memory = max(memory, 4.0 * entries + _BYTES_PER_MOVE * stages.directions * rows)
-    return Work(seconds=seconds, memory=memory)
+    first, rows = spec.stages.first, public.typical_rows or ASSUMED_ROWS
+    if isinstance(first, SparseCards):
+        return _counted(first, public)
+    if isinstance(first, Stumps):
+        return Work(seconds=0.0, memory=0.0)  # two sums
+    seconds, entries = first.work(rows)
+    moves = _BYTES_PER_MOVE * len(first.directions) * rows
+    return Work(seconds=seconds, memory=4.0 * entries + moves)
 
 
 def _counted(cards: SparseCards, public: GridPublic) -> Work:

@@ -1,4 +1,4 @@
-"""Counted draws for any number of columns: sparse cards, then joint steps along directions."""
+"""Counted draws for any number of columns: sparse cards, joint steps along directions, stumps."""
 
 import lazy_loader
 

@@ -1,5 +1,8 @@
-from .directions import Direction as Direction, deal_directions as deal_directions
-from .joint import JointSteps as JointSteps, draw_joint as draw_joint
+from .joint import (
+    Direction as Direction,
+    JointSteps as JointSteps,
+    draw_joint as draw_joint,
+)
 from .points import MOST_LEVELS as MOST_LEVELS, BinaryPoints as BinaryPoints
 from .sparse_cards import (
     CardLevels as CardLevels,

@@ -22,7 +22,6 @@ from oracles.arithmetic import IntArray, RandomBits
 from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
 from oracles.sampling.coin_order import CoinOrder
-from oracles.sampling.staged.directions import Direction
 from oracles.sampling.staged.points import BinaryPoints
 
 _CHEAP_NATS = 2.0
@@ -31,6 +30,9 @@ _FEW = -0.7
 """Log of how much proposals that may fail may weigh, beside those that are what they seem."""
 
 _NEVER = 1 << 40
+
+Direction = tuple[tuple[int, int], ...]
+"""Columns and their signs, 1 or -1."""
 
 TableArray = NDArray[np.int32] | NDArray[np.int64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 SPARSE_PRODUCTS_PER_SECOND = 1e10
 """Multiplications of the matrix products behind sparse cards. Measured on one core: 2e10."""
@@ -57,53 +56,26 @@ def sparse_memory(n_columns: int, most: int) -> float:
     return 8.0 * n_columns**2 * (kept + 2.0 ** (most - 1))
 
 
-def joint_work(
-    n_directions: int,
-    most: int,
-    n_shifts: int,
-    n_points: int,
-    n_steps: int = 3,
-    attributes: Sequence[int] = (),
-) -> tuple[float, float]:
+def joint_work(n_directions: int, most: int, n_shifts: int, n_points: int) -> tuple[float, float]:
     """Return seconds and table entries that a draw of joint steps takes at most.
 
     Parameters
     ----------
     n_directions : int
-        Directions.
+        Directions, of three steps each.
     most : int
         Columns of a direction.
     n_shifts : int
         Changes of the constant column's weight.
     n_points : int
         Rows of the table at most.
-    n_steps : int
-        Steps of each direction.
-    attributes : sequence of int
-        Where every direction is a column: how many columns each attribute has, of which at most
-        one is active, or each only with those before it. Together at least ``n_directions``.
     """
-    patterns = _most_patterns(n_directions, attributes) if attributes else None
     additions = entries = 0.0
     for depth in range(n_directions + 1):
         left = n_directions - depth
-        groups = min(float(n_points), patterns[left] if patterns else float(most + 1) ** left)
+        groups = min(float(n_points), float(most + 1) ** left)
         size = groups * (n_shifts + 2.0 * most * left)
         entries += size
         if left:
-            additions += float(n_steps) ** (depth + 1) * size
+            additions += 3.0 ** (depth + 1) * size
     return 2 * additions / ADDITIONS_PER_SECOND, entries
-
-
-def _most_patterns(n_columns: int, attributes: Sequence[int]) -> list[float]:
-    """Return the most patterns that any 0, 1, ... columns of these attributes can show.
-
-    An attribute with m of the columns shows m + 1 patterns, so even numbers show the most.
-    """
-    taken, patterns = [0] * len(attributes), [1.0]
-    for _ in range(n_columns):
-        open_ones = [i for i, size in enumerate(attributes) if taken[i] < size]
-        least = min(open_ones, key=lambda i: taken[i])
-        taken[least] += 1
-        patterns.append(patterns[-1] * (taken[least] + 1) / taken[least])
-    return patterns

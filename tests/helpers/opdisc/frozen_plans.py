@@ -198,7 +198,7 @@ CONFIGURATIONS: dict[str, Frozen] = {
         base_measure="levels",
         mechanism="exponential",
     ),
-    # Cards that are drawn in stages.
+    # Cards of few points (staged), stumps, and logistic cards where rows are many.
     "staged, tiny epsilon": _card("adult-wide", 10_000, epsilon=0.003),
     "staged, small epsilon": _card("adult-wide", 10_000, epsilon=0.25),
     "staged, large epsilon": _card("adult_binary", 15_682, epsilon=8.0),

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -41,7 +40,6 @@ MECHANISMS = {
     "sparse measure": ExponentialMechanism(base_measure=BaseMeasure(penalty=1.0)),
     "levels": ExponentialMechanism(base_measure=BaseMeasure(by_levels=True)),
     "staged": StagedMechanism(),
-    "staged, two draws": StagedMechanism(later=1, first_share=Fraction(1, 2)),
     "block_one_hot": BlockOneHotMechanism(blocks=((0, 1), (2,))),
     "one_hot": one_hot_mechanism(3),
     "opdisc": SphereMechanism(),

@@ -13,7 +13,7 @@ from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
 )
-from opdisc.mechanisms.rehearsal import check_room, small_grid, toy_problem
+from opdisc.mechanisms.rehearsal import check_room, small_grid
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.mechanisms.separator.sets import append_weighted_rows, coordinate_rows
@@ -36,7 +36,6 @@ from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
 from oracles.interface import HandoverOracle
 from oracles.milp.formulation import formulate, formulation_steps
 from oracles.problem import ErrorCosts
-from oracles.problem.structure import ColumnGroup, check_structure
 
 SPARSE = WeightGrid.box(40, 1, norm_budget=2)
 WIDE = WeightGrid.box(16, 1)
@@ -414,11 +413,3 @@ def test_a_small_grid_is_small_and_part_of_the_grid(grid):
     small = small_grid(grid)
     assert small.n_assignments <= 3**6 and small.shape != grid.shape
     assert all(set(a) <= set(b) for a, b in zip(small.values, grid.values, strict=True))
-
-
-@pytest.mark.parametrize("kind", ["exclusive", "nested"])
-def test_a_toy_agrees_with_every_structure(kind):
-    points = toy_problem(SMALL).points
-    for columns in [(0, 1), (1, 2), (1, 2, 3)]:
-        if kind == "nested" or 0 not in columns:
-            check_structure([ColumnGroup(columns=columns, kind=kind)], points)

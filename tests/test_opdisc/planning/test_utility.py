@@ -236,10 +236,8 @@ def test_the_bound_beside_a_constant_answer_is_exact_on_the_worst_table(level):
 
 def test_where_no_base_measure_is_by_levels_nothing_is_said_beside_constants():
     inputs = public(1.0, grid=WeightGrid.box(20, 36), n_rows=10_000)
-    assert StagedMechanism().calibrate(inputs).stages.later
     for spec in (
-        StagedMechanism().calibrate(inputs),  # later draws have no bound
-        StagedMechanism(by_levels=False, later=0).calibrate(inputs),
+        StagedMechanism(by_levels=False).calibrate(inputs),
         StagedMechanism(stump=True).calibrate(inputs),
         ExponentialMechanism().calibrate(public()),
         PermuteAndFlipMechanism().calibrate(public()),

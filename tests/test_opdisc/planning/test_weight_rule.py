@@ -171,11 +171,11 @@ def test_beyond_the_frontier_a_base_measure_takes_sparse_scorecards_and_says_so(
     assert WeightGrid.box(60, 1, norm_budget=5).n_hypotheses > 10_000_000
 
 
-@pytest.mark.parametrize(("n_rows", "bound"), [(1000, 3), (4000, 6), (50_000, 36)])
-def test_beyond_the_frontier_draws_are_staged_and_have_room(n_rows, bound):
+@pytest.mark.parametrize("n_rows", [1000, 4000, 50_000])
+def test_beyond_the_frontier_cards_of_few_points_are_drawn_and_have_room(n_rows):
     fit = settled(60, 1.0, n_rows)
-    assert fit.mechanism.name == "staged" and fit.bound == bound
-    assert "always end" in str(fit.reason) and "room for every stage" in str(fit.reason)
+    assert fit.mechanism.name == "staged" and fit.bound == 3
+    assert "always ends" in str(fit.reason) and "has use for" in str(fit.reason)
     assert settled(60, 1.0, n_rows, 2).public.grid == WeightGrid.box(60, 2)
 
 
@@ -243,7 +243,7 @@ def test_a_plan_with_an_automatic_bound_compares_at_that_bound():
     assert planned[0].weight_bound >= 3
 
 
-def test_a_plan_beyond_the_frontier_predicts_for_the_first_draw_and_says_so():
+def test_a_plan_beyond_the_frontier_predicts_beside_few_points_and_says_so():
     (first, *_) = plan_fit("adult_binary", epsilon=0.1, n_rows=32_561)
     assert first.mechanism == "staged" and first.weight_bound == 3
     assert "beside the best scorecard of at most 5 points" in str(first.prediction)

@@ -1,4 +1,4 @@
-"""Staged draws in the frame: budget, receipt, law of the whole, failing closed."""
+"""Staged draws in the frame: budget, receipt, law, failing closed."""
 
 import itertools
 import json
@@ -19,8 +19,7 @@ from opdisc.cli.console import run_command_line
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.staged.mechanism import StagedMechanism, _deal, combined
-from opdisc.mechanisms.staged.stages import plan_stages
+from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.planning import predict_error
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
@@ -28,7 +27,6 @@ from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import UnsupportedProblem, WeightGrid, ZeroOneProblem
-from oracles.arithmetic import RandomBits
 
 
 def problem(seed, d, bound, n_points=30, largest=4):
@@ -52,24 +50,23 @@ def public(grid, epsilon=1.0, n_rows: int | None = 1000):
 
 
 @pytest.mark.parametrize(("epsilon", "n_rows"), [(0.1, 50), (1.0, 5000), (1.0, 100_000)])
-def test_the_shares_add_up_to_the_budget_exactly(epsilon, n_rows):
+def test_the_draw_has_all_of_the_budget(epsilon, n_rows):
     spec = StagedMechanism().calibrate(public(WeightGrid.box(30, 36), epsilon, n_rows))
-    assert sum(spec.betas) == Fraction(epsilon) / 2
-    assert len(spec.betas) == 1 + spec.stages.later
-    assert spec.total_variation == 0.0 and len(spec.scales) == len(spec.betas)
+    assert spec.beta == Fraction(epsilon) / 2 and spec.scales == (epsilon / 2,)
+    assert spec.total_variation == 0.0
 
 
 def test_a_release_holds_and_belongs_to_the_grid():
     made = problem(0, 12, 12)
     release = run_mechanism(
-        StagedMechanism(later=3, first_share=Fraction(1, 4)),
+        StagedMechanism(),
         made,
         public(made.grid, epsilon=50.0),
         entropy=SystemEntropy(),
         counts_rows=True,
     )
     assert release.receipt.guarantee == "HOLDS" and made.grid.contains(release.hypothesis)
-    assert release.receipt.delta_numerical == 0.0 and len(release.receipt.noise_scales) == 4
+    assert release.receipt.delta_numerical == 0.0 and len(release.receipt.noise_scales) == 1
     assert "staged-draws" in release.receipt.theorem
 
 
@@ -83,7 +80,7 @@ def test_few_rows_times_epsilon_decide_a_stump_only():
         spec = StagedMechanism().calibrate(public(grid, epsilon, n_rows))
         assert spec.is_stump is is_stump
         assert ("decision stump" in spec.stages.describe()) is is_stump
-        assert spec.betas == (Fraction(epsilon) / 2,)
+        assert spec.beta == Fraction(epsilon) / 2
     hidden = replace(public(grid, 0.01, None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     assert not StagedMechanism().calibrate(hidden).is_stump
     # One added row moves half as much, so a guess of half as many rows is few.
@@ -91,8 +88,7 @@ def test_few_rows_times_epsilon_decide_a_stump_only():
         guessed = replace(hidden, public_row_guess=rows)
         assert StagedMechanism().calibrate(guessed).is_stump is is_stump
     assert not StagedMechanism(stump=False).calibrate(public(grid, 0.01, 700)).is_stump
-    for asked in ({"later": 0}, {"by_levels": False}, {"counted": Fraction(1, 2)}):
-        assert not StagedMechanism(**asked).calibrate(public(grid, 0.01, 700)).is_stump
+    assert not StagedMechanism(by_levels=False).calibrate(public(grid, 0.01, 700)).is_stump
 
 
 @pytest.mark.parametrize("stump", [None, True])
@@ -167,106 +163,46 @@ def test_the_bound_of_a_stump_holds_for_its_exact_law_and_is_nearly_reached():
     assert 0.95 * predicted.mean < worst <= predicted.mean
 
 
-def test_the_middle_of_a_sum_is_the_sum_of_the_middles():
-    # Cards that all predict "+" by the smallest margin, score 1, or "-" by score 0, sum up to it.
-    for n in range(1, 7):
-        assert combined([(1, 2)] * n)[0] >= 1 and combined([(0, -1)] * n)[0] < 1
-        assert combined([(1, 2)] * n)[1] == 2 * n
-
-
-def test_the_first_draw_is_doubled_without_a_change_of_its_predictions():
-    made = problem(1, 5, 6)
-    card = (1, -1, 0, 1, 1, 0)
-    assert (made.predict(card) == made.predict(tuple(2 * w for w in card))).all()
-
-
-@pytest.mark.parametrize("directions", [3, 4, 7])
-def test_every_column_gets_its_turn_before_any_gets_a_second_one(directions):
-    planned = plan_stages(WeightGrid.box(8, 6), None, None, later=4, first_share=Fraction(1, 5))
-    assert (planned.directions, planned.together) == (7, 1)
-    stages, bits = replace(planned, directions=directions), RandomBits(SeededEntropy(1))
-    waiting, turns = [], np.zeros(7, dtype=int)
-    orders = set()
-    for _ in range(14):
-        dealt = [column for ((column, _),) in _deal(stages, waiting, bits)]
-        assert len(set(dealt)) == len(dealt) == directions
-        turns[dealt] += 1
-        assert turns.max() - turns.min() <= 1
-        orders.add(tuple(dealt))
-    assert len(orders) > 10
-
-
-def test_many_columns_are_dealt_into_directions_of_several():
-    planned = plan_stages(WeightGrid.box(101, 6), None, None, later=1, first_share=Fraction(1, 5))
-    assert planned.together > 1 and planned.directions > 1
-    waiting = []
-    dealt = _deal(planned, waiting, RandomBits(SeededEntropy(2)))
-    columns = [column for direction in dealt for column, _ in direction]
-    assert len(set(columns)) == len(columns) > len(dealt) == planned.directions and not waiting
-
-
 @pytest.mark.statistical
-def test_two_stages_have_the_composed_law():
-    # One column and a start in -1..1, one direction: the released card's law is the first stage's
-    # times the second stage's, by hand. Chi-square, 2,000 draws, false alarm 1e-6; equal weight
-    # per scorecard instead of per level, or either temperature halved, is noticed.
+def test_the_release_has_the_law_of_its_temperature():
+    # One column and a start in -1..1. Chi-square, 2,000 draws, false alarm 1e-6; equal weight per
+    # scorecard instead of per level, or half the temperature, is noticed.
     made = ZeroOneProblem(
         points=[[1, 0], [1, 1]], positives=[2, 14], negatives=[6, 0], grid=WeightGrid.box(2, 1)
     )
-    mechanism = StagedMechanism(later=1, first_share=Fraction(1, 2))
-    spec = mechanism.calibrate(public(made.grid, epsilon=1.0))
-    assert spec.stages.scale == 1 and spec.stages.directions == 1
+    mechanism = StagedMechanism()
+    spec = mechanism.calibrate(public(made.grid, epsilon=0.5))
     cards = list(itertools.product((-1, 0, 1), repeat=2))
     loss = np.array([made.loss(card) for card in cards])
-
-    def law(first, second):
-        # Three cards without a point, six with one: equal mass takes two copies of the former.
-        copies = [2 if card[1] == 0 else 1 for card in cards]
-        mass = first_head_law(loss, first, copies)
-        total = np.zeros(9)
-        for card, share in zip(cards, mass, strict=True):
-            # The start goes as far as its range, the column one step.
-            near = np.array([abs(card[1] - other[1]) <= 1 for other in cards])
-            total[near] += share * first_head_law(loss[near], second)
-        return total
-
+    # Three cards without a point, six with one, each size twice the one before: equal masses.
+    copies = [1] * 9
     entropy = SeededEntropy(4)
     seen = [cards.index(mechanism.draw(made, spec, entropy)) for _ in range(2000)]
     counts = np.bincount(seen, minlength=9)
 
-    def agrees(expected):
-        return bool(stats.chisquare(counts, 2000 * expected).pvalue > 1e-6)
+    def agrees(beta, copies):
+        return bool(
+            stats.chisquare(counts, 2000 * first_head_law(loss, beta, copies)).pvalue > 1e-6
+        )
 
-    assert agrees(law(0.25, 0.25))
-    assert not agrees(law(0.25, 0.125))
-    assert not agrees(law(0.0, 0.25))
+    assert agrees(0.25, copies)
+    assert not agrees(0.125, copies)
+    assert not agrees(0.25, [3 if card[1] == 0 else 1 for card in cards])
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("stage", [0, 1])
-def test_a_stage_at_half_its_noise_is_caught(stage):
-    # False alarm 1e-6 of the calibrated stage. Each stage in turn has 49 parts in 50.
+def test_a_draw_at_half_its_noise_is_caught():
+    # False alarm 1e-6 of the calibrated draw.
     pair = two_hypotheses()
-    share = Fraction(49, 50) if stage == 0 else Fraction(1, 50)
 
-    class Shown(StagedMechanism):
-        """Releases what the audited stage drew."""
-
-        def draw(self, made, spec, entropy):
-            if stage == 1:
-                return super().draw(made, spec, entropy)
-            first = replace(spec, stages=replace(spec.stages, later=0), betas=spec.betas[:1])
-            return super().draw(made, first, entropy)
-
-    class Halved(Shown):
+    class Halved(StagedMechanism):
         def calibrate(self, inputs):
             spec = super().calibrate(inputs)
-            betas = tuple(b * (2 if k == stage else 1) for k, b in enumerate(spec.betas))
-            return replace(spec, betas=betas)
+            return replace(spec, beta=2 * spec.beta)
 
-    for kind, caught in ((Shown, False), (Halved, True)):
+    for kind, caught in ((StagedMechanism, False), (Halved, True)):
         result = audit_mechanism(
-            kind(later=1, first_share=share),
+            kind(),
             pair,
             public(pair.first.grid),
             draws=2_000,
@@ -295,15 +231,13 @@ def test_the_budget_is_recorded_before_the_first_draw_and_stays_spent(tmp_path):
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(CalibrationError, match="patience must be"):
         StagedMechanism(**wrong)
-    with pytest.raises(CalibrationError, match="first_share must be"):
-        StagedMechanism(first_share=Fraction(1))
 
 
 def test_add_or_remove_one_never_looks_at_the_number_of_rows():
     grid = WeightGrid.box(30, 3)
     hidden = replace(public(grid, n_rows=None), relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     spec = StagedMechanism().calibrate(hidden)
-    assert spec.stages.later == 0 and spec.betas == (Fraction(1),)
+    assert spec.beta == Fraction(1)
 
 
 @pytest.mark.parametrize("bound", [1, 2, "auto"])
@@ -315,13 +249,13 @@ def test_the_classifier_keeps_to_the_stated_bound(bound):
     model.fit(X, y)
     assert model.receipt_.mechanism == "staged"
     assert model.receipt_.conditions == (LABELS_PUBLIC, COLUMNS_UNSEEN)
-    largest = 12 if bound == "auto" else bound
+    largest = 3 if bound == "auto" else bound
     assert np.abs(model.coef_).max() <= largest
     assert model.receipt_.weights == ((*range(-largest, largest + 1),),) * 21
     assert model.score(X, y) > 0.9
 
 
-def test_the_command_line_fits_and_plans_in_stages(tmp_path, capsys):
+def test_the_command_line_fits_and_plans_few_points(tmp_path, capsys):
     rows = np.random.default_rng(3).integers(0, 2, (60, 24))
     table, schema = plain_files(tmp_path, rows, rows[:, 0])
     common = [table, "--schema", schema, "--epsilon", "2", "--patience", "5"]

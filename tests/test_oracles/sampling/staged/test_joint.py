@@ -11,7 +11,6 @@ from scipy import stats
 
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
 from oracles.sampling.staged import joint, points as points_module
-from oracles.sampling.staged.directions import deal_directions
 from oracles.sampling.staged.joint import JointSteps, _Walk, draw_joint
 from oracles.sampling.staged.points import BinaryPoints
 
@@ -38,8 +37,12 @@ def listed(candidates):
 
 
 def plan(seed, n_columns, n_directions, most=3, shifts=(-2, 3)):
-    bits = RandomBits(SeededEntropy(seed))
-    directions = deal_directions(range(n_columns), n_directions, most, bits)
+    bits, left = RandomBits(SeededEntropy(seed)), list(range(n_columns))
+    hands = [[] for _ in range(min(n_directions, n_columns))]
+    for k in range(min(n_columns, len(hands) * most)):
+        column = left.pop(bits.below(len(left)))
+        hands[k % len(hands)].append((column, 1 if bits.below(2) else -1))
+    directions = tuple(map(tuple, hands))
     rng = np.random.default_rng(seed)
     ends = [(-1, 1), (0, 1), (-1, 0), (0, 0)]
     return JointSteps(
@@ -154,21 +157,3 @@ def test_no_weight_means_equal_chances():
     bits = RandomBits(SeededEntropy(1))
     seen = [names[draw_joint(made, candidates, Fraction(0), bits)] for _ in range(1500)]
     assert stats.chisquare(np.bincount(seen, minlength=len(names))).pvalue > 1e-6
-
-
-def test_directions_share_no_column_and_take_every_sign():
-    # Chi-square of where column 0 goes and with which sign: 3 directions or none, two signs;
-    # 4,000 deals of 5 columns, 4 of which find a place, false alarm 1e-6.
-    bits = RandomBits(SeededEntropy(5))
-    seen = Counter()
-    for _ in range(4000):
-        dealt = deal_directions(range(5), 2, 2, bits)
-        columns = [column for hand in dealt for column, _ in hand]
-        assert len(set(columns)) == len(columns) == 4
-        places = {column: (k, sign) for k, hand in enumerate(dealt) for column, sign in hand}
-        seen[places.get(0)] += 1
-    keys = [(k, sign) for k in (0, 1) for sign in (1, -1)] + [None]
-    expected = np.array([800] * 5)
-    assert stats.chisquare([seen[key] for key in keys], expected).pvalue > 1e-6
-    assert deal_directions([4, 7], 9, 3, bits)[0][0][0] in (4, 7)
-    assert deal_directions([], 3, 3, bits) == ()
