@@ -27,6 +27,21 @@ from .risk_rates import fitted_risks as fitted_risks
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
 from .scorecard import Scorecard as Scorecard, used_columns as used_columns
 from .scorecard_file import SavedModel as SavedModel
+from .validation import (
+    CountedGroup as CountedGroup,
+    Figure as Figure,
+    GroupRate as GroupRate,
+    Shift as Shift,
+    ValidationReceipt as ValidationReceipt,
+    ValidationReport as ValidationReport,
+    calibrate_validation as calibrate_validation,
+    load_report as load_report,
+    reach as reach,
+    report_json as report_json,
+    report_text as report_text,
+    save_report as save_report,
+    validate_card as validate_card,
+)
 from .verdict import (
     ClassesVerdict as ClassesVerdict,
     Verdict as Verdict,
