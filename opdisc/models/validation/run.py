@@ -21,6 +21,7 @@ from opdisc.models.validation.groups import (
     count_groups,
     counted_groups,
 )
+from opdisc.models.validation.receipt import ValidationReceipt
 from opdisc.models.validation.release import (
     calibrate_validation,
     noise_rate,
@@ -37,6 +38,7 @@ from opdisc.privacy import (
     parse_relation,
     record_spending,
 )
+from oracles.arithmetic import IntArray
 
 Earlier = ValidationReport | str | PathLike[str]
 
@@ -175,13 +177,18 @@ class _Asked:
         spec = calibrate_validation(public, len(bins))
         receipt = validation_receipt(spec, public, entropy, self.digest)
         exact = count_groups(self.card, counts, bins)
+        self._reported(bins, np.zeros_like(exact), receipt)  # what could fail fails here
         record_spending(receipt, ledger)
-        groups = counted_groups(self.card, bins, noisy_counts(exact, spec.rate, entropy))
+        return self._reported(bins, noisy_counts(exact, spec.rate, entropy), receipt)
+
+    def _reported(
+        self, bins: Bins, noisy: IntArray, receipt: ValidationReceipt
+    ) -> ValidationReport:
         negative, positive = self.card.schema.classes
         return ValidationReport(
             target=self.card.scorecard.target,
             classes=(negative, positive),
-            groups=groups,
+            groups=counted_groups(self.card, bins, noisy),
             receipt=receipt,
         )
 

@@ -33,7 +33,7 @@ def reach(cells: int, rate: float, missed: float) -> int:
     Returns
     -------
     int
-        The least one where ``1 / rate`` is at most 1,000 rows; else at most ``2 * cells + 1`` more.
+        The least if ``1 / rate`` is at most 1,000 rows; else at most ``2 * cells + 1`` more.
 
     Notes
     -----
