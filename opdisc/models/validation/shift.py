@@ -118,14 +118,14 @@ def _term(one: float, other: float) -> float:
 def _has_moved(earlier: ValidationReport, later: ValidationReport) -> bool:
     """Return whether two samples of one population would seldom look like this.
 
-    Half of the 5% goes to the noise of the cuts, an eighth to the noise of each number of rows,
-    and an eighth to the chance that a sample's shares are far from the population's (Dvoretzky,
-    Kiefer, Wolfowitz with Massart's constant).
+    Half of the 5% goes to the noise of the cuts, a quarter to the noise of the two numbers of
+    rows, and a quarter to chance: at each cut two samples' shares differ as Hoeffding bounds it.
     """
-    allowed = 0.0
+    cuts, spread = len(earlier.groups) - 1, 0.0
     for report in (earlier, later):
         rows, _ = report.rows_between(0, len(report.groups)).bounds(MISSED / 8)
-        if rows == 0:
+        if rows == 0 or cuts == 0:
             return False
-        allowed += math.sqrt(math.log(2 / (MISSED / 8)) / (2 * rows))
+        spread += 1 / rows
+    allowed = math.sqrt(math.log(2 * cuts / (MISSED / 4)) * spread / 2)
     return _gap(earlier, later, MISSED / 2).low > allowed

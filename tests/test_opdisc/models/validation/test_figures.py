@@ -80,9 +80,7 @@ def test_the_shift_holds_every_pair_of_tables_that_the_counts_allow():
     for _ in range(300):
         # Each cell moved by at most one row: far inside of all bounds.
         tables = [
-            np.maximum(
-                [g.negatives + g.positives + rng.integers(-1, 2) for g in report.groups], 0
-            )
+            np.maximum([g.negatives + g.positives + rng.integers(-1, 2) for g in report.groups], 0)
             for report in (first, second)
         ]
         p, q = (table / table.sum() for table in tables)

@@ -60,7 +60,9 @@ def test_the_tail_of_real_noise_is_that_of_a_fine_lattice(cells):
     rate = 0.01
     law = one_cell(rate, 4_000)
     for t in (30, 150, 400):
-        assert laplace_tail(cells, rate * t) == pytest.approx(tail_by_hand(law, cells, t), abs=0.01)
+        assert laplace_tail(cells, rate * t) == pytest.approx(
+            tail_by_hand(law, cells, t), abs=0.01
+        )
     assert laplace_tail(cells, 0.0) == pytest.approx(1.0)
 
 
