@@ -20,15 +20,15 @@ class Shift:
 
     Parameters
     ----------
-    gap : Figure
+    difference : Figure
         Largest difference of the shares of rows up to any group's end.
     index : Figure
         Population stability index of the groups; shares below 0.1% count as 0.1%.
     moved : bool
-        Whether the gap is larger than noise and chance explain.
+        Whether it is larger than noise and chance explain.
     """
 
-    gap: Figure
+    difference: Figure
     index: Figure
     moved: bool
 
@@ -50,7 +50,7 @@ def shift_between(earlier: ValidationReport, later: ValidationReport) -> Shift:
     """
     check_comparable(earlier, later)
     return Shift(
-        gap=_gap(earlier, later, MISSED),
+        difference=_largest_difference(earlier, later, MISSED),
         index=_index(earlier, later),
         moved=_has_moved(earlier, later),
     )
@@ -66,7 +66,9 @@ def check_comparable(earlier: ValidationReport, later: ValidationReport) -> None
         )
 
 
-def _gap(earlier: ValidationReport, later: ValidationReport, missed: float) -> Figure:
+def _largest_difference(
+    earlier: ValidationReport, later: ValidationReport, missed: float
+) -> Figure:
     cuts = range(1, len(earlier.groups))
     least = most = seen = 0.0
     for cut in cuts:
@@ -128,4 +130,4 @@ def _has_moved(earlier: ValidationReport, later: ValidationReport) -> bool:
             return False
         spread += 1 / rows
     allowed = math.sqrt(math.log(2 * cuts / (MISSED / 4)) * spread / 2)
-    return _gap(earlier, later, MISSED / 2).low > allowed
+    return _largest_difference(earlier, later, MISSED / 2).low > allowed

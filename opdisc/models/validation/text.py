@@ -51,7 +51,7 @@ def report_json(report: ValidationReport, since: ValidationReport | None = None)
         record["shift"] = {
             "verdict": shift.verdict,
             "moved": shift.moved,
-            "gap": asdict(shift.gap),
+            "difference": asdict(shift.difference),
             "stability_index": asdict(shift.index),
             "earlier_accuracy": asdict(since.accuracy),
         }
@@ -76,7 +76,7 @@ def _shift_lines(report: ValidationReport, since: ValidationReport) -> Sequence[
         "Since the earlier report",
         shift.verdict,
         _line("  accuracy then", _percent(since.accuracy, 1)),
-        _line("  largest gap of shares up to a total", _plain(shift.gap)),
+        _line("  largest difference up to a total", _plain(shift.difference)),
         _line("  population stability index", _plain(shift.index)),
     ]
 

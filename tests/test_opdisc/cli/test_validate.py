@@ -49,7 +49,7 @@ def test_a_card_is_watched_from_month_to_month(folder):
     assert "No shift is shown" in out and "population stability index" in out
     status, out, _ = validate("card.json", "july.csv", *since, "--json")
     record = json.loads(out)
-    assert record["shift"]["moved"] and record["shift"]["gap"]["low"] > 0.1
+    assert record["shift"]["moved"] and record["shift"]["difference"]["low"] > 0.1
     assert record["report"]["receipt"]["guarantee"] == "HOLDS"
     assert set(record["counts"]) == {
         f"{a}_{b}" for a in ("true", "false") for b in ("positives", "negatives")

@@ -84,7 +84,7 @@ def test_the_shift_holds_every_pair_of_tables_that_the_counts_allow():
             for report in (first, second)
         ]
         p, q = (table / table.sum() for table in tables)
-        assert in_figure(np.abs(np.cumsum(p) - np.cumsum(q)).max(), shift.gap)
+        assert in_figure(np.abs(np.cumsum(p) - np.cumsum(q)).max(), shift.difference)
         p, q = np.maximum(p, FLOOR), np.maximum(q, FLOOR)
         assert in_figure(((p - q) * np.log(p / q)).sum(), shift.index)
 
@@ -92,7 +92,7 @@ def test_the_shift_holds_every_pair_of_tables_that_the_counts_allow():
 def test_a_table_beside_itself_has_not_moved():
     report = validate_card(made_card(), made_rows(300, 1), epsilon=3.0, random_state=1)
     shift = shift_between(report, report)
-    assert not shift.moved and shift.gap.low == shift.gap.estimate == 0
+    assert not shift.moved and shift.difference.low == shift.difference.estimate == 0
     assert shift.index.low == shift.index.estimate == 0 and shift.index.high < math.inf
 
 
@@ -102,4 +102,4 @@ def test_one_group_cannot_move():
     receipt = msgspec.structs.replace(report.receipt, counts=2)
     one = msgspec.structs.replace(report, groups=(group,), receipt=receipt)
     shift = shift_between(one, one)
-    assert not shift.moved and shift.gap.high == 0 and shift.index.high == 0
+    assert not shift.moved and shift.difference.high == 0 and shift.index.high == 0

@@ -140,7 +140,7 @@ def report_figures(before, after):
         "accuracy before": before.accuracy,
         **after.four_counts,
         **rates,
-        "gap": shift.gap,
+        "difference": shift.difference,
         "index": shift.index,
     }
 
@@ -150,7 +150,7 @@ def report_numbers(before, after):
     p, q = (np.array([sum(cell) for cell in noisy_cells(each)]) for each in (before, after))
     p, q = p / p.sum(), q / q.sum()
     exact = {name: figure.estimate for name, figure in report_figures(before, after).items()}
-    exact["gap"] = np.abs(np.cumsum(p) - np.cumsum(q)).max()
+    exact["difference"] = np.abs(np.cumsum(p) - np.cumsum(q)).max()
     p, q = np.maximum(p, FLOOR), np.maximum(q, FLOOR)
     exact["index"] = ((p - q) * np.log(p / q)).sum()
     return exact
