@@ -230,12 +230,12 @@ def _earlier_groups(card: SavedModel, since: Earlier) -> Bins:
 
 def _counted(card: SavedModel, table: Any, reading: Mapping[str, Any]) -> RowCounts:
     """Return a table's rows, counted by the card's schema."""
-    if not isinstance(table, RowCounts):
-        return count_rows(table, card.schema, **reading)
-    if table.schema.at_equal_costs() != card.schema.at_equal_costs():
-        raise TableError(
-            "the rows must be counted by the card's schema, but they were by another; count them "
-            "with opdisc.count_rows(table, model.schema)."
-        )
-    table.check()
-    return table
+    if isinstance(table, RowCounts):
+        if table.schema.at_equal_costs() != card.schema.at_equal_costs():
+            raise TableError(
+                "the rows must be counted by the card's schema, but they were by another; count "
+                "them with opdisc.count_rows(table, model.schema)."
+            )
+        table.check()
+        table = table.described(schema=card.schema)
+    return count_rows(table, card.schema, **reading)

@@ -58,7 +58,7 @@ def test_a_card_is_watched_from_month_to_month(folder):
 
 def test_the_whole_receipt_is_printed_on_request(folder):
     _, out, _ = validate("card.json", "may.csv", "--epsilon", 1, "--explain")
-    assert "sensitivity:        2 rows in all 12 counts together" in out
+    assert "sensitivity:        2 rows in all 14 counts together" in out
     assert "docs/theory.md, validation" in out
 
 
