@@ -1,14 +1,17 @@
 """Validating a released card: what is counted, what it costs, and what its receipt promises."""
 
+import itertools
 import json
 import os
+import random
 from fractions import Fraction
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.opdisc.cards import released_cards
+from helpers.opdisc.cards import any_model, any_row, released_cards
 from helpers.opdisc.validated import (
     SCHEMA,
     exact_cells,
@@ -30,7 +33,8 @@ from opdisc import (
     validate_card,
 )
 from opdisc.errors import CalibrationError, LedgerError, ModelFileError, SchemaError, TableError
-from opdisc.models import load_report, report_json, report_text, save_report
+from opdisc.models import SavedModel, load_report, report_json, report_text, save_report
+from opdisc.models.validation.groups import answers_positive, card_groups, count_groups
 from opdisc.models.validation.shift import FLOOR, shift_between
 from opdisc.noise import lattice
 
@@ -178,6 +182,23 @@ def test_the_noise_is_that_of_the_promise(tmp_path):
         assert receipt.sensitivity == changed and receipt.rate == Fraction(0.3) / changed
         assert receipt.n_rows == (100 if relation == "replace_one" else None)
         assert receipt.epsilon == 0.3 and receipt.delta == 0
+
+
+def test_no_row_moves_the_counts_by_more_than_the_noise_is_made_for():
+    """Brute force: every row of the schema, with each label and with none, replaced by every."""
+    card = made_card()
+    bins = card_groups(card, 30)
+    kinds = [
+        {"fever": fever, "cough": cough, "age": age, "ill": ill}
+        for fever, cough, age, ill in itertools.product(
+            (0, 1), (0, 1), (20, 40, 70), ("no", "yes", None)
+        )
+    ]
+    empty = count_groups(card, count_rows(made_rows(5, 1).iloc[:0], card.schema), bins)
+    cells = [count_groups(card, count_rows(pd.DataFrame([k]), card.schema), bins) for k in kinds]
+    assert max(np.abs(one - empty).sum() for one in cells) == 1
+    moved = [np.abs(a - b).sum() for a, b in itertools.product(cells, cells)]
+    assert max(moved) == 2
 
 
 def test_rows_of_a_unit_are_paid_for():
@@ -393,3 +414,72 @@ def test_a_card_of_any_saved_version_is_validated(tmp_path):
     report = validate_card(card, made_rows(50, 1), epsilon=1.0)
     written = json.loads((tmp_path / "card.json").read_text())["sha256"]
     assert report.receipt.card == written and os.path.exists(tmp_path / "card.json")
+
+
+STORED = Path(__file__).parents[3] / "data" / "validation_1"
+"""A card and its report as version 1 of the format wrote them; never written again."""
+
+
+def test_a_stored_report_still_says_the_same_and_is_compared_with():
+    report = load_report(STORED / "report.json")
+    assert report.to_dict() == json.loads((STORED / "report.json").read_text())
+    card = load_model(STORED / "card.json")
+    later = validate_card(card, made_rows(500, 8), epsilon=1.0, since=report)
+    assert shift_between(report, later).moved is False
+    assert report.receipt.guarantee == "HOLDS" and report.receipt.epsilon == 1.0
+    found = (report.accuracy.low, report.accuracy.estimate, report.accuracy.high)
+    assert found == pytest.approx((0.68566, 0.71906, 0.75246), abs=1e-5)
+
+
+OLD = Path(__file__).parents[3] / "data" / "version_0_1_dev"
+
+
+def two_class_cards():
+    loaded = {path.stem: load_model(path) for path in sorted(OLD.glob("scorecard*.json"))}
+    return {name: card for name, card in loaded.items() if isinstance(card, SavedModel)}
+
+
+def test_cards_of_earlier_versions_are_validated():
+    rows = pd.read_csv(OLD / "table.csv", dtype=str, keep_default_na=False)
+    validated = 0
+    for card in two_class_cards().values():
+        needed = {*card.schema.columns, card.schema.target.column}
+        if needed <= set(rows.columns):
+            report = validate_card(card, rows, epsilon=1.0)
+            validated += report.receipt.card == card.to_dict()["sha256"]
+    assert validated >= 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_card_is_counted_as_it_predicts(seed):
+    """Cards of every kind of feature, with points of both signs, on rows of all kinds of cells."""
+    rng = random.Random(seed)
+    card = any_model(rng)
+    cells = [any_row(rng, card.schema, unreadable=0.0) for _ in range(60)]
+    rows = pd.DataFrame(cells, columns=list(card.schema.columns), dtype=object)
+    negative, positive = card.schema.classes
+    rows[card.schema.target.column] = rng.choices([str(negative), str(positive)], k=len(rows))
+    report = validate_card(card, rows, epsilon=500.0)
+    answers = card.predicts_positive(rows)
+    ill = rows[card.schema.target.column].to_numpy() == str(positive)
+    counts = {name: figure.estimate for name, figure in report.four_counts.items()}
+    assert counts["true_positives"] == (answers & ill).sum()
+    assert counts["false_positives"] == (answers & ~ill).sum()
+    assert counts["true_negatives"] == (~answers & ~ill).sum()
+    assert all(
+        answers_positive(card, total) is group.answers_positive
+        for group in report.groups
+        for total in (group.lowest, group.highest)
+    )
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-4, 0.01, 1.0, 40.0, 1e5])
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_every_budget_ends_with_a_report_that_can_be_printed(epsilon, relation):
+    options = {"epsilon": epsilon, "relation": relation}
+    first = validate_card(made_card(), made_rows(300, 1), **options)
+    second = validate_card(made_card(), made_rows(300, 2), since=first, **options)
+    record = report_json(second, first)
+    for figure in (record["accuracy"], *record["counts"].values(), record["shift"]["difference"]):
+        assert figure["low"] <= figure["estimate"] <= figure["high"]
+    assert json.loads(json.dumps(record, allow_nan=False)) and report_text(second, first)
