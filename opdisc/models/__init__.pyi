@@ -40,6 +40,7 @@ from .validation import (
     report_json as report_json,
     report_text as report_text,
     save_report as save_report,
+    shift_between as shift_between,
     validate_card as validate_card,
 )
 from .verdict import (

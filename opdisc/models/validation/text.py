@@ -10,6 +10,7 @@ from opdisc.errors import escaped
 from opdisc.models.validation.figures import Figure
 from opdisc.models.validation.report import GroupRate, ValidationReport
 from opdisc.models.validation.shift import Shift, shift_between
+from opdisc.privacy import stated_rows
 
 _OPEN = (
     "In brackets: what the noise leaves open of these rows, 95% each. It says nothing of others."
@@ -75,10 +76,19 @@ def _shift_lines(report: ValidationReport, since: ValidationReport) -> Sequence[
     return [
         "Since the earlier report",
         shift.verdict,
+        *_chance_note(report, since),
         _line("  accuracy then", _percent(since.accuracy, 1)),
         _line("  largest difference up to a total", _plain(shift.difference)),
         _line("  population stability index", _plain(shift.index)),
     ]
+
+
+def _chance_note(*reports: ValidationReport) -> Sequence[str]:
+    """Return what the verdict takes for granted where one unit may have several rows."""
+    receipts = [report.receipt for report in reports]
+    if all(stated_rows(receipt) == 1 for receipt in receipts):
+        return []
+    return ["It takes rows to be independent, also those of one unit."]
 
 
 def _line(name: str, text: str) -> str:

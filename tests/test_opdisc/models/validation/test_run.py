@@ -211,7 +211,9 @@ def test_rows_of_a_unit_are_paid_for():
         rows_per_unit=3,
     )
     card = type(card)(scorecard=card.scorecard, schema=schema, receipt=receipt)
-    receipt = validate_card(card, made_rows(50, 1), epsilon=1.0).receipt
+    report = validate_card(card, made_rows(50, 1), epsilon=1.0)
+    assert "also those of one unit" in report_text(report, report)
+    receipt = report.receipt
     assert receipt.sensitivity == 6 and "one patient (at most 3 rows)" in str(receipt)
 
 
