@@ -35,6 +35,8 @@ from .models.linear_file import SavedLinearModel as SavedLinearModel
 from .models.loading import load_model as load_model, save_model as save_model
 from .models.scorecard import Scorecard as Scorecard
 from .models.scorecard_file import SavedModel as SavedModel
+from .models.validation.report import ValidationReport as ValidationReport
+from .models.validation.run import validate_card as validate_card
 from .planning.utility import (
     ErrorPrediction as ErrorPrediction,
     plan_errors as plan_errors,

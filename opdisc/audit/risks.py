@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -50,20 +51,46 @@ class RiskAuditCase:
             relation=NeighboringRelation.REPLACE_ONE,
             n_rows=self.n_rows,
         )
-        spec = calibrate_risks(public, _SHARE)
-        spec = replace(spec, rate=factor * spec.rate)
-        happened = []
-        for positives in (0, 1):
-            table = np.array([self.n_rows - positives, positives], dtype=np.int64)
-            seen = noisy_counts(np.tile(table, (draws, 1)), spec.rate, entropy)
-            # Where the ratio of the two laws is largest.
-            happened.append(int(np.sum((seen[:, 0] < self.n_rows) & (seen[:, 1] > 0))))
-        return AuditResult(
-            mechanism="risk table",
-            pair=f"one label flips, n = {self.n_rows}",
-            epsilon=epsilon,
-            delta=0.0,
-            lower_bound=loss_bound(happened[0], happened[1], draws, 0.0, false_alarm),
-            draws=draws,
-            false_alarm=false_alarm,
+        rate = factor * calibrate_risks(public, _SHARE).rate
+        return audited_counts(
+            "risk table", rate, self.n_rows, epsilon, draws, false_alarm, entropy
         )
+
+
+def audited_counts(
+    mechanism: str,
+    rate: Fraction,
+    n_rows: int,
+    epsilon: float,
+    draws: int,
+    false_alarm: float,
+    entropy: EntropySource,
+) -> AuditResult:
+    """Return what noisy counts of two labels lose where one of so many equal rows flips its own.
+
+    Parameters
+    ----------
+    mechanism : str
+        What is audited.
+    rate : Fraction
+        Decay of the noise on each count, per row.
+    n_rows : int
+        Rows of the two tables.
+    epsilon, draws, false_alarm, entropy
+        As in :func:`opdisc.audit.audit_mechanism`.
+    """
+    happened = []
+    for positives in (0, 1):
+        table = np.array([n_rows - positives, positives], dtype=np.int64)
+        seen = noisy_counts(np.tile(table, (draws, 1)), rate, entropy)
+        # Where the ratio of the two laws is largest.
+        happened.append(int(np.sum((seen[:, 0] < n_rows) & (seen[:, 1] > 0))))
+    return AuditResult(
+        mechanism=mechanism,
+        pair=f"one label flips, n = {n_rows}",
+        epsilon=epsilon,
+        delta=0.0,
+        lower_bound=loss_bound(happened[0], happened[1], draws, 0.0, false_alarm),
+        draws=draws,
+        false_alarm=false_alarm,
+    )

@@ -22,6 +22,7 @@ from opdisc.audit.opsamp_cases import opsamp_audit_cases
 from opdisc.audit.risks import RiskAuditCase
 from opdisc.audit.tables import TablesAuditCase
 from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
+from opdisc.audit.validation import ValidationAuditCase
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
@@ -65,7 +66,9 @@ class AuditCase:
     error_costs: ErrorCosts = ErrorCosts()
 
 
-_Apart = ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase
+_Apart = (
+    ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase | ValidationAuditCase
+)
 
 _STUMP = StagedMechanism(stump=True, name="staged, stump")
 
@@ -82,6 +85,7 @@ def audit_cases() -> dict[str, AuditCase | _Apart]:
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
         "risk_table": RiskAuditCase(),
+        "validation": ValidationAuditCase(),
         "attribute_tables": TablesAuditCase(),
         **threshold_audit_cases(),
         **_cost_cases(),

@@ -46,6 +46,7 @@ from opdisc.cli.fitting import (
 from opdisc.cli.oracles import oracles
 from opdisc.cli.schema import schema as schema_command
 from opdisc.cli.show import model_text, show
+from opdisc.cli.validate import validate
 from opdisc.data import (
     FilePath,
     check_output,
@@ -439,6 +440,8 @@ cli.add_command(oracles)
 cli.add_command(schema_command)
 
 cli.add_command(show)
+
+cli.add_command(validate)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -230,7 +230,7 @@ _EVERYONE, _FILE, _START, _COSTS, _ADVANCED = (
 _GROUPS = {
     _EVERYONE: {
         *("schema", "dataset", "epsilon", "epsilons", "methods", "repeats", "ledger", "out"),
-        *("resume", "list_methods", "explain", "as_json"),
+        *("resume", "list_methods", "explain", "as_json", "since"),
     },
     _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
     _START: {"prior", "pilot"},

@@ -33,6 +33,22 @@ from .start import (
     Prior as Prior,
     start_from as start_from,
 )
+from .validation import (
+    CountedGroup as CountedGroup,
+    Figure as Figure,
+    GroupRate as GroupRate,
+    Shift as Shift,
+    ValidationReceipt as ValidationReceipt,
+    ValidationReport as ValidationReport,
+    calibrate_validation as calibrate_validation,
+    load_report as load_report,
+    reach as reach,
+    report_json as report_json,
+    report_text as report_text,
+    save_report as save_report,
+    shift_between as shift_between,
+    validate_card as validate_card,
+)
 from .verdict import (
     ClassesVerdict as ClassesVerdict,
     Verdict as Verdict,

@@ -103,7 +103,7 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
         SavedMulticlassModel,
     )
 
-    record = _read(Path(path))
+    record = read_object(Path(path))
     versions = {
         FORMAT: VERSIONS,
         LINEAR_FORMAT: LINEAR_VERSIONS,
@@ -153,15 +153,16 @@ def load_points(path: str | PathLike[str]) -> ReleasedModel | dict[str, Any]:
     ModelFileError
         As :func:`load_model`.
     """
-    record = _read(Path(path))
+    record = read_object(Path(path), "a prior")
     return load_model(path) if "format" in record else record
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_object(path: Path, what: str = "a model") -> dict[str, Any]:
+    """Return the JSON object in a file; the refusal of another one says what was expected."""
     try:
         data = read_bounded(path, _LARGEST_FILE)
         if len(data) > _LARGEST_FILE:
-            raise ModelFileError(f"a model must be at most 16 MiB, but '{path}' is larger.")
+            raise ModelFileError(f"{what} must be at most 16 MiB, but '{path}' is larger.")
         record = json.loads(
             data.decode("utf-8"),
             parse_constant=_refuse_constant,
@@ -170,12 +171,12 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelFileError(
-            f"a model must be a readable file, but '{path}' is not: {reason}."
+            f"{what} must be a readable file, but '{path}' is not: {reason}."
         ) from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"a model must be a JSON file, but '{path}' is not.") from None
+        raise ModelFileError(f"{what} must be a JSON file, but '{path}' is not.") from None
     if not isinstance(record, dict):
-        raise ModelFileError(f"a model must be a JSON object, but '{path}' is not.")
+        raise ModelFileError(f"{what} must be a JSON object, but '{path}' is not.")
     return record

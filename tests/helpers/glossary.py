@@ -42,7 +42,7 @@ WORDS: dict[str, str | None] = {
     "Margin": None,
     "Lattice": r"lattices?",
     "Tilt": r"tilt(?:s|ed)?",
-    "Stability": r"stability(?! test)",
+    "Stability": r"stability(?! test| index)",
     "Total variation": r"total variation",
     "Numerical delta": r"numerical delta",
     "Robust vote": r"robust votes?",

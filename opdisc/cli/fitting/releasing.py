@@ -17,13 +17,13 @@ from opdisc.data import FilePath, check_output
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
-    from opdisc.models import SavedModel, SavedMulticlassModel
+    from opdisc.models import SavedModel, SavedMulticlassModel, ValidationReport
     from opdisc.privacy import Ledger
 
 _LONGEST_NAME = 100
 
 _NO_LEDGER = (
-    "note: without --ledger nobody adds up what all fits of this table cost together; "
+    "note: without --ledger nobody adds up what all releases of this table cost together; "
     "'opdisc budget --create' makes a ledger."
 )
 
@@ -51,7 +51,7 @@ def check_release(out: Path | None, inputs: Iterable[FilePath], *, force: bool) 
         check_standard_output()
     except OSError as error:
         raise TableError(
-            f"a model must be saved or printed, but standard output is not writable "
+            f"a release must be saved or printed, but standard output is not writable "
             f"({error.strerror}); give --out, nothing was spent."
         ) from None
 
@@ -60,28 +60,30 @@ def refuse_overwriting(out: Path, *, force: bool) -> None:
     """Refuse to replace a file that holds something."""
     if not force and out.exists() and os.path.getsize(out) > 0:
         raise TableError(
-            f"a released model must not be overwritten, but {out} exists; name another file, or "
+            f"what was released must not be overwritten, but {out} exists; name another file, or "
             "say --force."
         )
 
 
 def ledger_for(
-    path: Path | None, table: str | None, data: Path, out: Path | None
+    path: Path | None, table: str | None, data: Path, out: Path | None, *, verb: str = "fit"
 ) -> Ledger | None:
-    """Return the ledger of a fit, which names its table and purpose; None without a path."""
+    """Return the ledger of a release, which names its table and purpose; None without a path."""
     from opdisc.privacy import Ledger
 
     if path is None:
         if table is not None:
             raise click.UsageError("--table names the table in a ledger: give --ledger too.")
         return None
-    purpose = "fit" if out is None else f"fit to {_public_name(out.name)}"
+    purpose = verb if out is None else f"{verb} to {_public_name(out.name)}"
     named = _public_name(data.stem) if table is None else table
     return Ledger(path, table=named, purpose=purpose, must_exist=True)
 
 
-def name_in_ledger(model: SavedModel | SavedMulticlassModel, ledger: Ledger | None) -> None:
-    """Bind the fit's charge to its model and print the running total to standard error.
+def name_in_ledger(
+    model: SavedModel | SavedMulticlassModel | ValidationReport, ledger: Ledger | None
+) -> None:
+    """Bind a charge to what it bought and print the running total to standard error.
 
     Raises
     ------

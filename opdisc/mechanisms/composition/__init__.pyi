@@ -23,6 +23,7 @@ from .risks import (
     RiskSpec as RiskSpec,
     calibrate_risks as calibrate_risks,
     noisy_counts as noisy_counts,
+    planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
     run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
@@ -36,4 +37,9 @@ from .thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .totals import Bins as Bins, bin_totals as bin_totals, possible_totals as possible_totals
+from .totals import (
+    Bins as Bins,
+    bin_totals as bin_totals,
+    count_by_bin as count_by_bin,
+    possible_totals as possible_totals,
+)

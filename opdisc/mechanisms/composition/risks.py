@@ -137,18 +137,22 @@ def calibrate_risks(public: PublicInputs, share: object) -> RiskSpec:
     card, risks = split_epsilon(public.params.epsilon, share)
     rate = Fraction(risks) / public.changed_rows
     check_noise_fits(4.0 * MOST_BINS * largest_geometric(rate))
-    most, rows = _FEW_BINS, public.typical_rows
-    if rows is not None:
-        # So many that a group of the mean size has a few times more rows than noise.
-        most = min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))
     return RiskSpec(
         whole=public.params,
         epsilon=risks,
         card_epsilon=card,
         sensitivity=public.changed_rows,
         rate=rate,
-        most_bins=most,
+        most_bins=planned_bins(rate, public.typical_rows),
     )
+
+
+def planned_bins(rate: Fraction, rows: int | None) -> int:
+    """Return the most groups of totals, for a noise and a number of rows to plan for."""
+    if rows is None:
+        return _FEW_BINS
+    # So many that a group of the mean size has a few times more rows than noise.
+    return min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ def possible_totals(card: Hypothesis, structure: Iterable[ColumnGroup]) -> list[
         low, before, reached = low + least, reached, 0
         for value in sums:
             reached |= before << (value - least)
-    return [low + k for k in range(reached.bit_length()) if reached >> k & 1]
+    return [low + k for k, bit in enumerate(reversed(f"{reached:b}")) if bit == "1"]
 
 
 def _sums(points: list[int], kind: str) -> set[int]:

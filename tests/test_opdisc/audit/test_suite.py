@@ -34,10 +34,11 @@ def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
     assert audited.less_noise.refuted
 
 
+@pytest.mark.parametrize("name", ["risk_table", "validation"])
 @pytest.mark.parametrize("seed", range(5))
-def test_half_the_noise_of_a_risk_table_is_caught(seed):
+def test_half_the_noise_of_counts_is_caught(seed, name):
     """False alarm: 1e-6 for each seed; the seeds are fixed."""
-    audited = run_audit(audit_cases()["risk_table"], 1.0, 4_000, 1e-6, SeededEntropy(seed))
+    audited = run_audit(audit_cases()[name], 1.0, 4_000, 1e-6, SeededEntropy(seed))
     assert not audited.calibrated.refuted
     assert audited.less_noise.refuted
     # Its event is the worst: nearly all of the claim shows.

@@ -1,0 +1,134 @@
+"""A released card validated on new private rows, for a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opdisc.cli.console import (
+    GroupedCommand,
+    json_text,
+    print_bought,
+    progress_steps,
+    warn,
+)
+from opdisc.cli.fitting import (
+    check_release,
+    ledger_for,
+    name_in_ledger,
+    reading_options,
+    refuse_overwriting,
+    taken_reading,
+    told_weak_promises,
+)
+from opdisc.errors import TableError
+
+_THE_REST = "The whole receipt: --explain, or --json for a machine."
+
+
+@click.command(
+    cls=GroupedCommand,
+    epilog="""\b
+Examples
+  opdisc validate card.json loans.csv --epsilon 0.5 --ledger loans.ledger --out may.json
+  opdisc validate card.json june.csv --epsilon 0.5 --since may.json --out june.json
+""",
+)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "--epsilon", type=float, required=True, help="Privacy loss, > 0, of all that is printed."
+)
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path),
+    help="An earlier report of this card, saved with --out: how far the totals moved since.",
+)
+@click.option(
+    "--relation",
+    default="replace_one",
+    show_default=True,
+    help="replace_one (the number of rows is public) or add_or_remove_one.",
+)
+@click.option(
+    "--public-row-guess",
+    type=int,
+    metavar="N",
+    help="Public number near that of the rows, under add_or_remove_one; never decides privacy.",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    help="Record the budget in this file; 'opdisc budget --create' makes it.",
+)
+@click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to save the report (JSON).")
+@click.option("--force", is_flag=True, help="Let --out replace a file.")
+@reading_options
+@click.option("--explain", is_flag=True, help="Print the whole receipt: noise, theorem, versions.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def validate(
+    model: Path,
+    data: Path,
+    since: Path | None,
+    ledger: Path | None,
+    table_name: str | None,
+    out: Path | None,
+    force: bool,
+    explain: bool,
+    as_json: bool,
+    **arguments: Any,
+) -> None:
+    """Say how a released card does on the new private rows in the file DATA.
+
+    MODEL is a saved scorecard of two classes; its schema reads DATA, labels included. Prints
+    accuracy, the four counts, the share of positive rows by total, each with what the noise leaves
+    open, and the receipt. Every call pays epsilon. Every public mistake is refused before the
+    ledger records anything.
+    """
+    inputs = [each for each in (model, data, ledger, since) if each is not None]
+    check_release(out, inputs, force=force)
+    book = ledger_for(ledger, table_name, data, out, verb="validate")
+    with progress_steps(3) as step:
+        step("starting")
+        from opdisc.models import load_model, load_report, save_report, validate_card
+
+        card = load_model(model)
+        earlier = None if since is None else load_report(since)
+        step("counting the rows")
+        reading = taken_reading(arguments)
+        with told_weak_promises(warn):
+            report = validate_card(
+                card,  # type: ignore[arg-type]
+                data,
+                ledger=book,
+                since=earlier,
+                **arguments,
+                **reading,
+            )
+        text = _printed(report, earlier, as_json=as_json, explain=explain)
+        step("saving the report")
+        try:
+            if out is not None:
+                refuse_overwriting(out, force=force)
+                save_report(report, out)
+        except TableError:
+            # The budget is spent: what it bought must not be lost with the file.
+            print_bought(text)
+            raise
+    try:
+        print_bought(text, out)
+    finally:
+        name_in_ledger(report, book)
+
+
+def _printed(report: Any, earlier: Any, *, as_json: bool, explain: bool) -> str:
+    """Return a report as it is printed, the receipt short unless explained."""
+    from opdisc.models import report_json, report_text
+
+    if as_json:
+        return json_text(report_json(report, earlier))
+    whole = str(report.receipt) if explain else f"{report.receipt.brief()}\n{_THE_REST}"
+    return f"{report_text(report, earlier)}\n\nReceipt\n{whole}\n"
