@@ -307,5 +307,6 @@ def test_fixed_defaults_reach_the_accuracy_of_measured_peers(relation):
             .score(frame.iloc[test], labels.iloc[test])
             for _ in range(40)
         ]
-        # Standard errors are at most .002 at epsilon .05 and .0003 from .25 on.
-        assert np.mean(scores) >= goal
+        # Whose true mean reaches the goal fails once in 30,000 times: four standard errors, which
+        # are at most .002 at epsilon .05 and .0003 from .25 on.
+        assert np.mean(scores) + 4 * np.std(scores) / np.sqrt(len(scores)) >= goal
