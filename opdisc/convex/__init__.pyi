@@ -7,6 +7,7 @@ from .gradient.full_gradient import (
 from .gradient.one_pass import mirror_descent as mirror_descent
 from .gradient.stochastic import BatchPlan as BatchPlan, noisy_sgd as noisy_sgd
 from .gradient.variance_reduced import SVRGPlan as SVRGPlan, svrg as svrg
+from .hull.box import BOX_STEPS as BOX_STEPS, box_shape as box_shape, box_table as box_table
 from .hull.mechanism import (
     MOST_EPSILON as MOST_EPSILON,
     hull_perturbation as hull_perturbation,

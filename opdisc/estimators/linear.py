@@ -14,6 +14,7 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.convex import (
+    BOX_STEPS,
     HULL,
     RUNNERS,
     ConvexPublic,
@@ -21,17 +22,28 @@ from opdisc.convex import (
     ConvexRelease,
     HullShape,
     LinearFeatures,
+    box_shape,
+    box_table,
     convex_params,
     hull_perturbation,
     suits_hull,
 )
 from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
 from opdisc.errors import CalibrationError, as_calibration_error
-from opdisc.estimators.base import PrivateClassifier, models_in
+from opdisc.estimators.base import LabelledRows, PrivateClassifier, models_in
+from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.models import Pilot, Prior, SavedLinearModel, column_names, start_from
-from opdisc.privacy import Ledger
+from opdisc.privacy import Ledger, PrivacyParams
 from oracles.arithmetic import FloatArray
-from oracles.convex import HuberisedHingeLoss, L2Ball, LinearLoss, LogisticLoss, with_costs
+from oracles.convex import (
+    HuberisedHingeLoss,
+    L2Ball,
+    LinearLoss,
+    LogisticLoss,
+    RowBounds,
+    with_costs,
+)
+from oracles.problem import ErrorCosts
 
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""
@@ -61,6 +73,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         error_costs: CostsLike | None = None,
         prior: Prior | None = None,
         pilot: Pilot | None = None,
+        feature_range: Range | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -76,6 +89,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.error_costs = error_costs
         self.prior = prior
         self.pilot = pilot
+        self.feature_range = feature_range
 
     def _loss(self) -> LinearLoss:
         """Return the loss of one row."""
@@ -86,14 +100,18 @@ class PrivateLinearClassifier(PrivateClassifier):
         if self.mechanism not in (*RUNNERS, HULL):
             known = ", ".join((*RUNNERS, HULL))
             raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
-        if self.mechanism == HULL and self.schema is None:
+        if self.mechanism == HULL and self.schema is None and self.feature_range is None:
             raise CalibrationError(
-                "hull noise takes its shape from a schema, but there is none; declare one."
+                "hull noise takes its shape from a schema or a feature_range, but there is none; "
+                "declare one."
             )
         self._require_bound()
         self._require_hull_of_start()
         read = self._read(X, y)
         schema, costs = read.schema, self._own_costs(read.schema)
+        if self.feature_range is not None:
+            self._learn_in_box(read, params, costs)
+            return
         if schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
@@ -132,6 +150,32 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.intercept_ = np.array([intercept])
         self.receipt_ = release.receipt
 
+    def _learn_in_box(self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts) -> None:
+        """Release weights of numbers on a public range, by hull noise of its box."""
+        low, high = public_range(self.feature_range, read.rows.shape[1], "feature")
+        shape = box_shape(len(low))
+        public = ConvexPublic(
+            params=params,
+            loss=with_costs(self._loss(), costs),
+            bounds=RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0),
+            dimension=1 + len(low),
+            public_row_guess=self.public_row_guess,
+            **self._public_facts(len(read.rows), None, read.assumptions),
+        )
+        release = hull_perturbation(
+            box_table(unit_scaled(read.rows, low, high), read.signs),
+            shape,
+            public,
+            entropy=self._entropy(),
+            ridge=self.ridge,
+            unit=BOX_STEPS,
+            ledger=self._open_ledger(),
+        )
+        slopes = release.parameters[1:] / (high - low)
+        self.coef_ = slopes.reshape(1, -1)
+        self.intercept_ = np.array([float(release.parameters[0] - slopes @ low)])
+        self.receipt_ = release.receipt
+
     def _takes_hull(self, shape: HullShape, public: ConvexPublic) -> bool:
         """Return whether the noise has the shape of the schema's rows; public facts decide."""
         if public.is_noiseless:
@@ -167,10 +211,18 @@ class PrivateLinearClassifier(PrivateClassifier):
         return run(rows, public, self.ridge, self._entropy(), self._open_ledger())
 
     def _require_bound(self) -> None:
-        if (self.schema is None) == (self.data_norm is None):
+        given = (self.schema, self.data_norm, self.feature_range)
+        if sum(bound is not None for bound in given) != 1:
             raise CalibrationError(
                 "a public bound on the rows is needed, and one only: give data_norm (the largest "
-                "Euclidean norm of a row) or a schema."
+                "Euclidean norm of a row), feature_range (lowest and highest number) or a schema."
+            )
+        if self.feature_range is not None and (
+            self.mechanism not in ("auto", HULL) or self.epsilon == math.inf
+        ):
+            raise CalibrationError(
+                "feature_range needs hull noise, so a finite epsilon and mechanism='hull' or "
+                "'auto'; give data_norm for another mechanism."
             )
         norm = self.data_norm
         if norm is not None and not (
@@ -181,6 +233,8 @@ class PrivateLinearClassifier(PrivateClassifier):
     def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         rows = self._rows(X)
         columns = rows if self.schema is None else rows[:, 1:]
+        if self.feature_range is not None:
+            columns = np.clip(columns, *public_range(self.feature_range, rows.shape[1], "feature"))
         return np.asarray(columns @ self.coef_[0] + self.intercept_[0])
 
     def to_model(self) -> SavedLinearModel:
@@ -188,6 +242,10 @@ class PrivateLinearClassifier(PrivateClassifier):
         check_is_fitted(self)
         schema = None if self.schema is None else self.schema_
         names = getattr(self, "feature_names_in_", None)
+        ranges = None
+        if self.feature_range is not None:
+            low, high = public_range(self.feature_range, self.coef_.shape[1], "feature")
+            ranges = tuple(zip(low.tolist(), high.tolist(), strict=True))
         return SavedLinearModel(
             columns=(
                 column_names(self.coef_.shape[1], names) if schema is None else schema.column_names
@@ -196,7 +254,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             intercept=float(self.intercept_[0]),
             classes=self._stored_labels(),
             schema=schema,
-            feature_range=None,
+            feature_range=ranges,
             target_range=None,
             receipt=self.receipt_,
         )
@@ -215,9 +273,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     delta : float, default 0.0
         In [0, 1). 0 asks for a pure guarantee: objective and output perturbation have one.
     mechanism : str, default "auto"
-        "auto" is "hull" where there is a schema, else objective perturbation; with delta > 0, and
-        with a ridge below what "hull" needs, the one with less noise. "hull" is objective
-        perturbation whose noise has the shape of the schema's rows: pure, with half the noise,
+        "auto" is "hull" where there is a schema or a range, else objective perturbation; with
+        a schema and delta > 0, or a ridge below what "hull" needs, the one with less noise. "hull"
+        is objective perturbation whose noise has the shape of the rows: pure, with half the noise,
         and its law is exact, so the receipt can hold without a condition on rounding.
         "objective_perturbation" and "output_perturbation" may be pure. "exponential_sampling" and
         "localization" are pure and take at most 5 parameters, intercept included. "grid_walk" is
@@ -251,6 +309,10 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         A public start, as in :class:`~opdisc.PrivateScorecardClassifier`; needs "hull".
     pilot : DataFrame, RowCounts, path, or None
         Public rows with labels to start from, as there.
+    feature_range : (low, high) or None
+        Public range of the numbers instead of ``data_norm`` or a schema: two numbers, or two
+        arrays of shape (n_features,). Numbers are clipped to it and, in ``fit`` only, rounded to
+        256 steps of it. "hull" then has the noise of the box.
 
     Attributes
     ----------

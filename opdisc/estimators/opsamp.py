@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
+from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.mechanisms import (
     DrawOptions,
     DrawProgress,
@@ -37,9 +38,6 @@ from oracles.convex import (
     loss_by_name,
     with_costs,
 )
-
-Range = tuple[ArrayLike, ArrayLike]
-"""(lowest, highest): two numbers, or two arrays with one number per column."""
 
 
 class OPSampEstimator(PrivateEstimator):
@@ -132,7 +130,7 @@ class OPSampEstimator(PrivateEstimator):
             )
         delta = 1.0 / planned**2 if self.delta is None else self.delta
         loss = self._loss()
-        scaled = unit_scaled(rows, *self._range(self.feature_range, rows.shape[1], "feature"))
+        scaled = unit_scaled(rows, *public_range(self.feature_range, rows.shape[1], "feature"))
         if self.fit_intercept:
             scaled = np.column_stack([np.ones(n), scaled])
         dimension = scaled.shape[1]
@@ -166,32 +164,11 @@ class OPSampEstimator(PrivateEstimator):
         self.parameters_, self.receipt_ = release.parameters, release.receipt
         return self._raw_coefficients(rows.shape[1])
 
-    def _range(
-        self, declared: Range | None, columns: int, what: str
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return a declared public range as two arrays, or refuse."""
-        if declared is None:
-            raise CalibrationError(
-                f"{what}_range must be declared, since it sets the noise and may not come from "
-                "the table; give a public (lowest, highest)."
-            )
-        try:
-            low, high = (
-                np.broadcast_to(np.asarray(end, dtype=np.float64), (columns,)) for end in declared
-            )
-        except (TypeError, ValueError):
-            raise CalibrationError(
-                f"{what}_range must be (lowest, highest), numbers or one per column."
-            ) from None
-        if not (np.isfinite(low) & np.isfinite(high)).all() or not (low < high).all():
-            raise CalibrationError(f"{what}_range must be finite with lowest < highest.")
-        return low, high
-
     def _linear_scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the linear scores of rows, clipped to the public range."""
         check_is_fitted(self)
         rows = self._numbers(X)
-        low, high = self._range(self.feature_range, rows.shape[1], "feature")
+        low, high = public_range(self.feature_range, rows.shape[1], "feature")
         scaled = unit_scaled(rows, low, high)
         start, slopes = self._split()
         return np.asarray(scaled @ slopes + start)
@@ -204,7 +181,7 @@ class OPSampEstimator(PrivateEstimator):
         target_range: tuple[float, float] | None,
     ) -> SavedLinearModel:
         """Return what may be published, in raw units inside the public range."""
-        low, high = self._range(self.feature_range, len(coefficients), "feature")
+        low, high = public_range(self.feature_range, len(coefficients), "feature")
         return SavedLinearModel(
             columns=column_names(len(coefficients), getattr(self, "feature_names_in_", None)),
             coefficients=tuple(coefficients.tolist()),
@@ -224,7 +201,7 @@ class OPSampEstimator(PrivateEstimator):
 
     def _raw_coefficients(self, columns: int) -> tuple[FloatArray, float]:
         """Return slopes and intercept over raw columns, valid inside the range."""
-        low, high = self._range(self.feature_range, columns, "feature")
+        low, high = public_range(self.feature_range, columns, "feature")
         start, slopes = self._split()
         raw = np.array(slopes / (high - low), dtype=np.float64)
         return raw, start - float(raw @ low)
@@ -377,8 +354,3 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def unit_scaled(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Clip to the public range and map it onto [0, 1]: a map of one row and public facts."""
-    return np.clip((np.clip(rows, low, high) - low) / (high - low), 0.0, 1.0)

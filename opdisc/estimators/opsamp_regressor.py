@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from opdisc.estimators.base import PrivateRegressor
-from opdisc.estimators.opsamp import OPSampEstimator, Range
+from opdisc.estimators.opsamp import OPSampEstimator
+from opdisc.estimators.ranges import Range, public_range
 from opdisc.mechanisms import DrawProgress
 from opdisc.models import SavedLinearModel
 from opdisc.privacy import Ledger
@@ -118,12 +119,12 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
     def to_model(self) -> SavedLinearModel:
         """Return what may be published: weights, the public ranges, the receipt."""
         check_is_fitted(self)
-        low, high = self._range(self.target_range, 1, "target")
+        low, high = public_range(self.target_range, 1, "target")
         bounds = (float(low[0]), float(high[0]))
         return self._saved(self.coef_, self.intercept_, None, bounds)
 
     def _target_scale(self) -> tuple[float, float]:
-        low, high = self._range(self.target_range, 1, "target")
+        low, high = public_range(self.target_range, 1, "target")
         return 0.5 * float(low[0] + high[0]), 0.5 * float(high[0] - low[0])
 
 

@@ -50,6 +50,7 @@ def hull_perturbation(
     entropy: EntropySource,
     ridge: float | None = None,
     start: PublicStart | None = None,
+    unit: int = 1,
     ledger: Ledger | None = None,
     choice: Reason | None = None,
 ) -> ConvexRelease:
@@ -70,6 +71,8 @@ def hull_perturbation(
         predicted error. At least ``scale R^2``, R the largest length of a centred row.
     start : PublicStart or None
         Public weights that the ridge pulls towards, ``(Lambda/2)|w - w0|^2``; None: 0.
+    unit : int
+        The points are multiples of ``1 / unit``; more than 1 for a box of single columns.
     ledger : Ledger or None
         Where the budget is recorded first.
     choice : Reason or None
@@ -91,7 +94,7 @@ def hull_perturbation(
     have exactly the law of real arithmetic. docs/convex.md, entry "hull"; the noise is that of
     Awan and Slavkovic 2021, section 4.
     """
-    plan = plan_hull(shape, public, ridge=ridge, start=start)
+    plan = plan_hull(shape, public, ridge=ridge, start=start, unit=unit)
     public = _own_public(shape, public)
     if public.n_rows is not None and public.n_rows != table.n_rows:
         raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
@@ -110,7 +113,7 @@ def hull_perturbation(
     )
 
     def weights(rows: EncodedTable, source: EntropySource) -> FloatArray:
-        private = HullTable.of(rows, shape, costs)
+        private = HullTable.of(rows, shape, costs, unit)
         return (
             np.array(
                 released_weights(private, objective, HullNoise(shape, source)), dtype=np.float64
@@ -118,7 +121,7 @@ def hull_perturbation(
             / RESOLUTION
         )
 
-    rehearse("hull perturbation", lambda: weights(_toy(shape), SeededEntropy(0)))
+    rehearse("hull perturbation", lambda: weights(_toy(shape, unit), SeededEntropy(0)))
     return spend_and_release(
         plan,
         public,
@@ -155,6 +158,7 @@ def plan_hull(
     *,
     ridge: float | None = None,
     start: PublicStart | None = None,
+    unit: int = 1,
 ) -> NoisePlan:
     """Calibrate hull perturbation; see its function for the arguments."""
     if start is not None and len(start.weights) != shape.n_columns + 1:
@@ -184,13 +188,17 @@ def plan_hull(
             f"the ridge of hull noise must be finite and at least {_above(least)!r} at this "
             f"epsilon and these error costs, got {ridge!r}; leave it out."
         )
+    settings = [("ridge", float(ridge)), ("resolution", float(RESOLUTION))]
+    if unit > 1:
+        settings.append(("steps of a range", float(unit)))
+    rows = "the schema's rows" if unit == 1 else "all rows in the box of the ranges"
     return NoisePlan(
         mechanism=HULL,
         theorem="hull perturbation (docs/convex.md, hull)",
         status=CalibrationStatus.PROVEN,
-        law="tilt with density exp(-|b|_K / s), K the hull of the schema's rows, drawn exactly",
+        law=f"tilt with density exp(-|b|_K / s), K the hull of {rows}, drawn exactly",
         scales=(float(scale),),
-        settings=(("ridge", float(ridge)), ("resolution", float(RESOLUTION))),
+        settings=tuple(settings),
         conditions=() if start is None else start.conditions,
         grid=1 / RESOLUTION,
         is_exact=True,
@@ -254,10 +262,10 @@ def _above(number: Fraction) -> float:
     return found if Fraction(found) >= number else math.nextafter(found, math.inf)
 
 
-def _toy(shape: HullShape) -> EncodedTable:
+def _toy(shape: HullShape, unit: int) -> EncodedTable:
     """Return two rows of zeros, one with each label."""
-    points = np.zeros((1, shape.n_columns + 1), dtype=np.int8)
-    points[0, 0] = 1
+    points = np.zeros((1, shape.n_columns + 1), dtype=np.int8 if unit == 1 else np.int16)
+    points[0, 0] = unit
     one = np.ones(1, dtype=np.int64)
     return EncodedTable(points=points, positives=one, negatives=one, n_rows=2)
 

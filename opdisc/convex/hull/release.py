@@ -116,8 +116,8 @@ def _released_weights(table: HullTable, objective: HullObjective, noise: HullNoi
     if objective.start:
         tilt = tilt - quadratic @ np.array(list(map(float, objective.start)))
     found = search(table, tilt, quadratic)
-    whole, digits = _as_whole(found.theta)
-    are_doubles = sum(map(abs, whole)) < _MOST_WHOLE and table.total <= MOST_WEIGHT
+    whole, digits = _as_whole(found.theta, table.unit)
+    are_doubles = table.unit * sum(map(abs, whole)) < _MOST_WHOLE and table.total <= MOST_WEIGHT
     slope = table.slope_balls if are_doubles else table.deep_slope_balls
     gradient = _centred_gradient(objective, slope(whole, digits), balls, whole, digits)
     while (weights := _decided(objective, gradient, whole, digits)) is None:
@@ -130,9 +130,12 @@ def _released_weights(table: HullTable, objective: HullObjective, noise: HullNoi
     return weights
 
 
-def _as_whole(theta: FloatArray) -> tuple[list[int], int]:
-    """Return theta in whole units of ``2^-digits``, whose absolute sum is below 2^53 if it can."""
-    whole = float(np.abs(theta).sum())
+def _as_whole(theta: FloatArray, unit: int) -> tuple[list[int], int]:
+    """Return theta in whole units of ``2^-digits``.
+
+    Their absolute sum in multiples of a table's unit is below 2^53 if it can.
+    """
+    whole = unit * float(np.abs(theta).sum())
     if not whole < _FARTHEST:
         return [0] * len(theta), _LEAST_DIGITS
     digits = max(51 - math.ceil(math.log2(1 + whole)), _LEAST_DIGITS)

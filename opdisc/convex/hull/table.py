@@ -1,4 +1,4 @@
-"""A table as the exact release sees it: distinct rows of 0 and 1, and what both labels weigh."""
+"""A table as the exact release sees it: rows of whole multiples, and what both labels weigh."""
 
 from __future__ import annotations
 
@@ -30,24 +30,34 @@ class HullTable:
 
     Parameters
     ----------
-    points : int8 array, shape (m, 1 + d)
-        Rows of 0 and 1, column 0 the constant.
+    points : integer array, shape (m, 1 + d)
+        Rows in multiples of ``1 / unit``, each from 0 to ``unit``; column 0 is the constant 1.
     weights : float64 array of shape (m,)
         Sum of the costs of the rows at each point: whole numbers.
     positives : float64 array of shape (m,)
         What of it is that of positive rows.
+    unit : int
+        A power of 2; 1 where cells are 0 and 1.
     """
 
-    points: NDArray[np.int8]
+    points: NDArray[np.integer[Any]]
     weights: FloatArray
     positives: FloatArray
+    unit: int = 1
 
     @classmethod
-    def of(cls, table: EncodedTable, shape: HullShape, costs: ErrorCosts) -> HullTable:
+    def of(
+        cls, table: EncodedTable, shape: HullShape, costs: ErrorCosts, unit: int = 1
+    ) -> HullTable:
         """Return a table whose rows are each mapped into the hull by themselves."""
         positives = table.positives.astype(np.float64) * costs.false_negative
         negatives = table.negatives.astype(np.float64) * costs.false_positive
-        return cls(mapped_into(table.points, shape), positives + negatives, positives)
+        points = mapped_into(table.points, shape, unit)
+        return cls(points, positives + negatives, positives, unit)
+
+    @functools.cached_property
+    def _unit_bits(self) -> int:
+        return self.unit.bit_length() - 1
 
     @functools.cached_property
     def total(self) -> int:
@@ -56,9 +66,9 @@ class HullTable:
 
     @functools.cached_property
     def _doubles(self) -> FloatArray | None:
-        return self.points.astype(np.float64) if self.points.size <= _SMALL else None
+        return self.points / self.unit if self.points.size <= _SMALL else None
 
-    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.int8]]]:
+    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.integer[Any]]]]:
         for start in range(0, len(self.points), _CHUNK):
             part = slice(start, start + _CHUNK)
             yield part, self.points[part]
@@ -68,7 +78,7 @@ class HullTable:
         if self._doubles is not None:
             return np.asarray(self._doubles @ theta)
         parts = [points.astype(np.float64) @ theta for _, points in self._chunks()]
-        return np.concatenate([np.empty(0), *parts])
+        return np.concatenate([np.empty(0), *parts]) / self.unit
 
     def slope(self, chances: FloatArray) -> FloatArray:
         """Return the gradient of the sum of losses in doubles, shape (1 + d,)."""
@@ -78,7 +88,7 @@ class HullTable:
         found = np.zeros(self.points.shape[1])
         for part, points in self._chunks():
             found += residuals[part] @ points.astype(np.float64)
-        return found
+        return found / self.unit
 
     def curvature(self, chances: FloatArray) -> FloatArray:
         """Return the Hessian of the sum of losses; it only steers, so singles will do."""
@@ -89,16 +99,16 @@ class HullTable:
             half: NDArray[Any] = points.astype(np.float64 if small else np.float32)
             half = half * roots[part, None].astype(half.dtype)
             found += half.T @ half
-        return found
+        return found / self.unit**2
 
     def slope_balls(self, whole: list[int], digits: int) -> list[arb]:
         """Return balls around the exact gradient where theta is ``whole / 2^digits``.
 
-        The sum of ``|whole|`` must be below 2^53: then every score is a double, exactly. Residuals
-        are cut into two whole digits whose sums are too.
+        The sum of ``unit |whole|`` must be below 2^53: then every score is a double, exactly.
+        Residuals are cut into two whole digits whose sums are too.
         """
         scores = self._product(np.array(whole, dtype=np.int64))
-        chances = sigmoid(np.ldexp(scores.astype(np.float64), -digits))
+        chances = sigmoid(np.ldexp(scores.astype(np.float64), -digits - self._unit_bits))
         residuals = self.weights * chances - self.positives
         bits = 51 - math.ceil(math.log2(self.total + 1))
         scaled = np.ldexp(residuals, bits)
@@ -110,7 +120,8 @@ class HullTable:
         with ctx.workprec(128):
             spread = arb(0, error.upper())
             return [
-                (arb(int(a) << bits) + int(b)) * arb(2) ** (-2 * bits) + spread for a, b in sums
+                (arb(int(a) << bits) + int(b)) * arb(2) ** (-2 * bits - self._unit_bits) + spread
+                for a, b in sums
             ]
 
     def deep_slope_balls(self, whole: list[int], digits: int) -> list[arb]:
@@ -121,7 +132,7 @@ class HullTable:
             for part, points in self._chunks():
                 rows = points.astype(object)
                 scores = rows @ theta
-                chances = [_whole_chance(int(score), digits) for score in scores]
+                chances = [_whole_chance(int(score), digits, self._unit_bits) for score in scores]
                 weights, positives = (
                     np.array([int(value) for value in values[part]], dtype=object)
                     for values in (self.weights, self.positives)
@@ -129,7 +140,7 @@ class HullTable:
                 residuals = weights * np.array(chances, dtype=object) - positives * 2**digits
                 found = [a + int(b) for a, b in zip(found, residuals @ rows, strict=True)]
             spread = arb(0, 2 * self.total)
-            return [(arb(value) + spread) * arb(2) ** -digits for value in found]
+            return [(arb(value) / self.unit + spread) * arb(2) ** -digits for value in found]
 
     def _product(self, vector: IntArray) -> IntArray:
         """Return points times whole numbers in 64-bit integers: no rounding, no library."""
@@ -143,17 +154,18 @@ class HullTable:
         return found
 
 
-def _whole_chance(score: int, digits: int) -> int:
-    """Return the logistic function of ``score / 2^digits`` in that unit, within 2 of the truth.
+def _whole_chance(score: int, digits: int, more: int = 0) -> int:
+    """Return the logistic function of ``score / 2^(digits + more)``, within 2 units of the truth.
 
-    All threads share the precision of balls: it is worked out until no other one lowered it.
+    It is in units of ``1 / 2^digits``. All threads share the precision of balls: it is worked out
+    until no other one lowered it.
     """
-    far = (digits + 10) << digits
+    far = (digits + 10) << (digits + more)
     if abs(score) > far:  # 0 or 1, to more digits than are asked for
         return 0 if score < 0 else 1 << digits
     while True:
         with ctx.workprec(digits + 64 + score.bit_length()):
-            exponential = (-arb(score) * arb(2) ** -digits).exp()
+            exponential = (-arb(score) * arb(2) ** (-digits - more)).exp()
             chance = arb(1) / (1 + exponential) * arb(2) ** digits
             whole = nearby_whole(chance)
             if whole is not None and (chance - whole).abs_upper() <= 2:
@@ -170,12 +182,18 @@ MOST_WEIGHT = 2**41
 """Sum of weights above which two digits of a residual are too few."""
 
 
-def mapped_into(points: NDArray[np.int8], shape: HullShape) -> NDArray[np.int8]:
+def mapped_into(
+    points: NDArray[np.integer[Any]], shape: HullShape, unit: int = 1
+) -> NDArray[np.integer[Any]]:
     """Return rows within the hull: each cell 0 or 1, each group as its kind has it.
 
     A cell above 0 counts as 1. Of an exclusive group the first 1 stays, of a nested one those
-    before the first 0.
+    before the first 0. With a unit above 1 all columns stand alone, and cells are clipped.
     """
+    if unit > 1:
+        clipped: NDArray[np.integer[Any]] = np.clip(points, 0, unit)
+        clipped[:, 0] = unit
+        return clipped
     found = (points > 0).astype(np.int8)
     found[:, 0] = 1
     for group in shape.groups:
