@@ -142,6 +142,82 @@ def test_a_failure_after_the_spend_says_nothing(monkeypatch, tmp_path):
     assert len(Ledger(tmp_path / "book").spendings()) == 1
 
 
+def numbers(n=3000, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] - X[:, 1] + rng.logistic(size=n) / 2 > 0).astype(int)
+
+
+def test_yes_and_no_as_numbers_are_the_columns_of_a_schema():
+    cells = np.random.default_rng(1).integers(0, 2, (300, 3))
+    names = ["a", "b", "c"]
+    schema = {
+        "name": "t",
+        "target": {"column": "y", "positive": 1, "negative": 0},
+        "feature": [{"column": name, "binary": True} for name in names],
+    }
+    y = cells[:, 0]
+    for seed in range(5):
+        one = PrivateLogisticRegression(epsilon=1.0, feature_range=(0, 1), random_state=seed)
+        other = PrivateLogisticRegression(epsilon=1.0, schema=schema, random_state=seed)
+        one.fit(cells, y), other.fit(pd.DataFrame(cells, columns=names), y)
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+        assert one.intercept_ == other.intercept_
+
+
+def test_numbers_on_a_range_are_learned_and_kept(tmp_path):
+    X, y = numbers()
+    model = PrivateLogisticRegression(
+        epsilon=2.0, feature_range=(-3, 3), classes=(0, 1), ledger=tmp_path / "book"
+    ).fit(X, y)
+    assert model.score(*numbers(seed=1)) > 0.8
+    receipt = model.receipt_
+    assert receipt.mechanism == "hull" and receipt.settings["steps of a range"] == 256
+    assert receipt.conditions == ("columns were made without looking at the rows",)
+    assert receipt.delta == receipt.delta_numerical == 0 and receipt.noise_scales == (1.0,)
+    unit = np.append(model.intercept_ + model.coef_[0] @ np.full(4, -3), model.coef_[0] * 6) * 256
+    np.testing.assert_allclose(unit, np.rint(unit), atol=1e-9)  # whole multiples leave
+    save_model(model, tmp_path / "model.json")
+    kept = load_model(tmp_path / "model.json")
+    wide = 5 * X
+    np.testing.assert_allclose(kept.scores(wide), model.decision_function(wide), atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(wide), model.decision_function(np.clip(wide, -3, 3)), atol=1e-9
+    )
+    np.testing.assert_allclose(kept.predict_proba(X), model.predict_proba(X), atol=1e-12)
+
+
+def test_each_column_may_have_a_range_of_its_own():
+    X, y = numbers()
+    scale, shift = np.array([1, 100, 0.01, 1]), np.array([0, 5, 0, -7])
+    one = PrivateLogisticRegression(epsilon=5.0, feature_range=(-3, 3), random_state=1).fit(X, y)
+    ends = (-3 * scale + shift, 3 * scale + shift)
+    other = PrivateLogisticRegression(epsilon=5.0, feature_range=ends, random_state=1)
+    other.fit(X * scale + shift, y)
+    np.testing.assert_allclose(
+        other.decision_function(X * scale + shift), one.decision_function(X), atol=0.05
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"feature_range": (0, 1), "data_norm": 1.0}, "one only"),
+        ({"feature_range": (0, 1), "mechanism": "noisy_sgd"}, "feature_range needs hull noise"),
+        ({"feature_range": (0, 1), "epsilon": float("inf")}, "a finite epsilon"),
+        ({"feature_range": (1, 0)}, "lowest < highest"),
+        ({"feature_range": (0, [1, 2])}, "numbers or one per column"),
+        ({"feature_range": (-1e308, 1e308)}, "must be finite"),
+        ({"feature_range": (0, 1), "ridge": 0.1}, "at least"),
+    ],
+)
+def test_a_range_that_is_none_is_refused_before_the_spend(settings, words, tmp_path):
+    X, y = numbers(100)
+    with pytest.raises(CalibrationError, match=words):
+        PrivateLogisticRegression(ledger=tmp_path / "book", **settings).fit(X, y)
+    assert not (tmp_path / "book").exists()
+
+
 def test_without_privacy_it_is_plain_logistic_regression():
     model = fitted(epsilon=float("inf"), ridge=1e-3)
     assert model.receipt_.guarantee == "VOID" and model.score(TABLE, TABLE["ill"]) > 0.9

@@ -17,7 +17,7 @@ from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import LARGEST_WEIGHT, HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape
 from opdisc.convex.hull.table import MOST_WEIGHT, HullTable
-from opdisc.data import aggregate
+from opdisc.data import EncodedTable, aggregate
 from opdisc.privacy import SeededEntropy, SystemEntropy
 from oracles.problem import ErrorCosts
 
@@ -99,6 +99,55 @@ def test_the_law_from_a_start_is_that_of_quadrature(name, digits, laws):
     found = drawn(objective, private(objective, rows, labels), 1500, digits=digits)
     assert p_value(law, found) > FALSE_ALARM
     assert p_value(laws[name], found) < FALSE_ALARM  # it is another law than from 0
+
+
+def boxed(unit=8, resolution=1):
+    """Return a column of numbers on a range: the objective, the rows and the table."""
+    shape = HullShape.of_groups(groups(("free", 1)))
+    objective = HullObjective(
+        shape=shape, ridge=Fraction(2), scale=Fraction(3, 2), resolution=resolution
+    )
+    steps, labels = np.array([1, 3, 6, 8, 7]), np.array([-1, -1, 1, 1, -1], dtype=np.int8)
+    points = np.column_stack([np.full(5, unit), steps]).astype(np.int16)
+    rows = EncodedTable(
+        points=points,
+        positives=(labels > 0).astype(np.int64),
+        negatives=(labels < 0).astype(np.int64),
+        n_rows=5,
+    )
+    return objective, points / unit, labels, HullTable.of(rows, shape, ErrorCosts(), unit)
+
+
+@pytest.mark.parametrize("digits", [64, 4])
+def test_the_law_of_numbers_in_a_box_is_that_of_quadrature(digits):
+    objective, rows, labels, table = boxed()
+    law = released_law(rows, labels, objective, 6, 16, 12)
+    assert p_value(law, drawn(objective, table, 1500, digits=digits)) > FALSE_ALARM
+    rounded = released_law(np.rint(rows), labels, objective, 6, 16, 12)
+    assert p_value(rounded, drawn(objective, table, 1500, digits=digits)) < FALSE_ALARM
+
+
+def test_numbers_have_one_value_whatever_the_precision(monkeypatch):
+    objective, _, _, table = boxed(resolution=64)
+    plain = drawn(objective, table, 20)
+    monkeypatch.setattr(
+        release_module, "search", lambda *_: Found(np.array([1e12, 0.0]), np.eye(2))
+    )
+    assert drawn(objective, table, 20) == plain  # all sums are taken deeply
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "2"])
+def test_rows_anywhere_in_the_box_keep_the_promise(epsilon):
+    objective, limit = one_column(epsilon), float(Fraction(epsilon))
+    axis = np.linspace(-9, 9, 121)
+    points = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+    kept = np.array([[1, 0.25]]), np.array([1])
+    logs = [
+        log_density(points, np.vstack([kept[0], [1, x]]), np.append(kept[1], label), objective)
+        for x in (0, 0.3, 0.8, 1)
+        for label in (-1, 1)
+    ]
+    assert max(np.abs(one - other).max() for one in logs for other in logs) <= limit * (1 + 1e-9)
 
 
 def test_a_start_that_is_0_is_none():

@@ -31,6 +31,16 @@ def table(n_points, seed, costs=EQUAL, most=1000):
     return HullTable.of(rows, SHAPE, costs)
 
 
+def box(n_points, seed, costs=EQUAL, unit=256):
+    """Return a table of numbers in whole steps of their ranges."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(-3, unit + 4, (n_points, 8)).astype(np.int16)
+    positives, negatives = rng.integers(0, 1000, (2, n_points))
+    n_rows = int(positives.sum() + negatives.sum())
+    rows = EncodedTable(points=points, positives=positives, negatives=negatives, n_rows=n_rows)
+    return HullTable.of(rows, HullShape.of_groups(groups(("free", 7))), costs, unit)
+
+
 def true_sigmoid(score):
     return arb(1) / (1 + (-arb(score)).exp())
 
@@ -57,10 +67,12 @@ def test_the_sigmoid_is_within_its_error():
 
 @pytest.mark.parametrize(("n_points", "costs"), [(1, (1, 1)), (300, (1, 1)), (300, (7, 2))])
 @pytest.mark.parametrize("digits", [20, 40, 48])
-def test_both_slopes_hold_the_truth(n_points, costs, digits):
-    rows = table(n_points, 1, ErrorCosts(false_negative=costs[0], false_positive=costs[1]))
+@pytest.mark.parametrize("make", [table, box])
+def test_both_slopes_hold_the_truth(make, n_points, costs, digits):
+    rows = make(n_points, 1, ErrorCosts(false_negative=costs[0], false_positive=costs[1]))
     rng = np.random.default_rng(digits)
-    whole = [int(v) for v in rng.integers(-(2 ** (digits - 1)), 2 ** (digits - 1), 8)]
+    most = 2 ** min(digits - 1, 49 - rows.unit.bit_length())
+    whole = [int(v) for v in rng.integers(-most, most, 8)]
     quick, deep = rows.slope_balls(whole, digits), rows.deep_slope_balls(whole, digits)
     with ctx.workprec(200):
         scores = rows.points.astype(object) @ np.array(whole, dtype=object)
@@ -68,13 +80,27 @@ def test_both_slopes_hold_the_truth(n_points, costs, digits):
         for point, score, weight, positive in zip(
             rows.points, scores, rows.weights, rows.positives, strict=True
         ):
-            chance = true_sigmoid(arb(int(score)) * arb(2) ** -digits)
+            chance = true_sigmoid(arb(int(score)) / rows.unit * arb(2) ** -digits)
             residual = int(weight) * chance - int(positive)
-            truth = [t + int(x) * residual for t, x in zip(truth, point, strict=True)]
+            parts = [arb(int(x)) / rows.unit for x in point]
+            truth = [t + x * residual for t, x in zip(truth, parts, strict=True)]
         for found, bound in ((quick, 2.0**-47), (deep, 2.0 ** (2 - digits))):
             for ball, exact in zip(found, truth, strict=True):
                 assert ball.contains(exact.mid()) or ball.overlaps(exact)
                 assert float(ball.rad()) <= rows.total * bound
+
+
+def test_numbers_are_clipped_to_their_range_and_doubles_agree():
+    rows = box(200, 3)
+    assert rows.points.min() == 0 and rows.points.max() == 256 and (rows.points[:, 0] == 256).all()
+    theta = np.random.default_rng(0).normal(size=8)
+    chances = sigmoid(rows.scores(theta))
+    np.testing.assert_allclose(rows.scores(theta), rows.points / 256 @ theta)
+    residuals = rows.weights * chances - rows.positives
+    np.testing.assert_allclose(rows.slope(chances), residuals @ (rows.points / 256), rtol=1e-9)
+    weights = rows.weights * chances * (1 - chances)
+    expected = (rows.points / 256).T @ (weights[:, None] * (rows.points / 256))
+    np.testing.assert_allclose(rows.curvature(chances), expected, rtol=1e-4)
 
 
 def test_a_slope_that_is_off_would_be_found():
