@@ -11,6 +11,9 @@ from opdisc.comparison.methods import Fitted, class_positions
 from opdisc.data import Schema, encode_labels
 from oracles.arithmetic import BoolArray, FloatArray
 
+CHANCE_GROUPS = 10
+"""A calibration curve has so many points, each of as many rows."""
+
 CURVE_STEPS = 100
 """A curve is stored at the false positive rates 0, 1/100, ..., 1."""
 
@@ -56,7 +59,9 @@ def measured(fitted: Fitted, table: pd.DataFrame, schema: Schema, part: str) -> 
     if not costs.are_equal:
         measures[f"{part}_cost"] = cost / len(truth)
     if fitted.chances is not None:
-        measures[f"{part}_brier"] = float(np.mean((fitted.chances(table) - truth) ** 2))
+        chances = fitted.chances(table)
+        measures[f"{part}_brier"] = float(np.mean((chances - truth) ** 2))
+        measures["calibration"] = calibration_points(truth, chances)
     if part == "train":
         measures["train_errors"] = cost
     scores = usable_scores(fitted, table)
@@ -101,6 +106,30 @@ def area_under_roc(truth: BoolArray, scores: FloatArray) -> float:
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(truth, scores))
+
+
+def calibration_points(truth: BoolArray, chances: FloatArray) -> list[list[float]]:
+    """Return the mean chance and the share of positive rows of groups of rows by their chance.
+
+    Parameters
+    ----------
+    truth : bool array, shape (n,)
+        Whether a row is positive.
+    chances : float array, shape (n,)
+        Stated probabilities of that.
+
+    Returns
+    -------
+    list of [float, float]
+        At most ``CHANCE_GROUPS`` points to five digits, by rising chance; rows of one chance stay
+        in the order of the table.
+    """
+    groups = np.array_split(np.argsort(chances, kind="stable"), CHANCE_GROUPS)
+    return [
+        [round(float(chances[rows].mean()), 5), round(float(truth[rows].mean()), 5)]
+        for rows in groups
+        if len(rows)
+    ]
 
 
 def roc_curve_points(truth: BoolArray, scores: FloatArray) -> list[float]:

@@ -124,6 +124,7 @@ def blank_row(run: Run, setting: Setting) -> Row:
         ),
         **({} if setting.error_costs.are_equal else {"train_cost": None, "test_cost": None}),
         "roc": None,
+        "calibration": None,
         "train_errors": None,
         "optimum_errors": None,
         "seconds": None,

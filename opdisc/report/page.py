@@ -95,6 +95,16 @@ _CAPTIONS = {
         "rate the mean over the repeats. A curve further up and left is better; the dotted "
         "diagonal is any constant answer."
     ),
+    "calibration-held-out": (
+        "Rows in ten groups of equal size by the chance that a method states: the mean chance "
+        "against the share of positive rows, on the held-out rows, mean over the splits. A curve "
+        "near the dotted diagonal states chances that come true."
+    ),
+    "calibration-training": (
+        "Rows in ten groups of equal size by the chance that a method states: the mean chance "
+        "against the share of positive rows, on the training rows, mean over the repeats. A curve "
+        "near the dotted diagonal states chances that come true."
+    ),
     "regret": (
         "What privacy costs on the training rows, beside the best scorecard of the same split "
         "(lower is better). The scale is linear between -1 and 1 and logarithmic beyond; bars may "

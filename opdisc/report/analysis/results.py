@@ -31,6 +31,7 @@ _NUMBERS = (
 
 _OBJECTS = (
     "private", "parameters", "conditions", "receipt", "scorecard_data", "versions", "roc",
+    "calibration",
 )  # fmt: skip
 
 _REQUIRED = ("run_id", "method", "family", "private", "repeat", "status")

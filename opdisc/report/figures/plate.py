@@ -20,7 +20,7 @@ from opdisc.report.analysis import (
 from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
 from opdisc.report.figures.curves import Curve, curves
 from opdisc.report.figures.drawing import Drawing
-from opdisc.report.figures.roc import draw_roc, roc_panels
+from opdisc.report.figures.roc import CHANCE_AXES, draw_roc, roc_panels
 from opdisc.report.figures.style import Style
 from opdisc.report.formats import percent
 
@@ -63,6 +63,7 @@ def plates(
             name = f"accuracy-{evaluation.name}"
             found.append(_spread_plate(name, title, drawn, draw_accuracy, _accuracy_text(drawn)))
     found += _roc_plates(*views[0], looks)
+    found += _calibration_plates(*views[0], looks)
     drawn = curves(views[-1][1], looks, "regret", references=False)
     if drawn:
         title = "Regret: training errors beyond the best scorecard without privacy, against ε"
@@ -98,6 +99,21 @@ def _roc_plates(
     files = [(f"{name}.svg", draw(size=WIDE, in_page=False).file())]
     text = _areas_text(drawn, area_metric(evaluation))
     return [_plate(name, f"Mean ROC curves, {evaluation.name}", draw, text, files)]
+
+
+def _calibration_plates(
+    evaluation: Evaluation, cells: Sequence[ResultCell], looks: dict[int, Style]
+) -> list[Plate]:
+    """Return the figure of mean calibration curves; none where no run stored one."""
+    drawn = mean_curves(evaluation, cells, "calibration")
+    if not drawn:
+        return []
+    draw = partial(draw_roc, roc_panels(drawn, looks), axes=CHANCE_AXES)
+    name = f"calibration-{evaluation.name}"
+    files = [(f"{name}.svg", draw(size=WIDE, in_page=False).file())]
+    text = "The Brier scores are in the table of all numbers."
+    title = f"Stated chances and what came, {evaluation.name}"
+    return [_plate(name, title, draw, text, files)]
 
 
 def _areas_text(drawn: Sequence[MeanCurve], area: str) -> str:

@@ -1,4 +1,4 @@
-"""The figure of mean ROC curves: a panel for each epsilon."""
+"""The figures of mean ROC and calibration curves: a panel for each epsilon."""
 
 from __future__ import annotations
 
@@ -57,13 +57,22 @@ def roc_panels(drawn: Sequence[MeanCurve], looks: dict[int, Style]) -> tuple[Roc
     )
 
 
-def draw_roc(panels: Sequence[RocPanel], *, size: str, in_page: bool) -> Drawing:
-    """Draw true positive rates against false positive rates.
+ROC_AXES = "false positive rate", "true positive rate"
+
+CHANCE_AXES = "stated chance", "share of positive rows"
+
+
+def draw_roc(
+    panels: Sequence[RocPanel], *, size: str, in_page: bool, axes: tuple[str, str] = ROC_AXES
+) -> Drawing:
+    """Draw curves of shares against shares.
 
     Parameters
     ----------
     panels : sequence of RocPanel
         By epsilon.
+    axes : (str, str)
+        What lies across and up.
     size : str
         "wide" (with the names below) or "narrow" (without).
     in_page : bool
@@ -82,36 +91,36 @@ def draw_roc(panels: Sequence[RocPanel], *, size: str, in_page: bool) -> Drawing
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
         x, y = left + column * (side + gap), above + row * (side + above)
-        _draw_panel(drawing, panel, (x, y), side, first=column == 0)
+        _draw_panel(drawing, panel, (x, y), side, axes[1] if column == 0 else "")
         if number + columns >= len(panels):
             for share, words in ((0.0, "0%"), (0.5, "50%"), (1.0, "100%")):
                 place = (x + share * side, y + side + 14)
                 drawing.text(place, words, size=FONT, anchor="middle")
             label = (x + side / 2, y + side + 34)
-            drawing.text(label, "false positive rate", size=FONT, anchor="middle")
+            drawing.text(label, axes[0], size=FONT, anchor="middle")
     if lines:
         _draw_names(drawing, names, bottom)
     return drawing
 
 
 def _draw_panel(
-    drawing: Drawing, panel: RocPanel, corner: Point, side: float, *, first: bool
+    drawing: Drawing, panel: RocPanel, corner: Point, side: float, upright: str
 ) -> None:
-    """Draw the panel whose upper left corner is given."""
+    """Draw the panel whose upper left corner is given; ``upright`` names its axis, if any."""
     x, y = corner
     drawing.text((x, y - 12), panel.title, size=FONT, color=MUTED)
     drawing.strokes([[(x, y), (x, y + side), (x + side, y + side)]], MUTED)
     drawing.line([(x, y + side), (x + side, y)], MUTED, width=0.8, dash="1 3")
-    if first:
+    if upright:
         for share, words in ((0.0, "0%"), (0.5, "50%"), (1.0, "100%")):
             drawing.text((x - 7, y + (1 - share) * side), words, size=FONT, anchor="end")
         label = (x - 50, y + side / 2)
-        drawing.text(label, "true positive rate", size=FONT, anchor="middle", upright=True)
+        drawing.text(label, upright, size=FONT, anchor="middle", upright=True)
     for number, (curve, style) in enumerate(panel.curves):
         steps = len(curve.rates)
         points = [
-            (x + side * k / (steps - 1), y + side * (1 - rate))
-            for k, rate in enumerate(curve.rates.tolist())
+            (x + side * across, y + side * (1 - rate))
+            for across, rate in zip(curve.across.tolist(), curve.rates.tolist(), strict=True)
         ]
         # Marks at other places of each curve, so that they do not hide each other.
         start = (max(1, steps // 20) + number * max(1, steps // 33)) % steps

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate
 from sklearn.metrics import roc_auc_score
 
-from opdisc.comparison.measures import measured, roc_curve_points
+from opdisc.comparison.measures import calibration_points, measured, roc_curve_points
 from opdisc.comparison.methods.method import Fitted
 from opdisc.comparison.plan import Plan, parse_method, runs_of
 from opdisc.comparison.runs import execute, setting_of
@@ -162,7 +162,20 @@ def test_stated_chances_have_a_brier_score_and_answers_have_none():
     answers = scored([1, -1, -1, -1])
     found = measured(replace(answers, chances=lambda table: stated), table, schema, "test")
     assert found["test_brier"] == pytest.approx((0.1**2 + 0.2**2 + 0.5**2 + 0.6**2) / 4)
-    assert "test_brier" not in measured(answers, table, schema, "test")
+    assert found["calibration"] == [[0.2, 0], [0.4, 1], [0.5, 0], [0.9, 1]]
+    assert not {"test_brier", "calibration"} & set(measured(answers, table, schema, "test"))
+
+
+def test_groups_by_chance_are_of_equal_size_and_add_up():
+    rng = np.random.default_rng(0)
+    chances = rng.random(1003).round(2)
+    truth = rng.random(1003) < chances
+    points = np.array(calibration_points(truth, chances))
+    assert len(points) == 10 and (np.diff(points[:, 0]) > 0).all()
+    sizes = [101, 101, 101, *[100] * 7]
+    assert np.average(points[:, 1], weights=sizes) == pytest.approx(truth.mean(), abs=1e-5)
+    # Ten groups of 100 whose shares have a standard error of at most .05: five of them.
+    assert np.abs(points[:, 0] - points[:, 1]).max() < 0.25
 
 
 def test_methods_with_chances_record_their_brier_score():
@@ -180,3 +193,5 @@ def test_methods_with_chances_record_their_brier_score():
     assert rows["majority"]["test_brier"] is None
     for name in ("logistic-scorecard", "logistic-hull", "logistic"):
         assert rows[name]["status"] == "ok" and 0 <= rows[name]["test_brier"] < 0.1
+        assert len(rows[name]["calibration"]) == 10
+    assert rows["majority"]["calibration"] is None

@@ -140,3 +140,37 @@ def test_the_page_draws_the_curves_and_names_who_has_none(tmp_path):
     assert set(re.findall(r'data-series="(\d+)"', figure)) == {"0", "1", "2"}
     assert "dash in its column, for “Majority class”" in figure
     assert "Optimum" not in figure and "Best scorecard, no privacy: area 0.840." in figure
+
+
+PAIRS = [[0.1 * k + 0.05, min(1.0, 0.12 * k)] for k in range(10)]
+
+
+def with_chances(records, *methods, pairs=PAIRS):
+    return [r | {"calibration": pairs if r["method"] in methods else None} for r in records]
+
+
+def test_the_page_draws_stated_chances_against_what_came(tmp_path):
+    records = with_chances(
+        report_rows.rows(FEW, epsilons=(0.1, 1.0), repeats=2), "auto", "optimum"
+    )
+    page = write_report(report_rows.write(tmp_path, records)).read_text(encoding="utf-8")
+    figure = page[page.index("Stated chances and what came, held-out</h3>") :]
+    figure = figure[: figure.index("</figcaption>")]
+    assert figure.count("<svg") == 2 and "stated chance" in figure
+    assert set(re.findall(r'data-series="(\d+)"', figure)) == {"0", "2"}
+    assert (tmp_path / "figures" / "calibration-held-out.svg").is_file()
+    _, evaluation, cells = read(tmp_path, records)
+    found = mean_curves(evaluation, cells, "calibration")
+    assert all(c.across == pytest.approx([x for x, _ in PAIRS]) for c in found)
+    assert all(c.rates == pytest.approx([y for _, y in PAIRS]) for c in found)
+
+
+@pytest.mark.parametrize(
+    "pairs", [None, [], [[0.5, 0.5]], [0.5, 0.5], [[0.1, 2.0], [0.5, 1]], [[0.1], [0.2]], "x"]
+)
+def test_what_are_no_chances_are_not_drawn(tmp_path, pairs):
+    records = with_chances(
+        report_rows.rows(FEW[:1], epsilons=(1.0,), repeats=2), "auto", pairs=pairs
+    )
+    page = write_report(report_rows.write(tmp_path, records)).read_text(encoding="utf-8")
+    assert "Stated chances and what came" not in page
