@@ -81,9 +81,9 @@ def holds_the_same(path: FilePath, other: FilePath) -> bool:
     read, because what was read from it is gone.
     A name that cannot be read is the same as no other.
     """
-    if os.path.realpath(path) == os.path.realpath(other):
-        return True
     try:
+        if os.path.realpath(path) == os.path.realpath(other):
+            return True
         first, second = os.stat(path), os.stat(other)
         if os.path.samestat(first, second):
             return True

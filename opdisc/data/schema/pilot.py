@@ -45,7 +45,7 @@ _DATE = re.compile(
 _ZEROS = re.compile("0[0-9]+")
 """Digits that are a code and no number."""
 
-_CODE = re.compile("([789])\\1+")
+_CODE = re.compile(r"([789])\1+")
 """Digits that forms print for "refused" or "unknown"."""
 
 
@@ -110,7 +110,8 @@ def pilot_draft(columns: Mapping[str, Sequence[str]], label: str | None = None) 
     texts = {name: [plain_text(cell) for cell in cells] for name, cells in columns.items()}
     missing = sorted({t for own in texts.values() for t in own if t and _is_missing(t)})
     known = {name: _known(own) for name, own in texts.items()}
-    target, notes = {}, {}
+    target: Mapping[str, Any] = {}
+    notes: dict[str, str] = {}
     if label is not None and label in known:
         target, notes[label] = _labels(label, known.pop(label))
     drafts = {name: _checked(name, draft_column(name, own)) for name, own in known.items()}
@@ -126,9 +127,11 @@ def draft_column(name: str, cells: Sequence[str]) -> ColumnDraft:
     """Return what the cells of one column suggest; none of them is missing everywhere."""
     if len({canonical_text(cell) for cell in cells}) < 2:
         return ColumnDraft(facts=None, note="it shows fewer than two values")
+    if re.split("[^a-z0-9]+", name.casefold())[-1] == "id":
+        return ColumnDraft(facts=None, note="an identifier, by its name")
     if _share(cells, _DATE.fullmatch) >= _MANY:
         return ColumnDraft(facts=None, note="dates; an age or a year could be declared instead")
-    return _binary(cells) or _numbers(name, cells) or _categories(name, cells)
+    return _binary(cells) or _numbers(cells) or _categories(cells)
 
 
 def _is_missing(text: str) -> bool:
@@ -174,14 +177,14 @@ def _binary(cells: Sequence[str]) -> ColumnDraft | None:
     return ColumnDraft(facts={"binary": facts}, note=note)
 
 
-def _numbers(name: str, cells: Sequence[str]) -> ColumnDraft | None:
+def _numbers(cells: Sequence[str]) -> ColumnDraft | None:
     words = sorted({canonical_text(cell) for cell in cells if parse_number(cell) is None})
     numbers = [number for cell in cells if (number := parse_number(cell)) is not None]
     if len(words) > _MOST_WORDS or 2 * len(numbers) < len(cells) or len(set(numbers)) < 2:
         return None
     if any(map(_ZEROS.fullmatch, cells)):
         return None
-    if _is_named_identifier(name) or _is_numbered(numbers):
+    if _is_numbered(numbers):
         return ColumnDraft(facts=None, note="an identifier")
     facts: dict[str, Any] = {"thresholds": [plain_number(cut) for cut in round_cuts(numbers)]}
     note = "thresholds near the quintiles, range at round ends"
@@ -207,11 +210,6 @@ def _codes(numbers: Sequence[float]) -> list[float]:
     return [number for number in found if number.is_integer() and seen[number] >= _LEAST_SEEN]
 
 
-def _is_named_identifier(name: str) -> bool:
-    words = re.split("[^a-z0-9]+", name.casefold())
-    return words[-1] == "id"
-
-
 def _is_numbered(numbers: Sequence[float]) -> bool:
     """Return whether rows are numbered through, or each has a long number of its own."""
     own = set(numbers)
@@ -223,13 +221,13 @@ def _is_numbered(numbers: Sequence[float]) -> bool:
     return max(own) - min(own) == len(own) - 1 or (len(lengths) == 1 and min(lengths) >= 6)
 
 
-def _categories(name: str, cells: Sequence[str]) -> ColumnDraft:
+def _categories(cells: Sequence[str]) -> ColumnDraft:
     spelling: dict[str, str] = {}
     for cell in cells:
         spelling.setdefault(canonical_text(cell), cell)
     seen = Counter(map(canonical_text, cells))
     often = [text for text, rows in seen.items() if rows >= _LEAST_SEEN]
-    if _is_named_identifier(name) or not often or len(seen) > _MANY * len(cells):
+    if not often or len(seen) > _MANY * len(cells):
         return ColumnDraft(facts=None, note="an identifier, or texts that hardly occur twice")
     often = [text for text in often if is_usable(spelling[text])]
     kept = sorted(often, key=lambda text: (-seen[text], text))[:MOST_CATEGORIES]
