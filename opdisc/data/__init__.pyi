@@ -5,6 +5,7 @@ from .cells import (
     canonical_text as canonical_text,
     format_number as format_number,
     is_kept_by_a_number as is_kept_by_a_number,
+    marks_missing as marks_missing,
     parse_number as parse_number,
 )
 from .counting.ranks import count_below as count_below
@@ -35,7 +36,6 @@ from .encoding import (
     encode_features as encode_features,
     encode_label_values as encode_label_values,
     encode_labels as encode_labels,
-    marks_missing as marks_missing,
     plain_table as plain_table,
     refuse_listed as refuse_listed,
     require_both_classes as require_both_classes,
@@ -48,6 +48,7 @@ from .files import (
     atomic_write_text as atomic_write_text,
     atomic_writer as atomic_writer,
     check_output as check_output,
+    holds_the_same as holds_the_same,
     is_misplaced as is_misplaced,
     read_bounded as read_bounded,
 )
@@ -111,6 +112,7 @@ from .schema.features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
+from .schema.pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
 from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.rarity import (
     constant_remedy as constant_remedy,

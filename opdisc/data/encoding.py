@@ -20,6 +20,7 @@ import pandas as pd
 from opdisc.data.cells import (
     canonical_text,
     holds_numbers,
+    marks_missing,
     parse_number,
     read_numbers,
     read_texts,
@@ -53,10 +54,6 @@ _MISSING_REMEDY = (
     "add it to the header line, give the names of a file that has no such line, or correct the "
     "schema"
 )
-_MARKS_OF_MISSING = frozenset(
-    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", r"\n", "?", ".", "-", "--"}
-)
-"""What programs write where a value is missing, in lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,11 +296,6 @@ def _label_signs(
         signs[i] = 1 if text == positive else -1
     out: CellArray = signs[codes]
     return out
-
-
-def marks_missing(text: str) -> bool:
-    """Return whether a text is one that programs write where a value is missing."""
-    return text.casefold() in _MARKS_OF_MISSING
 
 
 def label_texts(

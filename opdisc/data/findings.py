@@ -10,12 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from opdisc.data.cells import canonical_text, format_number, parse_number
+from opdisc.data.cells import canonical_text, format_number, marks_missing, parse_number
 from opdisc.data.encoding import (
     encode_features,
     encode_labels,
     label_texts,
-    marks_missing,
     plain_table,
 )
 from opdisc.data.inputs import SchemaLike, parse_schema

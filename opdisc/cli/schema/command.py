@@ -43,6 +43,7 @@ def schema() -> None:
 Examples
   opdisc schema new loans.csv -o loans.toml
   opdisc schema new loans.csv -o loans.toml --label default
+  opdisc schema new loans.csv -o loans.toml --label default --pilot volunteers.csv
 """
 )
 @click.argument("data", type=click.Path(path_type=Path))
@@ -55,34 +56,46 @@ Examples
     help="Schema file to write.",
 )
 @click.option("--label", help="Name of the column to predict.")
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path),
+    help="Table of public rows, with its own header: they fill in the blanks. Never DATA or a "
+    "sample of it.",
+)
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
 @reading_options
-def new(data: Path, out: Path, label: str | None, force: bool, **reading: Any) -> None:
+def new(
+    data: Path, out: Path, label: str | None, pilot: Path | None, force: bool, **reading: Any
+) -> None:
     """Write a schema file for the table DATA from its header.
 
     Only the line of column names is read, and refused if it may be a row; then give --names. In a
     terminal the command asks what each column is; otherwise the file has blanks to fill in, with
-    examples.
+    examples. With --pilot it asks nothing: the public rows fill in labels, categories, thresholds
+    and yes/no columns, each marked "from the pilot".
     """
-    check_output(out, inputs=[data])
+    check_output(out, inputs=[data] if pilot is None else [data, pilot])
     refuse_overwriting(out, force=force)
     header = public_header(data, **reading)
     if label is not None:
         check_column(label, header)
-    target, features = ({} if label is None else {"column": label}), None
-    asked = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    if asked:
+    known: dict[str, Any] = {"target": {} if label is None else {"column": label}}
+    done, rest = "", "fill in its blanks, then check it"
+    if pilot is not None:
+        from opdisc.cli.schema.pilot import facts_from_pilot
+
+        known, done, rest = facts_from_pilot(pilot, data, header, label)
+    elif sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
         from opdisc.cli.schema.questions import ask_everything, ask_terminal
 
-        target, features = ask_everything(
+        known["target"], known["features"] = ask_everything(
             header, label, ask_terminal, lambda text: click.echo(text, err=True)
         )
+        rest = "check it"
     name = "".join(c for c in data.stem if c.isprintable()).strip() or "table"
-    text = draft_schema(header, data=data.name, name=name, target=target, features=features)
-    atomic_write_text(out, text)
-    rest = "check it" if asked else "fill in its blanks, then check it"
+    atomic_write_text(out, draft_schema(header, data=data.name, name=name, **known))
     print_text(
-        f"schema written to {out}; {rest} with: opdisc schema check {data} --schema {out}\n"
+        f"schema written to {out}{done}; {rest} with: opdisc schema check {data} --schema {out}\n"
     )
 
 

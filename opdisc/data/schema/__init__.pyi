@@ -18,6 +18,7 @@ from .features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
+from .pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
 from .quantiles import QuantileFeature as QuantileFeature
 from .rarity import (
     constant_remedy as constant_remedy,

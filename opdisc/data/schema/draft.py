@@ -19,8 +19,18 @@ BLANK = "<fill in>"
 _MOST_BLANKS = 5
 """Blanks that a refusal names."""
 
-_HOW_TO = """\
+_HEADER_ALONE = """\
 # Schema of {data}, made from its line of column names alone: no row was read.
+"""
+
+_WITH_PILOT = """\
+# Schema of {data}, made from its line of column names: none of its rows was read.
+# The rows of {pilot} decided each line below the words "From the pilot".
+# They must be public, such as those of volunteers or of an open data set: never the private table
+# itself or a sample of it. Look at each such line, and change what you know better.
+"""
+
+_HOW_TO = """\
 # Write what you know without looking at the rows: from a form, a code book or a law.
 # Replace every {blank}. Of each column declare one of these, or delete its block:
 #   thresholds = [30, 50]                 a number: statements "column >= 30", "column >= 50"
@@ -86,6 +96,9 @@ def draft_schema(
     name: str,
     target: Mapping[str, Any] | None = None,
     features: Mapping[str, Mapping[str, Any] | None] | None = None,
+    missing: Sequence[str] = (),
+    pilot: str | None = None,
+    notes: Mapping[str, str] | None = None,
 ) -> str:
     """Return the text of a schema file for a header, with blanks for what it does not say.
 
@@ -102,6 +115,12 @@ def draft_schema(
     features : mapping or None
         What is known of columns: the keys of a feature besides its column, or None to leave the
         column out. Columns that are not in it are left blank.
+    missing : sequence of str
+        Texts that count as missing in every column.
+    pilot : str or None
+        What the table of public rows is called that decided what has a note.
+    notes : mapping or None
+        What its rows say of a column, in a comment; also of one that is left out.
 
     Returns
     -------
@@ -109,11 +128,10 @@ def draft_schema(
         TOML. A column that no schema can name, and a name that occurs twice, is left out and
         counted in a comment.
     """
-    label = {"column": BLANK, "positive": BLANK, "negative": BLANK, **(target or {})}
-    known = features or {}
+    label = _target(target or {})
+    known, said = features or {}, notes or {}
     names = [one for one in dict.fromkeys(columns) if is_usable(one)]
-    chosen = [one for one in names if one != label["column"] and known.get(one, {}) is not None]
-    lines = [_HOW_TO.format(data=toml_text(data), blank=toml_text(BLANK))]
+    lines = [_head(data, pilot)]
     if left := len(columns) - len(names):
         lines.append(
             f"# Left out: {left} of {len(columns)} column names, which are blank, unprintable, "
@@ -125,20 +143,45 @@ def draft_schema(
     lines.append(
         '# Any other label is refused; negative = "*" counts any other value as negative.'
     )
+    lines += _note(said.get(label["column"]))
     lines.append(f"target = {toml_text(label)}")
     lines.append('unit = "one row"  # what one neighbour changes: "one person", "one household"')
     lines.append("rows_per_unit = 1  # most rows that one of them has")
     lines.append(
-        'missing_values = []  # what counts as missing besides empty, such as ["?", "NA"]'
+        f"missing_values = {toml_text(list(missing))}  # what counts as missing besides empty, "
+        'such as ["?", "NA"]'
     )
-    for column in chosen:
-        lines += ["", "[[feature]]", f"column = {toml_text(column)}"]
-        facts = known.get(column)
-        if facts is None:
-            lines.append(f"thresholds = {toml_text(BLANK)}  # or categories, or binary")
-        else:
-            lines += [f"{toml_key(key)} = {toml_text(value)}" for key, value in facts.items()]
+    for column in names:
+        if column != label["column"]:
+            lines += _block(column, known.get(column, {}), said.get(column))
     return "\n".join(lines) + "\n"
+
+
+def _target(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of the target, with blanks for those that are not known."""
+    labels = {} if "classes" in known else {"positive": BLANK, "negative": BLANK}
+    return {"column": BLANK, **labels, **known}
+
+
+def _head(data: str, pilot: str | None) -> str:
+    first = _HEADER_ALONE if pilot is None else _WITH_PILOT
+    shown = {"data": toml_text(data), "pilot": toml_text(pilot or ""), "blank": toml_text(BLANK)}
+    return (first + _HOW_TO).format(**shown)
+
+
+def _note(note: str | None) -> list[str]:
+    return [] if note is None else [f"# From the pilot: {note}."]
+
+
+def _block(column: str, facts: Mapping[str, Any] | None, note: str | None) -> list[str]:
+    """Return the lines of one column; none where it is left out and nothing is said of it."""
+    if facts is None:
+        left = f"# The column {toml_text(column)} is left out. From the pilot: {note}."
+        return [] if note is None else ["", left]
+    lines = ["", "[[feature]]", *_note(note), f"column = {toml_text(column)}"]
+    if not facts:
+        return [*lines, f"thresholds = {toml_text(BLANK)}  # or categories, or binary"]
+    return lines + [f"{toml_key(key)} = {toml_text(value)}" for key, value in facts.items()]
 
 
 def refuse_blanks(raw: Mapping[str, Any]) -> None:
