@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from opdisc.data import holds_the_same
 from opdisc.errors import TableError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -36,11 +36,7 @@ def stated_starts(arguments: dict[str, Any], data: Path) -> list[Path]:
         If the pilot is the private table itself.
     """
     prior, pilot = arguments["prior"], arguments["pilot"]
-    try:
-        is_same = pilot is not None and os.path.samefile(pilot, data)
-    except OSError:
-        is_same = False  # whoever opens them says what is wrong
-    if is_same:
+    if pilot is not None and holds_the_same(pilot, data):
         raise TableError(
             f"a pilot must have public rows, but {pilot} is the private table; name another file, "
             "or leave --pilot out."

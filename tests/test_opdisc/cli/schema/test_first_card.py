@@ -139,6 +139,8 @@ def test_the_commands_of_the_page_run():
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```bash\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     commands = [shlex.split(line)[1:] for block in blocks for line in block.splitlines()]
+    # That of public rows writes the schema in another way: test_pilot.py runs it.
+    commands = [command for command in commands if "--pilot" not in command]
     assert [command[0] for command in commands] == ["schema", "schema", "plan", "fit", "show"]
     feature = re.search(r"^    \[\[feature\]\]\n(?:    .*\n)+", text, re.MULTILINE).group(0)
     raw = Path("loans.csv").read_text().replace("class\n", "outcome\n", 1)
