@@ -17,6 +17,7 @@ from .hull.mechanism import (
 )
 from .hull.pilot import weights_of_rows as weights_of_rows
 from .hull.shape import HullShape as HullShape, mean_square as mean_square
+from .hull.smooth import smooth_hull_perturbation as smooth_hull_perturbation
 from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
 from .perturbation.objective import (
     approximate_minima as approximate_minima,

@@ -75,7 +75,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def delta_text(self) -> str:
         """Return delta, alone where nothing was cut short or rounded."""
-        return f"{self.delta:g}" if self.mechanism == HULL else super().delta_text()
+        is_exact = self.mechanism == HULL and self.delta_numerical == 0
+        return f"{self.delta:g}" if is_exact else super().delta_text()
 
     def terms(self) -> Lines:
         """Return what mistakes cost, where that differs, and how many rows were guessed."""

@@ -26,6 +26,7 @@ from opdisc.convex import (
     box_table,
     convex_params,
     hull_perturbation,
+    smooth_hull_perturbation,
     suits_hull,
 )
 from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
@@ -143,6 +144,16 @@ class PrivateLinearClassifier(PrivateClassifier):
                 ledger=ledger,
             )
             coefficients, intercept = release.parameters[1:], float(release.parameters[0])
+        elif shape is not None and self._takes_smooth_hull(public):
+            weights, release = smooth_hull_perturbation(
+                aggregate(read.rows, read.signs),
+                shape,
+                public,
+                entropy=self._entropy(),
+                ridge=self.ridge,
+                ledger=self._open_ledger(),
+            )
+            coefficients, intercept = weights[1:], float(weights[0])
         else:
             release = self._run(read.rows, read.signs, features, public)
             coefficients, intercept = features.weights(release.parameters)
@@ -178,10 +189,16 @@ class PrivateLinearClassifier(PrivateClassifier):
 
     def _takes_hull(self, shape: HullShape, public: ConvexPublic) -> bool:
         """Return whether the noise has the shape of the schema's rows; public facts decide."""
-        if public.is_noiseless:
+        if public.is_noiseless or public.loss.name != "logistic":
             return False
         suits = self._is_started() or suits_hull(shape, public, self.ridge)
         return self.mechanism == HULL or (self.mechanism == "auto" and suits)
+
+    def _takes_smooth_hull(self, public: ConvexPublic) -> bool:
+        """Return whether another loss than the logistic one gets hull noise."""
+        if public.is_noiseless or public.loss.name == "logistic":
+            return False
+        return self.mechanism == HULL or (self.mechanism == "auto" and public.params.delta == 0)
 
     def _is_started(self) -> bool:
         return self.prior is not None or self.pilot is not None
@@ -275,8 +292,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     mechanism : str, default "auto"
         "auto" is "hull" where there is a schema or a range, else objective perturbation; with
         a schema and delta > 0, or a ridge below what "hull" needs, the one with less noise. "hull"
-        is objective perturbation whose noise has the shape of the rows: pure, with half the noise,
-        and its law is exact, so the receipt can hold without a condition on rounding.
+        is objective perturbation whose noise has the shape of the rows: pure, with half the noise.
+        Its law is exact for the logistic loss, so the receipt can hold without a condition on
+        rounding; of a support vector classifier it is the default with a schema and delta = 0.
         "objective_perturbation" and "output_perturbation" may be pure. "exponential_sampling" and
         "localization" are pure and take at most 5 parameters, intercept included. "grid_walk" is
         conditional on mixing. These need delta > 0: "approximate_minima", "noisy_sgd",

@@ -109,14 +109,22 @@ def test_the_ridge_and_the_noise_do_not_look_at_the_rows():
     ("build", "words"),
     [
         (lambda: PrivateLogisticRegression(mechanism="hull", data_norm=1.0), "declare one"),
-        (lambda: PrivateLinearSVC(mechanism="hull", schema=SCHEMA), "logistic loss"),
+        (lambda: PrivateLinearSVC(mechanism="hull", data_norm=1.0), "declare one"),
         (lambda: hull(ridge=1.0), "at least"),
         (lambda: hull(ridge=float("nan")), "at least"),
         (lambda: hull(ridge="big"), "at least"),
         (lambda: hull(epsilon=0.0), "epsilon"),
         (lambda: hull(epsilon=1e7), "epsilon of at most 1,000,000"),
     ],
-    ids=["no schema", "other loss", "small ridge", "no number", "text", "epsilon", "huge"],
+    ids=[
+        "no schema",
+        "no schema of margins",
+        "small ridge",
+        "no number",
+        "text",
+        "epsilon",
+        "huge",
+    ],
 )
 def test_what_cannot_be_promised_is_refused_before_the_spend(build, words, tmp_path):
     model = build().set_params(ledger=tmp_path / "book")
