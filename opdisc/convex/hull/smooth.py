@@ -13,15 +13,16 @@ from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.convex.hull.table import mapped_into
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.optimization import minimise
-from opdisc.convex.perturbation.objective import l2_draw
-from opdisc.convex.perturbation.objective_calibration import predicted_choice, pure_scale
-from opdisc.convex.perturbation.objective_plan import (
+from opdisc.convex.perturbation import (
     ACCURACY_CONDITION,
     OUTPUT_SHARE,
     RELATIVE_ACCURACY,
     TAIL,
     TYPICAL_MARGIN,
+    l2_draw,
     output_noise_scale,
+    predicted_choice,
+    pure_scale,
     require_ridge,
 )
 from opdisc.convex.public import ConvexPublic

@@ -118,7 +118,7 @@ def test_the_ridge_and_the_noise_do_not_look_at_the_rows():
     ],
     ids=[
         "no schema",
-        "no schema of margins",
+        "no schema either",
         "small ridge",
         "no number",
         "text",
