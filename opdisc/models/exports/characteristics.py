@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,12 +16,18 @@ from opdisc.data import (
     ThresholdFeature,
     exclusive_positions,
     format_number,
+    is_kept_by_a_number,
     parse_number,
     spellings,
 )
 from opdisc.errors import ModelFileError, quoted
 from opdisc.models.card.source import CardSource, CardsSource, used_features
 from opdisc.models.scorecard import Scorecard
+
+_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A character that XML cannot hold."""
 
 _MOST = 2**53
 """Whole numbers below it are doubles."""
@@ -118,12 +126,15 @@ class Column:
         The values of a yes/no column, of which others but missing ones are refused; else None.
     missing : tuple of str
         Texts that count as missing where numbers, or yes and no, are read; never the empty one.
+    needs_text : bool
+        Whether a declared value is a code, such as 007, or a date: a number would lose it.
     """
 
     name: str
     is_number: bool
     allowed: tuple[str, ...] | None
     missing: tuple[str, ...]
+    needs_text: bool
 
 
 def single_card(model: CardSource | CardsSource, form: str) -> CardSource:
@@ -249,4 +260,13 @@ def _column(name: str, features: list[Feature], schema: Schema) -> Column:
         is_number=bool(strict) and not sides,
         allowed=sides[0].values if sides else None,
         missing=tuple(sorted(missing.difference([""]))),
+        needs_text=any(_has_codes(feature, schema) for feature in features),
     )
+
+
+def _has_codes(feature: Feature, schema: Schema) -> bool:
+    if isinstance(feature, CategoryFeature | BinaryFeature):
+        texts = (*feature.values, *schema.missing_texts(feature))
+        is_text = isinstance(feature, CategoryFeature) and feature.text
+        return is_text or any(_DATE.match(t) or not is_kept_by_a_number(t) for t in texts)
+    return False

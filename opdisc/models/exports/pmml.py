@@ -18,6 +18,7 @@ from opdisc.errors import ModelFileError, quoted
 from opdisc.models.card.content import card_content
 from opdisc.models.card.source import CardSource, CardsSource, plain
 from opdisc.models.exports.characteristics import (
+    NO_XML,
     AtLeast,
     Characteristic,
     Column,
@@ -35,10 +36,6 @@ _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 
 _REASONS = 3
 """Reasons that a row gets at most."""
-
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""A character that XML cannot hold."""
-
 
 def card_pmml(model: CardSource | CardsSource) -> str:
     """Return a PMML document with a ``Scorecard`` that gives total, label and reasons.
@@ -95,13 +92,13 @@ def card_pmml(model: CardSource | CardsSource) -> str:
 
 def _any_column(schema: Schema) -> Column:
     """Return a column for a card that reads none."""
-    return Column(name=schema.columns[0], is_number=False, allowed=None, missing=())
+    return Column(name=schema.columns[0], is_number=False, allowed=None, missing=(), needs_text=False)
 
 
 def _text(root: ET.Element) -> str:
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
-    if _NO_XML.search(text):
+    if NO_XML.search(text):
         raise ModelFileError(
             "XML cannot hold a control character or half of a character pair, but a name or value "
             "of this model does; correct the schema and fit again."
