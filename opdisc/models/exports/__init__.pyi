@@ -1,0 +1,1 @@
+from .pmml import card_pmml as card_pmml
