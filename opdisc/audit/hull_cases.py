@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from opdisc.audit.convex import ConvexAuditCase, overspent
-from opdisc.convex import ConvexPublic, HullShape, Rows, hull_perturbation
+from opdisc.convex import (
+    ConvexPublic,
+    HullShape,
+    Rows,
+    hull_perturbation,
+    smooth_hull_perturbation,
+)
 from opdisc.data import EncodedTable
 from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams
-from oracles.convex import LogisticLoss, RowBounds, with_costs
+from oracles.convex import HuberisedHingeLoss, LogisticLoss, RowBounds, with_costs
 from oracles.problem import ColumnGroup, ErrorCosts
 
 _SHAPE = HullShape.of_groups((ColumnGroup(columns=(1,)),))
@@ -21,10 +28,12 @@ _OTHERS = ((1.0, 0.0, 1.0), (1.0, 0.0, -1.0))
 
 
 def hull_audit_cases() -> tuple[ConvexAuditCase, ...]:
-    """Return a row that turns its label, one that is removed, and one that costs five times."""
+    """Return rows that turn their label, one that is removed, and one that costs five times."""
     replaced, added = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
     equal, costly = ErrorCosts(), ErrorCosts(false_negative=5, false_positive=1)
+    hinge = _case("smooth_hull_perturbation", replaced, (1.0, 1.0, -1.0), equal)
     return (
+        replace(hinge, public=_hinge_facts(hinge.public), release=_smooth_release),
         _case("hull_perturbation, replace", replaced, (1.0, 1.0, -1.0), equal),
         _case("hull_perturbation, remove", added, None, equal),
         _case("hull_perturbation, costs", added, None, costly),
@@ -67,6 +76,15 @@ def _facts(
     return public
 
 
+def _hinge_facts(public: Callable[[float], ConvexPublic]) -> Callable[[float], ConvexPublic]:
+    """Return the same facts with the smoothed hinge."""
+
+    def hinge(epsilon: float) -> ConvexPublic:
+        return replace(public(epsilon), loss=HuberisedHingeLoss())
+
+    return hinge
+
+
 def _rows(rows: tuple[tuple[float, float, float], ...]) -> Rows:
     table = np.array(rows)
     return Rows(X=table[:, :2].copy(), y=table[:, 2].copy())
@@ -74,13 +92,21 @@ def _rows(rows: tuple[tuple[float, float, float], ...]) -> Rows:
 
 def _release(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
     """Return the score of the row that differs: large if it is positive."""
+    released = hull_perturbation(_table(rows), _SHAPE, public, entropy=entropy)
+    return float(released.parameters.sum())
+
+
+def _smooth_release(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
+    weights, _ = smooth_hull_perturbation(_table(rows), _SHAPE, public, entropy=entropy)
+    return float(weights.sum())
+
+
+def _table(rows: Rows) -> EncodedTable:
     points, where = np.unique(rows.X, axis=0, return_inverse=True)
     counts = [np.bincount(where, rows.y == sign, len(points)) for sign in (1.0, -1.0)]
-    table = EncodedTable(
+    return EncodedTable(
         points=points.astype(np.int8),
         positives=counts[0].astype(np.int64),
         negatives=counts[1].astype(np.int64),
         n_rows=len(rows.y),
     )
-    released = hull_perturbation(table, _SHAPE, public, entropy=entropy)
-    return float(released.parameters.sum())

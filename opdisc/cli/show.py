@@ -25,6 +25,7 @@ _FORMS = {
     "png": ("card_picture", "A picture."),
     "sql": ("card_sql", "A SELECT that scores a table."),
     "python": ("card_python", "A file with score(row) and predict(row)."),
+    "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }
 """What writes each form of a card, and what it is."""
 

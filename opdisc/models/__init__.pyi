@@ -6,10 +6,10 @@ from .card import (
     card_markdown as card_markdown,
     card_page as card_page,
     card_picture as card_picture,
+    card_pmml as card_pmml,
     card_python as card_python,
     card_sql as card_sql,
 )
-from .exports import card_pmml as card_pmml
 from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
 from .loading import load_model as load_model, save_model as save_model
 from .multiclass_file import (

@@ -15,9 +15,7 @@ from xml.etree import ElementTree as ET  # nosec B405 # a document is written, n
 
 from opdisc.data import Schema
 from opdisc.errors import ModelFileError, quoted
-from opdisc.models.card.content import card_content
-from opdisc.models.card.source import CardSource, CardsSource, plain
-from opdisc.models.exports.characteristics import (
+from opdisc.models.card.characteristics import (
     NO_XML,
     AtLeast,
     Characteristic,
@@ -29,6 +27,8 @@ from opdisc.models.exports.characteristics import (
     single_card,
     spelled,
 )
+from opdisc.models.card.content import card_content
+from opdisc.models.card.source import CardSource, CardsSource, plain
 from opdisc.models.odds import LARGEST_LOG_ODDS as _MOST, OddsScale
 from opdisc.models.scorecard import Scorecard
 
@@ -36,6 +36,7 @@ _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 
 _REASONS = 3
 """Reasons that a row gets at most."""
+
 
 def card_pmml(model: CardSource | CardsSource) -> str:
     """Return a PMML document with a ``Scorecard`` that gives total, label and reasons.
@@ -92,7 +93,9 @@ def card_pmml(model: CardSource | CardsSource) -> str:
 
 def _any_column(schema: Schema) -> Column:
     """Return a column for a card that reads none."""
-    return Column(name=schema.columns[0], is_number=False, allowed=None, missing=(), needs_text=False)
+    return Column(
+        name=schema.columns[0], is_number=False, allowed=None, missing=(), needs_text=False
+    )
 
 
 def _text(root: ET.Element) -> str:

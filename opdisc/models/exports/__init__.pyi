@@ -1,1 +1,0 @@
-from .pmml import card_pmml as card_pmml
