@@ -18,6 +18,7 @@ from opdisc.models import (
     card_markdown,
     card_page,
     card_picture,
+    card_pmml,
     card_python,
     card_sql,
     save_model,
@@ -30,6 +31,7 @@ FORMS = {
     "png": card_picture,
     "sql": card_sql,
     "python": card_python,
+    "pmml": card_pmml,
 }
 SCHEMA = {
     "name": "s",
@@ -122,10 +124,11 @@ def test_cards_for_several_classes_have_every_form_too(folder):
     schema = {**SCHEMA, "target": {"column": "ill", "classes": ["no", "a little", "very"]}}
     model = released_cards(schema, [(0, 1), (0, -1)])
     save_model(model, "cards.json")
-    places = [word for form in FORMS for word in (f"--{form}", f"new.{form}")]
+    forms = {form: make for form, make in FORMS.items() if form != "pmml"}  # one card only
+    places = [word for form in forms for word in (f"--{form}", f"new.{form}")]
     status, _, err = told("show", "cards.json", *places)
     assert (status, err) == (0, "")
-    for form, make in FORMS.items():
+    for form, make in forms.items():
         made = make(model)
         found = Path(f"new.{form}").read_bytes()
         assert found == (made if isinstance(made, bytes) else made.encode("utf-8"))
