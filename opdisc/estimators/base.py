@@ -198,6 +198,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         raise TableError("y should be a 1d array, one label or number for each row of X.")
 
 
+def refuse_own_pilot(pilot: object, rows: object) -> None:
+    """Refuse the private rows themselves as public ones."""
+    if pilot is not None and pilot is rows:
+        raise CalibrationError(
+            "a pilot must have public rows, but it is the table that is fitted; give other rows, "
+            "or leave pilot out."
+        )
+
+
 def models_in(ledger: Ledger | None) -> tuple[str, ...]:
     """Return the digests of the models whose cost a ledger adds up."""
     if ledger is None:

@@ -31,7 +31,12 @@ from opdisc.convex import (
 )
 from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
 from opdisc.errors import CalibrationError, as_calibration_error
-from opdisc.estimators.base import LabelledRows, PrivateClassifier, models_in
+from opdisc.estimators.base import (
+    LabelledRows,
+    PrivateClassifier,
+    models_in,
+    refuse_own_pilot,
+)
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.models import Pilot, Prior, SavedLinearModel, column_names, start_from
 from opdisc.privacy import Ledger, PrivacyParams
@@ -108,6 +113,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             )
         self._require_bound()
         self._require_hull_of_start()
+        refuse_own_pilot(self.pilot, X)
         read = self._read(X, y)
         schema, costs = read.schema, self._own_costs(read.schema)
         if self.feature_range is not None:

@@ -33,7 +33,7 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError, SchemaError, TableError
-from opdisc.estimators.base import models_in
+from opdisc.estimators.base import models_in, refuse_own_pilot
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
@@ -320,9 +320,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         The model is that of :meth:`fit` on the rows that were counted. What the counts take for
         granted of the table is on the receipt; of a text file that is nothing.
         """
+        refuse_own_pilot(self.pilot, counts)
         return self._fitted_by(lambda: self._learn_counts(lambda: self._checked(counts)))
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+        refuse_own_pilot(self.pilot, X)
         self._learn_counts(lambda: self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:

@@ -166,6 +166,20 @@ def test_a_pilot_that_cannot_be_read_is_refused_before_the_spend(tmp_path):
     assert not (tmp_path / "book").exists()
 
 
+def test_the_private_rows_are_no_pilot(tmp_path):
+    counts = count_rows(TABLE, SCHEMA)
+    for fit in (
+        lambda: card(pilot=TABLE, ledger=tmp_path / "book").fit(TABLE, TABLE["ill"]),
+        lambda: card(pilot=counts, ledger=tmp_path / "book").fit_counts(counts),
+        lambda: PrivateLogisticRegression(
+            schema=SCHEMA, pilot=TABLE, ledger=tmp_path / "book"
+        ).fit(TABLE, TABLE["ill"]),
+    ):
+        with pytest.raises(CalibrationError, match="it is the table that is fitted"):
+            fit()
+    assert not (tmp_path / "book").exists()
+
+
 def test_several_classes_take_no_start():
     with pytest.raises(TypeError):
         PrivateMulticlassClassifier(schema=SCHEMA, pilot=PILOT)
