@@ -43,7 +43,7 @@ from opdisc.data import (
     two_classes,
     with_error_costs,
 )
-from opdisc.errors import SchemaError, TableError
+from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.refusals import require_same_length, rows_refusal
 from opdisc.estimators.repeated_fits import refuse_numbered_labels, repetition_conditions
 from opdisc.privacy import (
