@@ -9,6 +9,7 @@ from opdisc.audit.attacks import AttackCase
 from opdisc.audit.convex import ConvexAuditCase
 from opdisc.audit.convex_cases import convex_audit_cases
 from opdisc.audit.costly_rows import AUDITED_COSTS, swapped_binary_rows, swapped_rows
+from opdisc.audit.counts import CountsAuditCase, counts_audit_cases
 from opdisc.audit.event import (
     AuditedCase,
     NeighboringPair,
@@ -19,10 +20,8 @@ from opdisc.audit.event import (
     two_hypotheses,
 )
 from opdisc.audit.opsamp_cases import opsamp_audit_cases
-from opdisc.audit.risks import RiskAuditCase
 from opdisc.audit.tables import TablesAuditCase
 from opdisc.audit.thresholds import ThresholdAuditCase, threshold_audit_cases
-from opdisc.audit.validation import ValidationAuditCase
 from opdisc.calibration import published_gaussian_stddev
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
@@ -66,9 +65,7 @@ class AuditCase:
     error_costs: ErrorCosts = ErrorCosts()
 
 
-_Apart = (
-    ConvexAuditCase | RiskAuditCase | TablesAuditCase | ThresholdAuditCase | ValidationAuditCase
-)
+_Apart = ConvexAuditCase | CountsAuditCase | TablesAuditCase | ThresholdAuditCase
 
 _STUMP = StagedMechanism(stump=True, name="staged, stump")
 
@@ -84,8 +81,7 @@ def audit_cases() -> dict[str, AuditCase | _Apart]:
         "one_hot": AuditCase(build=one_hot_mechanism, pair=parity(5)),
         "opdisc": AuditCase(build=lambda d: SphereMechanism(), pair=parity(8), effort=10),
         "rspm": AuditCase(build=lambda d: SeparatorMechanism(), pair=single),
-        "risk_table": RiskAuditCase(),
-        "validation": ValidationAuditCase(),
+        **counts_audit_cases(),
         "attribute_tables": TablesAuditCase(),
         **threshold_audit_cases(),
         **_cost_cases(),

@@ -34,7 +34,7 @@ _PRINTED = "-"
 
 _NO_POINTS = "Its points change no answer, so they are not listed: --explain, or --json, has them."
 
-_THE_REST = "The whole receipt: --explain, or --json for a machine."
+THE_REST = "The whole receipt: --explain, or --json for a machine."
 
 
 def model_text(
@@ -47,7 +47,7 @@ def model_text(
     if as_json:
         return json_text(model.to_dict())
     verdict = _verdict_text(model.verdict_) if hasattr(model, "verdict_") else ""
-    receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{_THE_REST}"
+    receipt = str(model.receipt) if explain else f"{model.receipt.brief()}\n{THE_REST}"
     constant = isinstance(model, SavedModel | SavedMulticlassModel) and model.is_only_constant
     points = _NO_POINTS if constant and not explain else model.summary
     parts = [verdict, points, f"Receipt\n{receipt}"]

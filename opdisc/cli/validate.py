@@ -23,9 +23,8 @@ from opdisc.cli.fitting import (
     taken_reading,
     told_weak_promises,
 )
+from opdisc.cli.show import THE_REST
 from opdisc.errors import TableError
-
-_THE_REST = "The whole receipt: --explain, or --json for a machine."
 
 
 @click.command(
@@ -130,5 +129,5 @@ def _printed(report: Any, earlier: Any, *, as_json: bool, explain: bool) -> str:
 
     if as_json:
         return json_text(report_json(report, earlier))
-    whole = str(report.receipt) if explain else f"{report.receipt.brief()}\n{_THE_REST}"
+    whole = str(report.receipt) if explain else f"{report.receipt.brief()}\n{THE_REST}"
     return f"{report_text(report, earlier)}\n\nReceipt\n{whole}\n"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.convex.rows import Rows
-from opdisc.data import CategoryFeature, Schema, aggregate
+from opdisc.data import CategoryFeature, EncodedTable, Schema, aggregate
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 
@@ -75,13 +75,16 @@ class LinearFeatures:
         labels : int8 array, shape (n,)
             +1, -1, or 0 where missing.
         """
-        table = aggregate(features, labels)
+        return self.merged_rows(aggregate(features, labels))
+
+    def merged_rows(self, table: EncodedTable) -> Rows:
+        """Return the same of a table whose equal rows are merged already."""
         mapped = table.points.astype(np.float64)
         mapped[:, 1:] = (mapped[:, 1:] - self.centre) / self.scale
         nothing = np.zeros((1, mapped.shape[1]))
         X = np.concatenate([mapped, mapped, nothing])
         y = np.repeat([1.0, -1.0, 1.0], [len(mapped), len(mapped), 1])
-        missing = int((labels == 0).sum())
+        missing = table.n_rows - int(table.positives.sum() + table.negatives.sum())
         counts = np.concatenate([table.positives, table.negatives, [missing]]).astype(np.float64)
         kept = counts > 0
         return Rows(X=np.ascontiguousarray(X[kept]), y=y[kept], counts=counts[kept])

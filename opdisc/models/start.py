@@ -20,7 +20,6 @@ from opdisc.convex import (
     weights_of_rows,
 )
 from opdisc.data import (
-    EncodedTable,
     Label,
     RowCounts,
     Schema,
@@ -32,6 +31,7 @@ from opdisc.errors import CalibrationError, TableError, quoted
 from opdisc.models.loading import load_points
 from opdisc.models.odds import OddsScale
 from opdisc.models.scorecard_file import SavedModel
+from opdisc.privacy import Guarantee
 from oracles.problem import ErrorCosts
 
 if TYPE_CHECKING:
@@ -112,16 +112,10 @@ def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicS
         raise TableError(
             "a pilot must have rows of both labels, but this one has not; take more public rows."
         )
-    table = EncodedTable(
-        points=rows.points,
-        positives=rows.positives,
-        negatives=rows.negatives,
-        n_rows=rows.n_rows,
-    )
     numbers = np.column_stack([rows.points, rows.positives, rows.negatives]).astype("<i8")
     digest = hashlib.sha256(schema.digest().encode() + numbers.tobytes()).hexdigest()
     return PublicStart(
-        weights=weights_of_rows(table, HullShape.of_schema(schema), costs),
+        weights=weights_of_rows(rows.table, HullShape.of_schema(schema), costs),
         source=f"logistic regression on {rows.n_rows:,} public rows, sha256 {digest[:_DIGITS]}",
     )
 
@@ -138,13 +132,17 @@ def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicSta
     else:
         score = _released(prior)
         digest = prior.to_dict()["sha256"]
-        source = f"a released model, sha256 {digest[:_DIGITS]}"
-        conditions = (
-            f"what the start cost, epsilon {prior.receipt.epsilon:g}, is added to this where it "
-            "was learned from the same rows",
-        )
-        if digest in counted:
+        source, receipt = f"a released model, sha256 {digest[:_DIGITS]}", prior.receipt
+        delta = f" and delta {receipt.delta:g}" if receipt.delta else ""
+        if receipt.guarantee == Guarantee.VOID.value:  # it promises nothing, so nothing adds up
+            conditions = (MADE_WITHOUT_ROWS,)
+        elif digest in counted:
             source, conditions = f"{source}, which the ledger has", ()
+        else:
+            conditions = (
+                f"what the start cost, epsilon {receipt.epsilon:g}{delta}, is added to this where "
+                "it was learned from the same rows",
+            )
     weights = _weights(score, schema)
     return PublicStart(weights=weights, source=source, conditions=conditions)
 

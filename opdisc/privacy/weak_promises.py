@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from opdisc.privacy.guarantee import Guarantee, weak_promises
@@ -57,4 +57,5 @@ def record_spending(receipt: PrivacyReceipt, ledger: Ledger | None) -> None:
     if ledger is not None:
         ledger.spend(receipt)
     if (tell := _LISTENER.get()) is not None:
-        tell(receipt)
+        with suppress(Exception):  # the budget is spent: who cannot listen loses no release
+            tell(receipt)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from opdisc.convex.features import LinearFeatures
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import transform_of
 from opdisc.convex.hull.shape import HullShape, mean_square
@@ -72,11 +73,12 @@ def smooth_hull_perturbation(
     **Guarantee.** Pure but for cut tails, both relations, several rows per unit, error costs;
     docs/convex.md, entry "hull", other losses. Rounding of doubles is a condition.
     """
-    bounds = RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0)
-    params = replace(public.params, delta=0.0)
-    public = replace(public, bounds=bounds, domain=None, params=params)
+    features, params = centred_features(shape), replace(public.params, delta=0.0)
+    public = replace(public, bounds=features.bounds, domain=None, params=params)
     plan = plan_smooth_hull(shape, public, ridge=ridge)
-    rows = _centred_rows(table, shape)
+    rows = features.merged_rows(
+        replace(table, points=mapped_into(table.points, shape).astype(np.int8))
+    )
 
     def solved(data: Rows, tilt: FloatArray | None = None) -> FloatArray:
         return minimise(
@@ -92,7 +94,17 @@ def smooth_hull_perturbation(
         return solved(rows, tilt) + l2_draw(public.dimension, plan.scales[1], entropy)
 
     released = release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
-    return np.asarray(np.linalg.solve(transform_of(shape), released.parameters)), released
+    coefficients, intercept = features.weights(released.parameters)
+    return np.append(intercept, coefficients), released
+
+
+def centred_features(shape: HullShape) -> LinearFeatures:
+    """Return the map that centres the columns of a hull."""
+    return LinearFeatures(
+        centre=np.array([float(at) for at in shape.centre]),
+        scale=1.0,
+        bounds=RowBounds(l2=math.sqrt(shape.squared_radius), linf=1.0),
+    )
 
 
 def plan_smooth_hull(
@@ -149,15 +161,3 @@ def centred_draw(shape: HullShape, entropy: EntropySource) -> FloatArray:
         noise.refine()
     plain = np.array([float(ball.mid()) for ball in balls])
     return np.asarray(np.linalg.solve(transform_of(shape).T, plain))
-
-
-def _centred_rows(table: EncodedTable, shape: HullShape) -> Rows:
-    """Return each row mapped into the hull by itself, centred, with its label and count."""
-    points = mapped_into(table.points, shape).astype(np.float64)
-    points[:, 1:] -= [float(at) for at in shape.centre]
-    missing = table.n_rows - int(table.positives.sum() + table.negatives.sum())
-    X = np.concatenate([points, points, np.zeros((1, points.shape[1]))])
-    y = np.repeat([1.0, -1.0, 1.0], [len(points), len(points), 1])
-    counts = np.concatenate([table.positives, table.negatives, [missing]]).astype(np.float64)
-    kept = counts > 0
-    return Rows(X=np.ascontiguousarray(X[kept]), y=y[kept], counts=counts[kept])

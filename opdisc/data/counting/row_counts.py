@@ -150,6 +150,16 @@ class RowCounts:
             )
 
     @property
+    def table(self) -> EncodedTable:
+        """The points and their counts alone."""
+        return EncodedTable(
+            points=self.points,
+            positives=self.positives,
+            negatives=self.negatives,
+            n_rows=self.n_rows,
+        )
+
+    @property
     def conditions(self) -> tuple[str, ...]:
         """What must be true of the rows besides the schema, for a receipt."""
         by_hand = () if self._is_counted else (MADE_BY_HAND,)

@@ -74,8 +74,8 @@ class ArrowBatches:
                 cells, numbers = [], set()
                 for at, (name, which) in enumerate(places):
                     found = batch.schema.get_all_field_indices(name)[which]
-                    column = batch.column(found)
-                    if hasattr(column, "dictionary"):
+                    column, field = batch.column(found), batch.schema.field(found)
+                    if hasattr(column, "dictionary") and not _is_of_rows(field):
                         listed.setdefault(at, _Listed()).add(column.dictionary)
                     texts, holds = _arrow_texts(column)
                     cells.append(texts)
@@ -106,6 +106,14 @@ class _Listed:
         if self._last is None or not dictionary.equals(self._last):
             self.values |= dict.fromkeys(dictionary_values(dictionary))
         self._last = dictionary
+
+
+def _is_of_rows(field: Any) -> bool:
+    """Return whether a dictionary holds what the rows hold, as a Categorical of polars does.
+
+    An Enum of polars, and a categorical of pandas, list their categories whatever the rows are.
+    """
+    return any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or ())
 
 
 def plain_name(name: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opdisc.convex import ConvexReceipt, PublicStart, hull_perturbation
-from opdisc.data import EncodedTable, RowCounts
+from opdisc.data import RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
 from opdisc.planning import LOGISTIC, logistic_public
@@ -96,14 +96,8 @@ def draw_logistic_card(
     """
     schema = counts.schema
     shape, public = logistic_public(schema, params, facts)
-    table = EncodedTable(
-        points=counts.points,
-        positives=counts.positives,
-        negatives=counts.negatives,
-        n_rows=counts.n_rows,
-    )
     released = hull_perturbation(
-        table, shape, public, entropy=entropy, start=start, ledger=ledger, choice=choice
+        counts.table, shape, public, entropy=entropy, start=start, ledger=ledger, choice=choice
     )
     card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
     return LogisticCard(card=card, odds=odds, receipt=released.receipt)

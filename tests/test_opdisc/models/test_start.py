@@ -95,6 +95,14 @@ def test_a_logistic_card_starts_with_its_own_odds():
     assert counted.conditions == () and counted.source.endswith("which the ledger has")
 
 
+def test_a_start_that_promises_nothing_is_one_that_must_not_know_the_rows():
+    model = card(random_state=1)
+    assert model.receipt.guarantee == "VOID"
+    digest = model.to_dict()["sha256"]
+    for counted in ((), (digest,)):
+        assert start_from(model, None, SCHEMA, counted=counted).conditions == (MADE_WITHOUT_ROWS,)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -119,3 +119,15 @@ def test_a_comparison_has_the_start_alone_beside_those_that_take_it(run):
     assert "the start was made without the private rows" not in found["one-hot"]["conditions"]
     status, _, err = run(*call, "--methods", "public-start", "--out", "other")
     assert status != 0 and "name one with --prior or --pilot" in err
+
+
+def test_who_cannot_listen_loses_no_release(run, monkeypatch):
+    from opdisc.cli.fitting import fit as room
+
+    def broken(*_):
+        raise ValueError("a closed stream")
+
+    monkeypatch.setattr(room, "rare_outcome_text", broken)
+    Ledger.create("book", table="t")
+    assert run("fit", *TABLE, "--ledger", "book", "--out", "m.json")[0] == 0
+    assert load_model("m.json") and len(Ledger("book").spendings()) == 1

@@ -1,6 +1,7 @@
 """Hull noise for other losses than the logistic one: its promise, its law, what it releases."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,13 @@ from opdisc import PrivateLinearSVC, Schema, load_model, save_model
 from opdisc.convex import ConvexPublic
 from opdisc.convex.hull.release import transform_of
 from opdisc.convex.hull.shape import HullShape
-from opdisc.convex.hull.smooth import centred_draw, plan_smooth_hull, smooth_hull_perturbation
+from opdisc.convex.hull.smooth import (
+    centred_draw,
+    centred_features,
+    plan_smooth_hull,
+    smooth_hull_perturbation,
+)
+from opdisc.convex.hull.table import mapped_into
 from opdisc.data import aggregate
 from opdisc.errors import CalibrationError
 from opdisc.privacy import NeighboringRelation, PrivacyParams, SeededEntropy
@@ -113,9 +120,8 @@ def test_what_is_released_is_the_minimiser_of_the_tilted_sum():
     weights, release = smooth_hull_perturbation(rows, SHAPE, facts, entropy=SeededEntropy(7))
     plan = plan_smooth_hull(SHAPE, facts)
     tilt = plan.scales[0] * centred_draw(SHAPE, SeededEntropy(7))
-    from opdisc.convex.hull.smooth import _centred_rows
-
-    centred = _centred_rows(rows, SHAPE)
+    mapped = replace(rows, points=mapped_into(rows.points, SHAPE))
+    centred = centred_features(SHAPE).merged_rows(mapped)
 
     def value(theta):
         losses = LOSS.of_scores(centred.X @ theta, centred.y) @ centred.counts

@@ -117,3 +117,18 @@ def test_an_enum_of_duckdb_lists_its_values():
             with pytest.raises(TableError, match=_REFUSED):
                 count_rows(source, _schema("1", "2"))
         assert count_rows(database.cursor().execute("FROM t"), _schema("Male")).n_rows == 1
+
+
+@pytest.mark.extras("polars", "pyarrow")
+@pytest.mark.parametrize("write", ["write_parquet", "write_ipc"])
+def test_a_categorical_of_polars_lists_nothing_in_a_file_either_and_an_enum_does(write, tmp_path):
+    import polars as pl
+
+    cells = ["Male", "Female"] * 20
+    kinds = {"rows": pl.Categorical, "type": pl.Enum(["Male", "Female"])}
+    for name, kind in kinds.items():
+        frame = pl.DataFrame({"sex": pl.Series(cells, dtype=kind), "y": ["yes", "no"] * 20})
+        getattr(frame, write)(tmp_path / name)
+    assert count_rows(tmp_path / "rows", _schema("1", "2")).n_rows == 40
+    with pytest.raises(TableError, match=_REFUSED):
+        count_rows(tmp_path / "type", _schema("1", "2"))
