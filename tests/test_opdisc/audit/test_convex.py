@@ -22,18 +22,11 @@ from oracles.convex.constants import RowBounds
 from oracles.convex.losses.classification import LogisticLoss
 
 CASES = convex_audit_cases()
-QUICK = (
-    "gradient_descent, random",
-    "output_perturbation, pure",
-    "objective_perturbation, replace",
-    "private_ftrl",
-)
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_a_quick_audit_stands_and_catches_less_noise(name):
-    """300 draws on each table, false alarm 1e-3."""
-    audited = run_audit(CASES[name], 1.0, 300, 1e-3, SeededEntropy(1))
+def test_a_quick_audit_stands_and_catches_less_noise():
+    """300 draws on each table, false alarm 1e-3; the others are in the campaign below."""
+    audited = run_audit(CASES["gradient_descent, random"], 1.0, 300, 1e-3, SeededEntropy(1))
     assert not audited.calibrated.refuted
     assert audited.less_noise.refuted
 

@@ -17,7 +17,7 @@ PROBLEMS = 600
 
 CHUNKS = 6
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.slow]
 
 
 def many_columns(seed):

@@ -81,6 +81,7 @@ def laws():
     return found
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("digits", [64, 4])
 def test_the_law_is_that_of_quadrature(name, digits, laws):
@@ -90,6 +91,7 @@ def test_the_law_is_that_of_quadrature(name, digits, laws):
     assert p_value(laws[name], found) > FALSE_ALARM
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", STARTED)
 @pytest.mark.parametrize("digits", [64, 4])
 def test_the_law_from_a_start_is_that_of_quadrature(name, digits, laws):
@@ -118,6 +120,7 @@ def boxed(unit=8, resolution=1):
     return objective, points / unit, labels, HullTable.of(rows, shape, ErrorCosts(), unit)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("digits", [64, 4])
 def test_the_law_of_numbers_in_a_box_is_that_of_quadrature(digits):
     objective, rows, labels, table = boxed()

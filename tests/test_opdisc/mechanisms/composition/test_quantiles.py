@@ -111,6 +111,7 @@ def test_the_shares_on_every_path_add_up_to_epsilon(relation, quantiles, rows):
         assert sum(costs) <= epsilon
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("quantiles", [1, 2, 3])
 def test_draws_follow_the_exact_law(quantiles):
     """Chi-square against the listed law; false alarm 1e-6 each."""

@@ -82,6 +82,7 @@ def p_value(values, centre, rate):
     return stats.chisquare(observed, expected * len(values) / expected.sum()).pvalue
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("relation", [REPLACE, ADD])
 def test_released_counts_follow_the_law_that_their_epsilon_pays_for(relation):
     """Twice 4 p-values: a right sampler fails with probability at most 8e-7."""
