@@ -565,7 +565,9 @@ PRINTING = [
 
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=lambda arguments: arguments[0])
-@pytest.mark.parametrize("place", ["closed", "full"])
+@pytest.mark.parametrize(
+    "place", [pytest.param("closed", marks=pytest.mark.slow), "full"]
+)  # a process each
 def test_what_cannot_be_printed_is_a_failure(arguments, place, folder):
     if place == "full" and not os.path.exists("/dev/full"):
         pytest.skip("needs /dev/full")

@@ -40,7 +40,9 @@ def test_contract_at_length(oracle, seed):
     assert report.n_proved == report.n_checked - UNPROVEN.get(oracle.name, 0)
 
 
-@pytest.mark.parametrize("name", ["highs", "pulp:HiGHS", "pulp:CBC"])
+@pytest.mark.parametrize(
+    "name", ["highs", "pulp:HiGHS", pytest.param("pulp:CBC", marks=pytest.mark.slow)]
+)
 def test_contract_of_the_per_row_formulation(name):
     report = check_oracle(formulated(name), n_random=24, seed=3)
     assert report.n_proved == report.n_checked > 20
