@@ -24,15 +24,14 @@ from opdisc import PrivateScorecardClassifier
 from opdisc.data import Schema, column_structure, load_dataset, load_schema
 from opdisc.errors import TableError
 from opdisc.planning import (
+    CardRequest,
     MechanismSettings,
     Work,
-    build_mechanism,
     compile_kernels,
+    decide_card,
     predict_work,
-    scorecard_grid,
-    settle_fit,
 )
-from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams
+from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 
 REAL = (
     ("adult-balanced", "adult-small"),
@@ -110,22 +109,13 @@ def random_case(seed: int, most_columns: int = 200) -> tuple[Schema, int, float]
 def predicted(schema: Schema, n_rows: int, epsilon: float) -> tuple[str, Work | None]:
     """Return what a fit by defaults would draw by, and what it is expected to take."""
     structure = column_structure(schema)
-
-    def public_for(bound: int) -> GridPublic:
-        return GridPublic(
-            params=PrivacyParams(epsilon=epsilon, delta=0.0),
-            relation=NeighboringRelation.REPLACE_ONE,
-            grid=scorecard_grid(schema, bound),
-            n_rows=n_rows,
-        )
-
-    found = settle_fit(
-        None,
-        public_for,
-        lambda public: build_mechanism(
-            "auto", public.grid, public=public, settings=MechanismSettings(structure=structure)
-        ),
+    request = CardRequest(schema=schema, settings=MechanismSettings(structure=structure))
+    public = PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        n_rows=n_rows,
     )
+    found = decide_card(request, public).settled
     return type(found.mechanism).__name__, predict_work(found.mechanism, found.public, structure)
 
 

@@ -242,14 +242,15 @@ def fit(
         step("starting")
         from opdisc.cli.fitting import learn_model, read_to_learn  # heavy imports only when needed
 
+        declared = load_schema(schema)  # once: it may be a pipe, or edited while the table is read
         step("reading the table")
-        table = read_to_learn(data, schema, taken_reading(arguments), warn)
+        table = read_to_learn(data, declared, taken_reading(arguments), warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
             arguments["progress"] = lambda text: step(text, advance=False)
         with told_weak_promises(warn):
-            model = learn_model(table, schema, ledger=book, say=warn, **arguments)
+            model = learn_model(table, declared, ledger=book, say=warn, **arguments)
         step("saving the model")
         try:
             if out is not None:

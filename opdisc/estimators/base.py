@@ -8,7 +8,8 @@ cell or counts the rows: scikit-learn's own messages do, so they are replaced he
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
@@ -98,17 +99,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -----
         A refused fit leaves the estimator unfitted, whatever it was before.
         """
-        return self._fitted_by(lambda: self._learn(X, y))
+        with self._anew():
+            self._learn(X, y)
+        return self
 
-    def _fitted_by(self, learn: Callable[[], None]) -> Self:
-        """Learn anew; if that fails, be unfitted."""
+    @contextmanager
+    def _anew(self) -> Iterator[None]:
+        """Forget the last fit; if the new one fails, be unfitted."""
         self._forget()
         try:
-            learn()
+            yield
         except BaseException:
             self._forget()
             raise
-        return self
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         """Read the table, release once, set the fitted attributes."""

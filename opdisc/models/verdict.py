@@ -22,13 +22,13 @@ from opdisc.models.attainable import attainable_totals
 from opdisc.models.scorecard import Scorecard
 from opdisc.planning import (
     MECHANISMS,
+    CardRequest,
     MechanismSettings,
     NoiseVerdict,
     ScorecardMechanism,
     build_mechanism,
     judge_noise,
     predict_error,
-    scorecard_grid,
     settle_fit,
 )
 from opdisc.privacy import GridPublic, GridReceipt, NeighboringRelation, PrivacyParams
@@ -319,13 +319,8 @@ def _default_error(asked: GridPublic, schema: Schema, receipt: GridReceipt) -> f
     if receipt.patience is not None:
         settings = replace(settings, patience=2 * receipt.patience)
     try:
-        found = settle_fit(
-            None,
-            lambda bound: replace(
-                asked, grid=scorecard_grid(schema, bound, norm_budget=receipt.norm_budget)
-            ),
-            lambda public: build_mechanism("auto", public.grid, public=public, settings=settings),
-        )
+        request = CardRequest(schema=schema, norm_budget=receipt.norm_budget, settings=settings)
+        found = settle_fit(request, asked)
         return predict_error(found.mechanism, found.public, _LEVEL).quantile
     except (CalibrationError, OracleError):
         return math.inf

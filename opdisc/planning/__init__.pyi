@@ -6,10 +6,16 @@ from .choice import (
     check_option as check_option,
 )
 from .classes import plan_cards as plan_cards
+from .decision import (
+    DecidedCard as DecidedCard,
+    DecidedCards as DecidedCards,
+    decide_card as decide_card,
+    decide_cards as decide_cards,
+    takes_logistic as takes_logistic,
+)
 from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .effort.reach import can_list as can_list
 from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
-from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,
     check_costs_of_classes as check_costs_of_classes,
@@ -26,6 +32,7 @@ from .logistic import (
     STARTED as STARTED,
     TiltVerdict as TiltVerdict,
     logistic_public as logistic_public,
+    logistic_receipt as logistic_receipt,
     prefers_logistic as prefers_logistic,
     tilt_of as tilt_of,
     why_logistic as why_logistic,
@@ -39,6 +46,11 @@ from .plan import (
     plan_fit as plan_fit,
 )
 from .promise import Promise as Promise
+from .request import (
+    CardRequest as CardRequest,
+    Shares as Shares,
+    scorecard_grid as scorecard_grid,
+)
 from .utility import (
     epsilon_for as epsilon_for,
     plan_errors as plan_errors,

@@ -146,7 +146,8 @@ def build_mechanism(
         case "opdisc":
             return SphereMechanism(noise=settings.noise, allowance=allowance), Reason()
         case "rspm":
-            return SeparatorMechanism(allowance=allowance), Reason()
+            noise, route = settings.separators
+            return SeparatorMechanism(noise=noise, route=route, allowance=allowance), Reason()
         case _:
             raise CalibrationError(
                 f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
-from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
+from opdisc.data import SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import (
-    TREE,
-    BaseMeasure,
-    Question,
-    RiskSpec,
-    ask,
-    calibrate_risks,
-    card_epsilon,
-    split_epsilon,
-)
-from opdisc.planning.choice import build_mechanism
+from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, split_epsilon
+from opdisc.planning.decision import DecidedCard, DecidedCards, decide_cards
 from opdisc.planning.effort import PATIENCE, predict_work
-from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_costs_of_classes,
     check_risks_of_classes,
@@ -31,12 +21,11 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
-from opdisc.planning.promise import cards_receipt, fit_receipt, keeping, promise_of
+from opdisc.planning.promise import keeping, promise_of
+from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseVerdict, judge_noise, noise_outlook
-from opdisc.planning.weight_rule import SettledFit, settle_fit
 from opdisc.privacy import (
-    GridPublic,
     NeighboringRelation,
     PrivacyParams,
     PrivacyReceipt,
@@ -54,156 +43,54 @@ _BESIDE = "the fewest errors of each card, added up"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CardsPlanner:
-    """What the cards of a plan have in common; all of it public.
+    """Asks what the cards of several classes would do, at this epsilon and at others.
 
     Parameters
     ----------
-    schema : Schema
-        Its target has more than two classes.
+    request : CardRequest
+        Of each card.
+    public : PublicInputs
+        With the epsilon of all cards together.
     strategy : str
         Which questions the cards answer.
-    relation : NeighboringRelation
-        Which tables are neighbours.
-    bound : int or None
-        Largest points; None: automatic.
-    norm_budget, max_nonzero : int or None
-        As for :func:`opdisc.planning.scorecard_grid`.
-    settings : MechanismSettings
-        Of the automatic choice.
     level : float
         Probability with which all bounds hold together.
-    risk_budget : float or None
-        Share of each card's budget that its risk table takes.
-    public_row_guess : int or None
-        Of all rows; not used where their number is public.
-    assumptions : tuple of str
-        What a fit will take for granted of the table.
     """
 
-    schema: Schema
+    request: CardRequest
+    public: PublicInputs
     strategy: str
-    relation: NeighboringRelation
-    bound: int | None
-    norm_budget: int | None
-    max_nonzero: int | None
-    settings: MechanismSettings
     level: float
-    risk_budget: float | None
-    public_row_guess: int | None
-    assumptions: tuple[str, ...]
 
-    @property
-    def questions(self) -> tuple[Question, ...]:
-        return ask(self.strategy, len(self.schema.labels))
+    def decided(self, epsilon: float, rows: int | None) -> DecidedCards:
+        """Return the cards, as the estimator decides them."""
+        whole = replace(at_epsilon(self.public, epsilon), n_rows=rows)
+        return decide_cards(self.request, whole, self.strategy)
 
-    def settled(self, question: Question, epsilon: float, rows: int | None) -> SettledFit:
-        """Return what draws a question's card, as the estimator decides it.
-
-        ``rows`` is what the card is planned for. How many rows have one of the question's classes
-        is not public.
-        """
-        params = PrivacyParams(epsilon=self.promised(question, epsilon), delta=0.0)
-
-        def public_for(weight_bound: int) -> GridPublic:
-            grid = scorecard_grid(
-                self.schema,
-                weight_bound,
-                norm_budget=self.norm_budget,
-                max_nonzero=self.max_nonzero,
-            )
-            return GridPublic(
-                params=params,
-                relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-                grid=grid,
-                public_row_guess=rows,
-                assumptions=self.assumptions,
-            )
-
-        return settle_fit(
-            self.bound,
-            public_for,
-            lambda public: build_mechanism(
-                "auto", public.grid, public=public, settings=self.settings
-            ),
-        )
-
-    def promised(self, question: Question, epsilon: float) -> float:
-        """Return the epsilon of a question's card for one row that enters it."""
-        return self._without_risks(card_epsilon(question, self.whole(epsilon, None)))
-
-    def whole(self, epsilon: float, rows: int | None) -> PublicInputs:
-        """Return the public facts of all cards together."""
-        return PublicInputs(
-            params=PrivacyParams(epsilon=epsilon, delta=0.0),
-            relation=self.relation,
-            rows_per_unit=self.schema.rows_per_unit,
-            privacy_unit=self.schema.privacy_unit,
-            n_rows=rows,
-            public_row_guess=self.public_row_guess,
-            assumptions=self.assumptions,
-        )
-
-    def risks(self, question: Question, epsilon: float, settled: SettledFit) -> RiskSpec | None:
-        """Return what a card's risk table will be, as the estimator decides it."""
-        if self.risk_budget is None:
-            return None
-        share = card_epsilon(question, self.whole(epsilon, None))
-        facts = PublicInputs(
-            params=PrivacyParams(epsilon=share, delta=0.0),
-            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-            public_row_guess=settled.public.public_row_guess,
-            assumptions=self.assumptions,
-        )
-        return calibrate_risks(facts, self.risk_budget)
-
-    def receipt(self, epsilon: float, rows: int | None) -> PrivacyReceipt:
+    def receipt(self, epsilon: float) -> PrivacyReceipt:
         """Return the receipt of all cards, which are not drawn."""
-        found = self.all_cards(epsilon, rows)
-        return cards_receipt(
-            self.strategy,
-            len(self.schema.labels),
-            [settled for _, settled, _ in found],
-            [self.risks(question, epsilon, settled) for question, settled, _ in found],
-            self.whole(epsilon, rows),
-        )
+        return self.decided(epsilon, self.public.n_rows).receipt()
 
-    def _without_risks(self, epsilon: float) -> float:
-        """Return what the risk table leaves of a card's budget."""
-        return epsilon if self.risk_budget is None else split_epsilon(epsilon, self.risk_budget)[0]
-
-    def predicted(self, settled: SettledFit) -> ErrorPrediction:
-        """Return the bound on one card's extra errors; all cards' hold together at the level.
+    def predicted(self, decided: DecidedCards) -> list[ErrorPrediction]:
+        """Return the bound on each card's extra errors; they hold together at the level.
 
         How many rows have one of the question's classes is not public, so nothing caps it.
         """
-        cards = len(self.questions)
-        return predict_error(
-            settled.mechanism,
-            settled.public,
-            1 - (1 - self.level) / cards,
-            confidence=1 - (1 - _CONFIDENCE) / cards,
-        )
-
-    def all_cards(
-        self, epsilon: float, rows: int | None
-    ) -> list[tuple[Question, SettledFit, ErrorPrediction]]:
-        """Return what each question's card would be; questions alike have the same one."""
-        all_rows = self.public_row_guess if rows is None else rows
-        known: dict[tuple[Fraction, int | None], tuple[SettledFit, ErrorPrediction]] = {}
-        cards = []
-        for question in self.questions:
-            own_rows = question.typical_rows(all_rows, len(self.schema.labels))
-            alike = question.share, own_rows
-            if alike not in known:
-                settled = self.settled(question, epsilon, own_rows)
-                known[alike] = settled, self.predicted(settled)
-            cards.append((question, *known[alike]))
-        return cards
+        known: dict[PublicInputs, ErrorPrediction] = {}
+        for _, card in decided.cards:
+            if card.shares.whole not in known:
+                known[card.shares.whole] = predict_error(
+                    card.settled.mechanism,
+                    card.settled.public,
+                    1 - (1 - self.level) / len(decided.cards),
+                    confidence=1 - (1 - _CONFIDENCE) / len(decided.cards),
+                )
+        return [known[card.shares.whole] for _, card in decided.cards]
 
     def excess(self, epsilon: float, rows: int | None) -> float:
         """Return the bound on the extra errors of all cards; infinite where one cannot run."""
         try:
-            return sum(found.quantile for *_, found in self.all_cards(epsilon, rows))
+            return sum(one.quantile for one in self.predicted(self.decided(epsilon, rows)))
         except (CalibrationError, UnsupportedProblem):
             return math.inf
 
@@ -276,10 +163,9 @@ def plan_cards(
         raise SchemaError("several cards need a target of more than two classes; use plan_fit")
     chosen = parse_relation(relation)
     rows = n_rows if chosen is NeighboringRelation.REPLACE_ONE else None
-    planner = _CardsPlanner(
+    check_risks_of_classes(strategy, risk_budget)
+    request = CardRequest(
         schema=declared,
-        strategy=strategy,
-        relation=chosen,
         bound=parse_automatic_bound(weight_bound),
         norm_budget=norm_budget,
         max_nonzero=max_nonzero,
@@ -288,34 +174,35 @@ def plan_cards(
             base_measure=parse_base_measure(base_measure),
             patience=patience_of_each(patience, len(ask(strategy, len(declared.labels)))),
         ),
-        level=quantile,
         risk_budget=risk_budget,
+    )
+    public = PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=chosen,
+        rows_per_unit=declared.rows_per_unit,
+        privacy_unit=declared.privacy_unit,
+        n_rows=rows,
         public_row_guess=public_row_guess,
         assumptions=assumptions,
     )
-    scorecard_grid(declared, planner.bound or 1, norm_budget=norm_budget, max_nonzero=max_nonzero)
-    PublicInputs(  # an impossible argument is refused, not planned
-        params=PrivacyParams(epsilon=epsilon, delta=0.0),
-        relation=chosen,
-        public_row_guess=public_row_guess,
-    )
-    check_risks_of_classes(strategy, risk_budget)
+    planner = _CardsPlanner(request=request, public=public, strategy=strategy, level=quantile)
+    request.on_grid(public, request.bound or 1)  # an impossible argument is refused, not planned
     if risk_budget is not None:
         split_epsilon(epsilon, risk_budget)
-    name = f"{len(planner.questions)} cards, {strategy.replace('_', ' ')}"
+    name = f"{len(ask(strategy, len(declared.labels)))} cards, {strategy.replace('_', ' ')}"
     try:
-        found = planner.all_cards(epsilon, rows)
-        together = _together(planner, name, epsilon, rows, found)
+        decided = planner.decided(epsilon, rows)
+        predictions = planner.predicted(decided)
+        together = _together(planner, name, decided, predictions)
         if look_ahead and isinstance(together.verdict, NoiseVerdict):
-            kept = keeping(lambda other: planner.receipt(other, rows))
-            outlook = noise_outlook(planner.excess, together.verdict, kept)
+            outlook = noise_outlook(planner.excess, together.verdict, keeping(planner.receipt))
             together = replace(together, outlook=outlook)
     except (CalibrationError, UnsupportedProblem) as error:
         return (
             PlannedFit(
                 mechanism=name,
                 automatic=False,
-                weight_bound=planner.bound or 1,
+                weight_bound=request.bound or 1,
                 prediction=None,
                 reason=Reason(str(error)),
                 epsilon=epsilon,
@@ -324,30 +211,37 @@ def plan_cards(
     warn_of_weak_promise(together.promise.guarantee, together.promise.conditions)
     if not each_card:
         return (together,)
-    cards = enumerate(found, 1)
-    return (together, *(_card(planner, number, epsilon, *one) for number, one in cards))
+    cards = zip(decided.cards, predictions, strict=True)
+    return (
+        together,
+        *(
+            _card(planner, number, question, card, found)
+            for number, ((question, card), found) in enumerate(cards, 1)
+        ),
+    )
 
 
 def _together(
     planner: _CardsPlanner,
     name: str,
-    epsilon: float,
-    rows: int | None,
-    found: list[tuple[Question, SettledFit, ErrorPrediction]],
+    decided: DecidedCards,
+    predictions: Sequence[ErrorPrediction],
 ) -> PlannedFit:
+    public = decided.whole
+    epsilon, rows = public.params.epsilon, public.n_rows
+    settled = [card.settled for _, card in decided.cards]
     most = math.inf if rows is None else float(rows)
-    predictions = [prediction for *_, prediction in found]
     staged = dict.fromkeys(one.beside for one in predictions if one.beside)
     beside = f"{' or '.join(staged)} for each card, added up" if staged else _BESIDE
-    shares = " + ".join(f"{planner.promised(question, epsilon):.4g}" for question, *_ in found)
-    changed = planner.relation.loss_sensitivity * planner.schema.rows_per_unit
-    works = [predict_work(s.mechanism, s.public, planner.settings.structure) for _, s, _ in found]
+    shares = " + ".join(f"{card.shares.card.params.epsilon:.4g}" for _, card in decided.cards)
+    structure = planner.request.settings.structure
+    works = [predict_work(one.mechanism, one.public, structure) for one in settled]
     known = [work for work in works if work is not None]
     are_known = len(known) == len(works)
     return PlannedFit(
         mechanism=name,
         automatic=False,
-        weight_bound=max(settled.bound for _, settled, _ in found),
+        weight_bound=max(one.bound for one in settled),
         prediction=ErrorPrediction(
             mean=min(sum(one.mean for one in predictions), most),
             quantile=min(sum(one.quantile for one in predictions), most),
@@ -359,21 +253,19 @@ def _together(
         reason=Reason(
             f"epsilon {epsilon:g} is split over the cards",
             f"cards of epsilon {shares} for a row; a row pays for those that name its class, and "
-            f"a unit that changes counts {changed} times",
+            f"a unit that changes counts {public.changed_rows} times",
         ),
         epsilon=epsilon,
         seconds=sum(work.seconds for work in known) if are_known else None,
         memory=max(work.memory for work in known) if are_known else None,
-        promise=promise_of(
-            planner.receipt(epsilon, rows), lambda other: planner.receipt(other, rows)
-        ),
+        promise=promise_of(decided.receipt(), planner.receipt),
         verdict=judge_noise(
             planner.excess,
             epsilon,
             rows,
             level=planner.level,
             beside=beside,
-            n_classes=len(planner.schema.labels),
+            n_classes=decided.n_classes,
         ),
     )
 
@@ -381,14 +273,13 @@ def _together(
 def _card(
     planner: _CardsPlanner,
     number: int,
-    epsilon: float,
     question: Question,
-    settled: SettledFit,
+    card: DecidedCard,
     prediction: ErrorPrediction,
 ) -> PlannedFit:
     """Return one card's plan; its verdict says how many rows of its classes it needs."""
-    own = planner.promised(question, epsilon)
-    labels, tree = planner.schema.labels, planner.strategy == TREE
+    settled, own = card.settled, card.shares.card.params.epsilon
+    labels, tree = planner.request.schema.labels, planner.strategy == TREE
     yes, no = (" or ".join(str(labels[k]) for k in part) for part in (question.yes, question.no))
     return PlannedFit(
         mechanism=settled.mechanism.name,
@@ -397,7 +288,7 @@ def _card(
         prediction=prediction,
         reason=settled.reason,
         epsilon=own,
-        promise=promise_of(fit_receipt(settled, planner.risks(question, epsilon, settled))),
+        promise=promise_of(card.receipt()),
         card=f"card {number}, tells {yes} from {no if tree else 'all others'}",
         verdict=judge_noise(
             lambda *_: prediction.quantile,

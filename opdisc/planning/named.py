@@ -10,6 +10,8 @@ from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
     PermuteAndFlipMechanism,
+    SeparatorNoise,
+    SeparatorRoute,
     SphereNoise,
     StagedMechanism,
 )
@@ -30,6 +32,8 @@ class MechanismSettings:
         :func:`opdisc.data.column_structure`.
     noise : str
         Noise of the sphere, for ``"opdisc"``.
+    separators : tuple of two str
+        Noise of the separators and its route, for ``"rspm"``.
     allowance : float
         Certified gap that a release may have, rows; only where an oracle minimises.
     minimise : bool
@@ -46,6 +50,7 @@ class MechanismSettings:
 
     structure: tuple[ColumnGroup, ...] = ()
     noise: SphereNoise = "l2-laplace"
+    separators: tuple[SeparatorNoise, SeparatorRoute] = ("laplace", "tables")
     allowance: float = 0.0
     minimise: bool = False
     base_measure: BaseMeasure | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from opdisc.convex import ConvexReceipt, PublicStart
 from opdisc.data import (
@@ -17,39 +17,29 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import (
-    THRESHOLD_BUDGET,
-    BaseMeasure,
-    ThresholdPlan,
-    calibrate_risks,
-    plan_thresholds,
-    split_epsilon,
-)
-from opdisc.planning.choice import LOGISTIC, MECHANISMS, build_mechanism
+from opdisc.mechanisms import THRESHOLD_BUDGET, BaseMeasure
+from opdisc.planning.choice import LOGISTIC, MECHANISMS
+from opdisc.planning.decision import decide_card, takes_logistic
 from opdisc.planning.effort import PATIENCE, predict_work
-from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
     check_threshold_budget,
     parse_automatic_bound,
     parse_base_measure,
 )
 from opdisc.planning.logistic import (
-    STARTED,
     TiltVerdict,
     expected_work,
     logistic_receipt,
-    prefers_logistic,
     tilt_of,
-    why_logistic,
     worth_of_start,
 )
 from opdisc.planning.named import MechanismSettings
-from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
+from opdisc.planning.promise import Promise, keeping, promise_of
+from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseOutlook, NoiseVerdict, judge_noise, noise_outlook
-from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
+from opdisc.planning.weight_rule import is_short
 from opdisc.privacy import (
-    GridPublic,
     NeighboringRelation,
     PrivacyParams,
     PrivacyReceipt,
@@ -60,7 +50,6 @@ from opdisc.privacy import (
     warn_of_weak_promise,
 )
 from oracles.errors import UnsupportedProblem
-from oracles.problem import WeightGrid
 
 _LONG = "the search may take very long"
 
@@ -224,184 +213,187 @@ def plan_fit(
     _ = declared.binary_target  # several cards are planned by plan_cards
     chosen_relation = parse_relation(relation)
     public_n = n_rows if chosen_relation is NeighboringRelation.REPLACE_ONE else None
-    bound = parse_automatic_bound(weight_bound)
-    settings = MechanismSettings(
-        structure=column_structure(declared),
-        base_measure=parse_base_measure(base_measure),
-        patience=patience,
-    )
-
     if threshold_budget is not None:
         check_threshold_budget(declared)
-    share = THRESHOLD_BUDGET if threshold_budget is None else threshold_budget
-
-    def facts_for(epsilon: float, rows: int | None) -> PublicInputs:
-        return PublicInputs(
-            params=PrivacyParams(epsilon=epsilon, delta=delta),
-            relation=chosen_relation,
-            rows_per_unit=declared.rows_per_unit,
-            privacy_unit=declared.privacy_unit,
-            n_rows=rows,
-            public_row_guess=public_row_guess,
-            assumptions=assumptions,
-        )
-
-    def thresholds_for(epsilon: float) -> ThresholdPlan | None:
-        return plan_thresholds(declared, facts_for(epsilon, None), share)
-
-    @functools.cache
-    def grid_for(weight_bound: int) -> WeightGrid:
-        return scorecard_grid(
-            declared, weight_bound, norm_budget=norm_budget, max_nonzero=max_nonzero
-        )
-
-    def public_for(weight_bound: int, epsilon: float, rows: int | None) -> GridPublic:
-        thresholds = thresholds_for(epsilon)
-        left = epsilon if thresholds is None else thresholds.card_epsilon
-        if risk_budget is not None:
-            left, _ = split_epsilon(left, risk_budget)
-        return GridPublic(
-            params=PrivacyParams(epsilon=left, delta=delta),
-            relation=chosen_relation,
-            grid=grid_for(weight_bound),
-            rows_per_unit=declared.rows_per_unit,
-            privacy_unit=declared.privacy_unit,
-            error_costs=declared.error_costs,
-            n_rows=rows,
-            public_row_guess=public_row_guess,
-            assumptions=assumptions,
-        )
-
-    def receipt_at(found: SettledFit, epsilon: float) -> PrivacyReceipt:
-        cuts, risks = thresholds_for(epsilon), None
-        if risk_budget is not None:
-            left = epsilon if cuts is None else cuts.card_epsilon
-            risks = calibrate_risks(facts_for(left, public_n), risk_budget)
-        return fit_receipt(found.without_spare_delta(), risks, cuts)
-
-    def settled(name: str, bound: int | None, epsilon: float, rows: int | None) -> SettledFit:
-        return settle_fit(
-            bound,
-            lambda weight_bound: public_for(weight_bound, epsilon, rows),
-            lambda public: build_mechanism(name, public.grid, public=public, settings=settings),
-        )
-
-    def excess(epsilon: float, rows: int | None) -> float:
-        try:
-            found = settled("auto", bound, epsilon, rows)
-            return predict_error(found.mechanism, found.public, quantile).quantile
-        except (CalibrationError, UnsupportedProblem):
-            return math.inf
-
-    def planned(name: str, bound: int | None) -> PlannedFit:
-        automatic = name == "auto"
-        try:
-            found = settled(name, bound, epsilon, public_n)
-            prediction = predict_error(found.mechanism, found.public, quantile)
-
-            def receipt_of(other: float) -> PrivacyReceipt:
-                return receipt_at(settled(name, bound, other, public_n), other)
-
-            promise = promise_of(receipt_at(found, epsilon), receipt_of)
-        except (CalibrationError, UnsupportedProblem) as error:
-            return PlannedFit(
-                mechanism=name,
-                automatic=automatic,
-                weight_bound=bound or 1,
-                prediction=None,
-                reason=Reason(str(error)),
-                thresholds=told,
-                thresholds_brief=told_briefly,
-                epsilon=epsilon,
-            )
-        verdict = outlook = None
-        if automatic:
-            verdict = judge_noise(
-                excess,
-                epsilon,
-                public_n,
-                level=quantile,
-                beside=prediction.beside,
-                over_constants=prediction.over_constants,
-                typical=float(declared.error_costs.typical),
-            )
-            if look_ahead:
-                outlook = noise_outlook(excess, verdict, keeping(receipt_of))
-        told_rare = ""
-        if verdict is not None and not verdict.dominates:
-            told_rare = rare_outcome_text(declared)
-        if not found.reason and not is_short(found):
-            found = found.explained(Reason(_LONG))
-        work = predict_work(found.mechanism, found.public, settings.structure)
-        return PlannedFit(
-            mechanism=found.mechanism.name,
-            automatic=automatic,
-            weight_bound=found.bound,
-            prediction=prediction,
-            thresholds=told,
-            thresholds_brief=told_briefly,
-            reason=found.without_spare_delta().reason,
-            epsilon=epsilon,
-            verdict=verdict,
-            seconds=None if work is None else work.seconds,
-            memory=None if work is None else work.memory,
-            promise=promise,
-            delta_note=large_delta if automatic and not promise.weakness else "",
-            outlook=outlook,
-            rare_outcome=told_rare,
-        )
-
-    def logistic(is_chosen: bool) -> PlannedFit:
-        public = facts_for(epsilon, public_n)
-        reason = Reason(_NO_BOUND)
-        if is_chosen:
-            reason = STARTED if start is not None else why_logistic(declared, public)
-
-        def receipt_of(other: float) -> ConvexReceipt:
-            return logistic_receipt(declared, facts_for(other, public_n), reason, start)
-
-        receipt = receipt_of(epsilon)
-        seconds, memory = expected_work(declared, facts_for(epsilon, public_n).typical_rows)
-        return PlannedFit(
-            mechanism=LOGISTIC,
-            automatic=is_chosen,
-            weight_bound=bound or 1,
-            prediction=None,
-            reason=reason,
-            epsilon=epsilon,
-            verdict=tilt_of(declared, receipt),
-            seconds=seconds,
-            memory=memory,
-            promise=promise_of(receipt, receipt_of),
-            delta_note=large_delta if is_chosen else "",
-            outlook=_TWICE if is_chosen and look_ahead else None,
-            rare_outcome=RARE_BY_CHANCES if rare_outcome_text(declared) else "",
-            start="" if start is None else worth_of_start(declared, public),
-        )
-
-    thresholds = thresholds_for(epsilon)
-    told = "" if thresholds is None else thresholds.describe(public_n)
-    told_briefly = "" if thresholds is None else thresholds.brief(public_n)
-    public_for(bound or 1, epsilon, public_n)  # an impossible argument is refused for all of them
-    large = delta_conditions(delta, public_n, public_row_guess)
-    large_delta = "" if not large else f"a method that spends it would rest on this: {large[0]}"
-    defaults = (weight_bound, norm_budget, max_nonzero, base_measure, risk_budget)
-    is_free = defaults == ("auto", None, None, "auto", None)
-    if start is not None and not is_free:
+    request = CardRequest(
+        schema=declared,
+        bound=parse_automatic_bound(weight_bound),
+        norm_budget=norm_budget,
+        max_nonzero=max_nonzero,
+        settings=MechanismSettings(
+            structure=column_structure(declared),
+            base_measure=parse_base_measure(base_measure),
+            patience=patience,
+        ),
+        threshold_budget=THRESHOLD_BUDGET if threshold_budget is None else threshold_budget,
+        risk_budget=risk_budget,
+    )
+    public = PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=delta),
+        relation=chosen_relation,
+        rows_per_unit=declared.rows_per_unit,
+        privacy_unit=declared.privacy_unit,
+        n_rows=public_n,
+        public_row_guess=public_row_guess,
+        assumptions=assumptions,
+    )
+    planner = _Planner(
+        request=request, public=public, quantile=quantile, look_ahead=look_ahead, start=start
+    )
+    # An impossible argument is refused for all of them.
+    request.on_grid(planner.shares.card, request.bound or 1)
+    if start is not None and not request.is_free:
         raise CalibrationError(
             "a start needs the logistic card, so weight_bound, norm_budget, max_nonzero, "
             "base_measure and risk_budget as they are by default; leave it or them out."
         )
-    takes_logistic = start is not None or (
-        is_free and prefers_logistic(declared, facts_for(epsilon, public_n))
-    )
-    automatic = logistic(True) if takes_logistic else planned("auto", bound)
+    why = takes_logistic(request, public, is_started=start is not None)
+    automatic = planner.card("auto", request.bound) if why is None else planner.logistic(why)
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others or start is not None:
         return (automatic,)
     others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
-    bound_of_others = bound if takes_logistic else automatic.weight_bound
-    found = [planned(name, bound_of_others) for name in others]
-    if is_free and not takes_logistic and not declared.private_thresholds:
-        found.append(logistic(False))
+    bound = automatic.weight_bound if why is None else request.bound
+    found = [planner.card(name, bound) for name in others]
+    if request.is_free and why is None and not declared.private_thresholds:
+        found.append(planner.logistic(None))
     return (automatic, *found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planner:
+    """Asks what each mechanism would do with the same request, at this epsilon and at others.
+
+    Parameters
+    ----------
+    request : CardRequest
+        By the automatic choice.
+    public : PublicInputs
+        With all of epsilon.
+    quantile : float
+        Level of the bounds.
+    look_ahead : bool
+        Whether it is asked what more rows or a larger epsilon would bring.
+    start : PublicStart or None
+        Of a logistic card.
+    """
+
+    request: CardRequest
+    public: PublicInputs
+    quantile: float
+    look_ahead: bool
+    start: PublicStart | None
+
+    @property
+    def shares(self) -> Shares:
+        return split(self.request, self.public)
+
+    def whole(self, epsilon: float) -> PublicInputs:
+        return at_epsilon(self.public, epsilon)
+
+    def excess(self, epsilon: float, rows: int | None) -> float:
+        """Return the bound of the automatic choice; infinite where it cannot run."""
+        try:
+            settled = decide_card(self.request, replace(self.whole(epsilon), n_rows=rows)).settled
+            return predict_error(settled.mechanism, settled.public, self.quantile).quantile
+        except (CalibrationError, UnsupportedProblem):
+            return math.inf
+
+    def card(self, name: str, bound: int | None) -> PlannedFit:
+        """Return the plan of a mechanism of this name, or why it cannot run."""
+        request = replace(self.request, mechanism=name, bound=bound)
+
+        def receipt_of(epsilon: float) -> PrivacyReceipt:
+            return decide_card(request, self.whole(epsilon)).receipt()
+
+        try:
+            decided = decide_card(request, self.public)
+            settled = decided.settled
+            prediction = predict_error(settled.mechanism, settled.public, self.quantile)
+            promise = promise_of(decided.receipt(), receipt_of)
+        except (CalibrationError, UnsupportedProblem) as error:
+            return self._line(
+                mechanism=name,
+                automatic=name == "auto",
+                weight_bound=bound or 1,
+                prediction=None,
+                reason=Reason(str(error)),
+            )
+        if not settled.reason and not is_short(settled):
+            settled = settled.explained(Reason(_LONG))
+        work = predict_work(settled.mechanism, settled.public, request.settings.structure)
+        line = self._line(
+            mechanism=settled.mechanism.name,
+            automatic=name == "auto",
+            weight_bound=settled.bound,
+            prediction=prediction,
+            reason=settled.without_spare_delta().reason,
+            seconds=None if work is None else work.seconds,
+            memory=None if work is None else work.memory,
+            promise=promise,
+        )
+        return self._judged(line, prediction, keeping(receipt_of)) if name == "auto" else line
+
+    def logistic(self, why: Reason | None) -> PlannedFit:
+        """Return the plan of a logistic card; with the reason why it is the automatic choice."""
+        schema, reason = self.request.schema, Reason(_NO_BOUND) if why is None else why
+
+        def receipt_of(epsilon: float) -> ConvexReceipt:
+            return logistic_receipt(schema, self.whole(epsilon), reason, self.start)
+
+        receipt = receipt_of(self.public.params.epsilon)
+        seconds, memory = expected_work(schema, self.public.typical_rows)
+        is_chosen = why is not None
+        return PlannedFit(
+            mechanism=LOGISTIC,
+            automatic=is_chosen,
+            weight_bound=self.request.bound or 1,
+            prediction=None,
+            reason=reason,
+            epsilon=self.public.params.epsilon,
+            verdict=tilt_of(schema, receipt),
+            seconds=seconds,
+            memory=memory,
+            promise=promise_of(receipt, receipt_of),
+            delta_note=self._large_delta() if is_chosen else "",
+            outlook=_TWICE if is_chosen and self.look_ahead else None,
+            rare_outcome=RARE_BY_CHANCES if rare_outcome_text(schema) else "",
+            start="" if self.start is None else worth_of_start(schema, self.public),
+        )
+
+    def _line(self, **found: Any) -> PlannedFit:
+        """Return a line with what all lines say of epsilon and private thresholds."""
+        cuts = self.shares.thresholds
+        return PlannedFit(
+            epsilon=self.public.params.epsilon,
+            thresholds="" if cuts is None else cuts.describe(self.public.n_rows),
+            thresholds_brief="" if cuts is None else cuts.brief(self.public.n_rows),
+            **found,
+        )
+
+    def _judged(
+        self, line: PlannedFit, prediction: ErrorPrediction, is_kept: Callable[[float], bool]
+    ) -> PlannedFit:
+        """Return the line of the automatic choice with a verdict."""
+        schema = self.request.schema
+        verdict = judge_noise(
+            self.excess,
+            line.epsilon,
+            self.public.n_rows,
+            level=self.quantile,
+            beside=prediction.beside,
+            over_constants=prediction.over_constants,
+            typical=float(schema.error_costs.typical),
+        )
+        return replace(
+            line,
+            verdict=verdict,
+            outlook=noise_outlook(self.excess, verdict, is_kept) if self.look_ahead else None,
+            rare_outcome="" if verdict.dominates else rare_outcome_text(schema),
+            delta_note="" if line.promise.weakness else self._large_delta(),
+        )
+
+    def _large_delta(self) -> str:
+        public = self.public
+        found = delta_conditions(public.params.delta, public.n_rows, public.public_row_guess)
+        return "" if not found else f"a method that spends it would rest on this: {found[0]}"

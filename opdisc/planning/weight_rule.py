@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
@@ -23,8 +22,9 @@ from opdisc.planning.effort import (
     predict_draw,
 )
 from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
-from opdisc.privacy import GridPublic, PrivacyParams, Reason
+from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 from oracles.sampling import is_sparse
@@ -35,8 +35,6 @@ AFFORDABLE_GROWTH = 0.02
 """Share of the rows by which larger points may raise the predicted mean error over -1..1."""
 
 _DRAWN = (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism, ExponentialMechanism)
-
-Builder = Callable[[GridPublic], tuple[ScorecardMechanism, Reason]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +76,15 @@ class SettledFit:
         )
 
 
-def settle_fit(
-    bound: int | None, public_for: Callable[[int], GridPublic], build: Builder
-) -> SettledFit:
+def settle_fit(request: CardRequest, public: PublicInputs) -> SettledFit:
     """Return what to run with a given bound, or with the largest bound that costs little.
 
     Parameters
     ----------
-    bound : int or None
-        None: automatic.
-    public_for : callable
-        Public inputs for a bound.
-    build : callable
-        Mechanism and the reason for it, from public inputs; refuses with CalibrationError.
+    request : CardRequest
+        What is asked of the card.
+    public : PublicInputs
+        Public facts, with the card's share of epsilon.
 
     Notes
     -----
@@ -102,12 +96,12 @@ def settle_fit(
     permute-and-flip by A* sampling. There the start reaches one further up than down, so that the
     card that gives every row the other answer is in the grid too: a score of s is one of 1 - s.
     """
-    least = _within_reach(1 if bound is None else bound, public_for, build)
-    if bound is not None:
+    least = _within_reach(request, public, 1 if request.bound is None else request.bound)
+    if request.bound is not None:
         return least
     rows = least.public.typical_loss
     if not rows:
-        return _with_opposites(least, build).explained(
+        return _with_opposites(least, request).explained(
             Reason(
                 "points -1 to 1: larger ones need a public number of rows to be judged by",
                 "weights -1..1, because larger ones need a public number of rows to be judged by, "
@@ -115,7 +109,7 @@ def settle_fit(
             )
         )
     if isinstance(least.mechanism, StagedMechanism):
-        return _widened(least, public_for, build)
+        return _widened(least, request, public)
     if not isinstance(least.mechanism, _DRAWN):
         return least.explained(
             Reason(
@@ -128,7 +122,7 @@ def settle_fit(
     base = mean_error(least.mechanism, least.public)
     for candidate in range(2, LARGEST_AUTOMATIC_BOUND + 1):
         try:
-            larger = _settled(candidate, public_for, build)
+            larger = _settled(request, public, candidate)
             growth = mean_error(larger.mechanism, larger.public) - base
         except (CalibrationError, UnsupportedProblem):
             too_much[candidate] = "time"
@@ -140,7 +134,7 @@ def settle_fit(
     brief = f"points -{chosen.bound} to {chosen.bound}"
     if chosen.bound < largest:
         brief += f": larger points would cost too much {too_much[chosen.bound + 1]}"
-    return _with_opposites(chosen, build).explained(
+    return _with_opposites(chosen, request).explained(
         Reason(
             brief,
             f"weights -{chosen.bound}..{chosen.bound}, the largest up to -{largest}..{largest} "
@@ -156,27 +150,25 @@ def _which_rows(public: GridPublic) -> str:
     return guessed + ("" if public.error_costs.are_equal else " at their typical cost")
 
 
-def _widened(
-    least: SettledFit, public_for: Callable[[int], GridPublic], build: Builder
-) -> SettledFit:
+def _widened(least: SettledFit, request: CardRequest, public: PublicInputs) -> SettledFit:
     """Return the draw of few points with the bound that it has use for."""
     boxed = least.public.grid.norm_budget is None
     bound, wider = 1, least
     if boxed:
         bound = LARGEST_START
-        wider = _settled(bound, public_for, build)
+        wider = _settled(request, public, bound)
     spec = wider.mechanism.calibrate(wider.public)
     assert isinstance(spec, StagedSpec)
     if boxed and spec.stages.needed_bound != bound:
         bound = spec.stages.needed_bound
-        wider = _settled(bound, public_for, build)
+        wider = _settled(request, public, bound)
     why = "all that one statement needs" if spec.is_stump else "all that the draw has use for"
     return wider.explained(
         Reason(f"points -{bound} to {bound}: {why}", f"weights -{bound}..{bound}, {why}")
     )
 
 
-def _with_opposites(settled: SettledFit, build: Builder) -> SettledFit:
+def _with_opposites(settled: SettledFit, request: CardRequest) -> SettledFit:
     """Return the same with one more start, where cards are listed or searched through."""
     grid = settled.public.grid
     starts = grid.values[0]
@@ -184,7 +176,7 @@ def _with_opposites(settled: SettledFit, build: Builder) -> SettledFit:
         return settled
     even = WeightGrid(values=((*starts, starts[-1] + 1), *grid.values[1:]))
     try:
-        wider = _settled(settled.bound, lambda _: replace(settled.public, grid=even), build)
+        wider = _built(request, replace(settled.public, grid=even), settled.bound)
     except (CalibrationError, UnsupportedProblem):
         return settled
     if wider.mechanism.name != settled.mechanism.name or not _is_surely_short(wider):
@@ -221,24 +213,25 @@ def mean_error(mechanism: Mechanism, public: GridPublic) -> float:
     return predict_error(mechanism, replace(public, n_rows=None)).mean
 
 
-def _settled(bound: int, public_for: Callable[[int], GridPublic], build: Builder) -> SettledFit:
-    public = public_for(bound)
-    mechanism, reason = build(public)
+def _settled(request: CardRequest, public: PublicInputs, bound: int) -> SettledFit:
+    return _built(request, request.on_grid(public, bound), bound)
+
+
+def _built(request: CardRequest, public: GridPublic, bound: int) -> SettledFit:
+    mechanism, reason = request.build(public)
     return SettledFit(bound=bound, public=public, mechanism=mechanism, reason=reason)
 
 
-def _within_reach(
-    bound: int, public_for: Callable[[int], GridPublic], build: Builder
-) -> SettledFit:
+def _within_reach(request: CardRequest, public: PublicInputs, bound: int) -> SettledFit:
     """Settle on a bound; where nothing ends soon, on the sparse scorecards that can be listed."""
+    facts = request.on_grid(public, bound)
     try:
-        return _settled(bound, public_for, build)
+        return _built(request, facts, bound)
     except BeyondReach:
-        public = public_for(bound)
-        sparse = _sparsest(public)
+        sparse = _sparsest(facts)
         if sparse is None:
             raise
-    found = _settled(bound, lambda _: replace(public, grid=sparse), build)
+    found = _built(request, replace(facts, grid=sparse), bound)
     what = "weights other than 0" if bound == 1 else "as the squared norm of the weights"
     return found.explained(
         Reason(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ from opdisc.convex import HULL
 from opdisc.data import (
     RowCounts,
     Schema,
+    SchemaLike,
     check_columns,
     count_rows,
-    load_schema,
+    parse_schema,
     rare_outcome_text,
     read_table,
     reads_twice,
@@ -59,7 +59,7 @@ _TWO_CLASSES_ONLY = {"delta": 0.0, "threshold_budget": None, "prior": None, "pil
 
 def read_to_learn(
     path: Path,
-    schema: str | PathLike[str],
+    schema: SchemaLike,
     reading: dict[str, Any],
     say: Callable[[str], object],
 ) -> pd.DataFrame | RowCounts:
@@ -67,7 +67,7 @@ def read_to_learn(
 
     Several classes need the rows themselves, and so do private thresholds of a pipe.
     """
-    declared = load_schema(schema)
+    declared = parse_schema(schema)
     columns = (*declared.columns, declared.target.column)
     if declared.private_thresholds and not reads_twice(path):
         say(
@@ -77,12 +77,12 @@ def read_to_learn(
         return read_table(path, columns=columns, **reading)
     if declared.is_multiclass:
         return read_table(path, columns=columns, **reading)
-    return count_rows(path, schema, **reading)
+    return count_rows(path, declared, **reading)
 
 
 def learn_model(
     table: pd.DataFrame | RowCounts,
-    schema: str | PathLike[str],
+    schema: SchemaLike,
     *,
     mechanism: str = "auto",
     noise: str = "l2-laplace",
@@ -99,8 +99,8 @@ def learn_model(
     ----------
     table : DataFrame or RowCounts
         Feature columns and the target column of the schema, or its rows counted by it.
-    schema : str or path
-        Schema file or the name of a shipped one.
+    schema : Schema, mapping, path or name of a shipped schema
+        That of the table, parsed once by whoever reads it from a file.
     mechanism : str
         As in :class:`~opdisc.PrivateScorecardClassifier`.
     noise : str
@@ -127,7 +127,7 @@ def learn_model(
     OPDiscError
         Whatever the classifier refuses.
     """
-    declared = load_schema(schema)
+    declared = parse_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     declared = with_error_costs(declared, costs)
     if mechanism not in (*MECHANISMS, LOGISTIC):

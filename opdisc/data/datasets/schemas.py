@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -54,7 +55,7 @@ def load_schema(name_or_path: str | PathLike[str]) -> Schema:
         If there is no such schema, or it is malformed.
     """
     path = Path(name_or_path)
-    if path.suffix == ".toml" or len(path.parts) > 1:
+    if path.suffix == ".toml" or os.path.dirname(name_or_path):
         return Schema.from_toml(path)
     return Schema.from_toml(schema_path(str(name_or_path)))
 

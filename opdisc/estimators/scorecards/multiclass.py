@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from os import PathLike
 from typing import Any, Literal
 
@@ -25,7 +24,6 @@ from opdisc.data import (
     SchemaLike,
     as_table,
     column_structure,
-    count_combinations,
     counted_problem,
     encode_classes,
     encode_features,
@@ -55,12 +53,9 @@ from opdisc.mechanisms import (
     CardRisks,
     CardsRelease,
     MulticlassReceipt,
-    PreparedRelease,
     Question,
     RiskSpec,
     ask,
-    calibrate_risks,
-    card_epsilon,
     preferences,
     run_cards,
 )
@@ -73,17 +68,14 @@ from opdisc.models import (
     used_columns,
 )
 from opdisc.planning import (
-    SettledFit,
     check_costs_of_cards,
     check_risks_of_classes,
-    parse_automatic_bound,
+    decide_cards,
     patience_of_each,
-    settle_fit,
 )
-from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import Ledger, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
-from oracles.problem import ZeroOneProblem
 
 
 class PrivateMulticlassClassifier(PrivateScorecardClassifier):
@@ -202,10 +194,11 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         self.strategy = strategy
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
-        self._learn_cards(lambda: classes_of_rows(*self._read_classes(X, y)))
+        self._check_options()
+        self._learn_cards(classes_of_rows(*self._read_classes(X, y)))
 
-    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
-        self._learn_cards(lambda: classes_of_counts(read()))
+    def _learn_counts(self, counts: RowCounts) -> None:
+        self._learn_cards(classes_of_counts(counts))
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         checked = super()._checked(counts)
@@ -213,51 +206,22 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         require_found_thresholds(checked.schema)
         return checked
 
-    def _learn_cards(self, read: Callable[[], CountedClasses]) -> None:
-        params = PrivacyParams(epsilon=self.epsilon, delta=0.0)
-        bound = parse_automatic_bound(self.weight_bound)
-        table = read()
-        schema = self.schema_
+    def _learn_cards(self, table: CountedClasses) -> None:
+        schema, entropy = self.schema_, self._entropy()
         facts: dict[str, Any] = self._public_facts(table.n_rows, schema, table.assumptions)
         facts["public_row_guess"] = self.public_row_guess
-        public = PublicInputs(params=params, **facts)
-        entropy = self._entropy()
-        questions = ask(self.strategy, len(schema.labels))
+        public = PublicInputs(params=PrivacyParams(epsilon=self.epsilon, delta=0.0), **facts)
         check_risks_of_classes(self.strategy, self.risk_budget)
-        problems: list[ZeroOneProblem] = []
-        specs: list[RiskSpec] = []
-        settled: dict[tuple[Fraction, int | None], SettledFit] = {}
-
-        def prepare(question: Question) -> PreparedRelease:
-            epsilon = card_epsilon(question, public)
-            own: dict[str, Any] = {
-                "relation": NeighboringRelation.ADD_OR_REMOVE_ONE,
-                "schema_digest": public.schema_digest,
-                "public_row_guess": question.typical_rows(public.typical_rows, len(schema.labels)),
-                "assumptions": public.assumptions,
-            }
-            if self.risk_budget is not None:
-                whole = PublicInputs(params=PrivacyParams(epsilon=epsilon, delta=0.0), **own)
-                specs.append(calibrate_risks(whole, self.risk_budget))
-                epsilon = specs[-1].card_epsilon
-            left = PrivacyParams(epsilon=epsilon, delta=0.0)
-
-            def public_for(weight_bound: int) -> GridPublic:
-                grid = self._grid(schema, weight_bound)
-                points = count_combinations(schema)
-                return GridPublic(params=left, grid=grid, most_points=points, **own)
-
-            alike = question.share, own["public_row_guess"]
-            if alike not in settled:
-                settled[alike] = settle_fit(
-                    bound, public_for, lambda known: self._mechanism(schema, known)
-                )
-            plan = settled[alike]
-            problem = counted_problem(table.of(question), plan.public.grid)
-            problems.append(problem)
-            return self._prepare(problem, plan, entropy)
-
-        prepared = [prepare(question) for question in questions]
+        decided = decide_cards(self._request(schema), public, self.strategy)
+        problems = [
+            counted_problem(table.of(question), card.settled.public.grid)
+            for question, card in decided.cards
+        ]
+        prepared = [
+            self._prepare(problem, card.settled, entropy)
+            for problem, (_, card) in zip(problems, decided.cards, strict=True)
+        ]
+        specs = [card.shares.risks for _, card in decided.cards if card.shares.risks is not None]
         risks = CardRisks(
             specs=tuple(specs), problems=tuple(problems), structure=column_structure(schema)
         )
@@ -270,7 +234,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             ledger=self._open_ledger(),
             risks=risks if specs else None,
         )
-        self._publish_cards(questions, release, specs)
+        self._publish_cards([question for question, _ in decided.cards], release, specs)
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take: all have an equal part."""

@@ -13,13 +13,12 @@ from opdisc.data import Classes, CostsLike, Schema, SchemaLike
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
-    SeparatorMechanism,
     SeparatorNoise,
     SeparatorRoute,
     SphereNoise,
 )
 from opdisc.planning import MechanismSettings
-from opdisc.privacy import GridPublic, Ledger, Reason
+from opdisc.privacy import Ledger
 from oracles.interface import Oracle
 
 
@@ -159,8 +158,8 @@ class RSPMClassifier(PrivateScorecardClassifier):
         self.noise = noise
         self.route = route
 
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[SeparatorMechanism, Reason]:
-        return SeparatorMechanism(noise=self.noise, route=self.route), Reason()
+    def _settings(self, schema: Schema) -> MechanismSettings:
+        return replace(super()._settings(schema), separators=(self.noise, self.route))
 
 
 class PermuteAndFlipClassifier(PrivateScorecardClassifier):

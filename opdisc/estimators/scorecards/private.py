@@ -22,7 +22,6 @@ from opdisc.data import (
     check_names,
     column_structure,
     count_below,
-    count_combinations,
     count_no_rows,
     counted_problem,
     encode_features,
@@ -43,9 +42,7 @@ from opdisc.mechanisms import (
     BaseMeasure,
     PreparedRelease,
     after_the_spend,
-    calibrate_risks,
     draw_thresholds,
-    plan_thresholds,
     prepare_mechanism,
     receipt_with_risks,
     receipt_with_thresholds,
@@ -65,23 +62,18 @@ from opdisc.models import (
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
-    STARTED,
+    CardRequest,
     MechanismSettings,
-    ScorecardMechanism,
     SettledFit,
-    build_mechanism,
+    decide_card,
     parse_automatic_bound,
     parse_base_measure,
     parse_max_rounds,
     parse_time_limit,
-    prefers_logistic,
-    scorecard_grid,
-    settle_fit,
-    why_logistic,
+    takes_logistic,
 )
 from opdisc.privacy import (
     EntropySource,
-    GridPublic,
     Ledger,
     PrivacyParams,
     PublicInputs,
@@ -89,7 +81,7 @@ from opdisc.privacy import (
     record_spending,
 )
 from oracles.interface import Oracle, SolveOptions
-from oracles.problem import WeightGrid, ZeroOneProblem
+from oracles.problem import ZeroOneProblem
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -321,11 +313,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         granted of the table is on the receipt; of a text file that is nothing.
         """
         refuse_own_pilot(self.pilot, counts)
-        return self._fitted_by(lambda: self._learn_counts(lambda: self._checked(counts)))
+        with self._anew():
+            self._check_options()
+            self._learn_counts(self._checked(counts))
+        return self
 
     def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
         refuse_own_pilot(self.pilot, X)
-        self._learn_counts(lambda: self._counted(X, y))
+        self._check_options()
+        self._learn_counts(self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
         if self.schema is not None and self._hides_rows() and isinstance(X, Sized) and not len(X):
@@ -398,17 +394,6 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _is_started(self) -> bool:
         return self.prior is not None or self.pilot is not None
 
-    def _why_logistic(self, schema: Schema, public: PublicInputs) -> Reason | None:
-        """Return why the card is a logistic one, nothing if it was named; None if it is not."""
-        if self.mechanism == LOGISTIC:
-            return Reason()
-        if self._is_started():
-            return STARTED
-        free = self.mechanism == "auto" and self.weight_bound == "auto"
-        if not free or any(self._others_options().values()):
-            return None
-        return why_logistic(schema, public) if prefers_logistic(schema, public) else None
-
     def _learn_logistic(self, counts: RowCounts, facts: dict[str, Any], reason: Reason) -> None:
         """Release the weights of hull perturbation as whole points."""
         bound = parse_automatic_bound(self.weight_bound)
@@ -427,9 +412,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         self.odds_ = found.odds
         self._publish_card(found.card, found.receipt)
 
-    def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
-        whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
-        bound = parse_automatic_bound(self.weight_bound)
+    def _check_options(self) -> None:
+        """Refuse what no table could be fitted with, before one is read."""
+        PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        parse_automatic_bound(self.weight_bound)
         is_started = self._is_started()
         if self.mechanism == LOGISTIC or (is_started and self.mechanism == "auto"):
             refuse_other_options(self._others_options())
@@ -442,35 +428,21 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 f"a start needs mechanism='{LOGISTIC}' or 'auto', got {self.mechanism!r}; leave "
                 "out prior and pilot."
             )
-        counts = read()
+
+    def _learn_counts(self, counts: RowCounts) -> None:
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
         facts["public_row_guess"] = self.public_row_guess
-        logistic = self._why_logistic(schema, PublicInputs(params=whole, **facts))
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        request, whole = self._request(schema), PublicInputs(params=params, **facts)
+        logistic = takes_logistic(request, whole, is_started=self._is_started())
         if logistic is not None:
             self._learn_logistic(counts, facts, logistic)
             return
 
-        risks, params = None, whole
-        cuts = plan_thresholds(schema, PublicInputs(params=whole, **facts), self.threshold_budget)
-        if cuts is not None:
-            params = PrivacyParams(epsilon=cuts.card_epsilon, delta=self.delta)
-        if self.risk_budget is not None:
-            risks = calibrate_risks(PublicInputs(params=params, **facts), self.risk_budget)
-            params = PrivacyParams(epsilon=risks.card_epsilon, delta=self.delta)
-
-        def public_for(weight_bound: int) -> GridPublic:
-            grid = self._grid(schema, weight_bound)
-            return GridPublic(
-                params=params,
-                grid=grid,
-                error_costs=schema.error_costs,
-                most_points=count_combinations(schema),
-                **facts,
-            )
-
-        settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
-        settled, entropy = settled.without_spare_delta(), self._entropy()
+        decided = decide_card(request, whole)
+        cuts, risks = decided.shares.thresholds, decided.shares.risks
+        settled, entropy = decided.settled.without_spare_delta(), self._entropy()
         problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
@@ -503,17 +475,17 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
         self._publish(release.hypothesis, receipt or release.receipt)
 
-    def _grid(self, schema: Schema, bound: int) -> WeightGrid:
-        budget = self.norm_budget
-        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
-            # OPDisc's published grid: squared norms up to the number of coordinates.
-            budget = schema.n_columns + 1
-        return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
-
-    def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
-        """Return the mechanism and, if it was chosen automatically, the reason."""
-        return build_mechanism(
-            self.mechanism, public.grid, public=public, settings=self._settings(schema)
+    def _request(self, schema: Schema) -> CardRequest:
+        """Return what is asked of each card."""
+        return CardRequest(
+            schema=schema,
+            mechanism=self.mechanism,
+            bound=parse_automatic_bound(self.weight_bound),
+            norm_budget=self.norm_budget,
+            max_nonzero=self.max_nonzero,
+            settings=self._settings(schema),
+            threshold_budget=self.threshold_budget,
+            risk_budget=self.risk_budget,
         )
 
     def _patience(self, schema: Schema) -> float:

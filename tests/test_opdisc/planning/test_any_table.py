@@ -25,10 +25,10 @@ from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.effort.first_draws import compile_kernels
 from opdisc.planning.effort.work import PATIENCE as WHOLE, predict_draw, predict_work
-from opdisc.planning.grid import scorecard_grid
+from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from opdisc.privacy.public import GridPublic
+from opdisc.privacy.public import PublicInputs
 from oracles.problem.grid import WeightGrid
 from oracles.sampling.staged.work import sparse_memory, sparse_work
 
@@ -36,35 +36,21 @@ LEEWAY = 5.0
 
 
 def settled(n_columns, n_rows, epsilon, bound=None, relation=NeighboringRelation.REPLACE_ONE):
-    def public(b):
-        return GridPublic(
-            params=PrivacyParams(epsilon=epsilon, delta=0.0),
-            relation=relation,
-            grid=WeightGrid.box(1 + n_columns, b),
-            n_rows=n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
-        )
+    request = CardRequest(schema=Schema.equal_width(n_columns), bound=bound)
+    return settle_fit(request, facts(epsilon, n_rows, relation))
 
-    return settle_fit(
-        bound, public, lambda inputs: build_mechanism("auto", inputs.grid, public=inputs)
+
+def facts(epsilon, n_rows, relation=NeighboringRelation.REPLACE_ONE):
+    return PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=relation,
+        n_rows=n_rows if relation is NeighboringRelation.REPLACE_ONE else None,
     )
 
 
 def settle_schema(schema, n_rows, epsilon, patience=WHOLE):
-    facts = MechanismSettings(structure=column_structure(schema), patience=patience)
-
-    def public(bound):
-        return GridPublic(
-            params=PrivacyParams(epsilon=epsilon, delta=0.0),
-            relation=NeighboringRelation.REPLACE_ONE,
-            grid=scorecard_grid(schema, bound),
-            error_costs=schema.error_costs,
-            n_rows=n_rows,
-        )
-
-    def build(inputs):
-        return build_mechanism("auto", inputs.grid, public=inputs, settings=facts)
-
-    return settle_fit(None, public, build)
+    settings = MechanismSettings(structure=column_structure(schema), patience=patience)
+    return settle_fit(CardRequest(schema=schema, settings=settings), facts(epsilon, n_rows))
 
 
 def seconds_at_most(fit):

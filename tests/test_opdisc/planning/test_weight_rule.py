@@ -9,7 +9,7 @@ import pytest
 
 from opdisc import OPDiscClassifier, PrivateScorecardClassifier, RSPMClassifier
 from opdisc.calibration.margins import harmonic_number
-from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC, Schema
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
@@ -17,16 +17,16 @@ from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.planning.choice import (
     BeyondReach,
     MechanismSettings,
-    build_mechanism,
     choose_mechanism,
 )
 from opdisc.planning.effort import LARGEST_SEARCHED_BLOCK, searchable_blocks
 from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.plan import plan_fit
+from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
 from opdisc.planning.weight_rule import AFFORDABLE_GROWTH, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from opdisc.privacy.public import GridPublic
+from opdisc.privacy.public import GridPublic, PublicInputs
 from oracles import WeightGrid
 
 
@@ -39,12 +39,23 @@ def public(grid, epsilon=1.0, n_rows=1000, delta=0.0) -> GridPublic:
     )
 
 
-def settled(d, epsilon, n_rows, bound=None, name="auto"):
-    return settle_fit(
-        bound,
-        lambda b: public(WeightGrid.box(d, b), epsilon, n_rows),
-        lambda inputs: build_mechanism(name, inputs.grid, public=inputs),
+def facts(epsilon=1.0, n_rows=1000):
+    hidden = n_rows is None
+    return PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=NeighboringRelation[f"{'ADD_OR_REMOVE' if hidden else 'REPLACE'}_ONE"],
+        n_rows=n_rows,
     )
+
+
+def settled(d, epsilon=1.0, n_rows=1000, bound=None, name="auto", settings=None):
+    request = CardRequest(
+        schema=Schema.equal_width(d - 1),
+        mechanism=name,
+        bound=bound,
+        settings=settings or MechanismSettings(),
+    )
+    return settle_fit(request, facts(epsilon, n_rows))
 
 
 @pytest.mark.parametrize(
@@ -94,14 +105,7 @@ def test_the_chosen_bound_is_the_largest_that_keeps_the_rule(n_rows, epsilon):
 
 
 def test_without_a_public_number_of_rows_points_stay_small():
-    fit = settle_fit(
-        None,
-        lambda b: replace(
-            public(WeightGrid.box(3, b), n_rows=None),
-            relation=NeighboringRelation.ADD_OR_REMOVE_ONE,
-        ),
-        lambda inputs: build_mechanism("auto", inputs.grid, public=inputs),
-    )
+    fit = settled(3, n_rows=None)
     assert fit.bound == 1 and "public number of rows" in str(fit.reason)
 
 
@@ -160,11 +164,7 @@ def test_beyond_the_frontier_a_base_measure_is_refused_and_the_frontier_named():
 
 def test_beyond_the_frontier_a_base_measure_takes_sparse_scorecards_and_says_so():
     settings = MechanismSettings(base_measure=BaseMeasure(penalty=1.0))
-    fit = settle_fit(
-        1,
-        lambda b: public(WeightGrid.box(60, b)),
-        lambda inputs: build_mechanism("auto", inputs.grid, public=inputs, settings=settings),
-    )
+    fit = settled(60, bound=1, settings=settings)
     assert fit.mechanism.name == "exponential" and fit.public.grid.norm_budget == 4
     assert "at most 4 weights other than 0" in str(fit.reason)
     # One more would not be listed.

@@ -197,6 +197,21 @@ def test_a_pipe_is_read_where_one_look_is_not_enough(run):
     assert not writer.is_alive()
 
 
+def test_a_schema_from_a_pipe_is_read_once(run):
+    Path("data").write_text(text(), encoding="utf-8")
+    arguments = fit()
+    os.mkfifo("piped")
+    writer = threading.Thread(
+        target=lambda: Path("piped").write_text(SCHEMA, encoding="utf-8"), daemon=True
+    )
+    writer.start()
+    arguments[arguments.index("--schema") + 1] = "./piped"
+    assert run(*arguments)[0] == 0
+    assert load_model("card.json").schema.name == "clinic"
+    writer.join(PATIENCE)
+    assert not writer.is_alive()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

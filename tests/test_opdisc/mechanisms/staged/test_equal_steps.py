@@ -9,11 +9,13 @@ import pytest
 from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
+from opdisc.data import Schema
 from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.mechanisms.staged.stages import plan_stages
-from opdisc.planning.choice import MechanismSettings, build_mechanism
+from opdisc.planning.choice import MechanismSettings
 from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import settle_fit
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -102,11 +104,8 @@ def test_declared_signs_are_kept():
 
 def test_the_automatic_bound_leaves_room_for_the_start():
     settings = MechanismSettings(structure=thresholds(*[3] * 9))
-    fit = settle_fit(
-        None,
-        lambda bound: public(WeightGrid.box(28, bound)),
-        lambda facts: build_mechanism("auto", facts.grid, public=facts, settings=settings),
-    )
+    request = CardRequest(schema=Schema.equal_width(27), settings=settings)
+    fit = settle_fit(request, public(WeightGrid.box(28, 1)))
     spec = fit.mechanism.calibrate(fit.public)
     assert fit.mechanism.name == "staged" and fit.bound == 7
     assert "all thresholds of an attribute at once, 9 attributes, start -6..7" in spec.law

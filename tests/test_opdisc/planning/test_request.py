@@ -8,7 +8,7 @@ from opdisc import OPDiscClassifier, PrivateScorecardClassifier, Schema, load_mo
 from opdisc.data import COLUMNS_UNSEEN, DTYPES_DECLARED
 from opdisc.errors import CalibrationError, SchemaError
 from opdisc.planning.choice import MECHANISMS
-from opdisc.planning.grid import scorecard_grid
+from opdisc.planning.request import scorecard_grid
 from oracles.problem.structure import ColumnGroup
 
 

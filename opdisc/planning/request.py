@@ -1,0 +1,201 @@
+"""What is asked of one card, and how its epsilon is split: options and public facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opdisc.data import Schema, count_combinations
+from opdisc.errors import CalibrationError
+from opdisc.mechanisms import (
+    THRESHOLD_BUDGET,
+    RiskSpec,
+    ThresholdPlan,
+    calibrate_risks,
+    plan_thresholds,
+)
+from opdisc.planning.choice import ScorecardMechanism, build_mechanism
+from opdisc.planning.named import MechanismSettings
+from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
+from oracles.problem import WeightGrid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardRequest:
+    """What is asked of a card; whoever plans and whoever fits ask the same.
+
+    Parameters
+    ----------
+    schema : Schema
+        Public facts about the table, with the error costs that count.
+    mechanism : str
+        A name, or "auto".
+    bound : int or None
+        Points are in ``-bound .. bound``; None: automatic.
+    norm_budget, max_nonzero : int or None
+        As for :func:`~opdisc.planning.scorecard_grid`. OPDisc without either takes its published
+        grid: squared norms up to the number of coordinates.
+    settings : MechanismSettings
+        What the mechanism needs besides the grid.
+    threshold_budget : float
+        Share of epsilon that finds private thresholds, where the schema leaves some open.
+    risk_budget : float or None
+        Share of what is left then that buys risks.
+    """
+
+    schema: Schema
+    mechanism: str = "auto"
+    bound: int | None = None
+    norm_budget: int | None = None
+    max_nonzero: int | None = None
+    settings: MechanismSettings = MechanismSettings()
+    threshold_budget: float = THRESHOLD_BUDGET
+    risk_budget: float | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no option rules the logistic card out."""
+        settings = self.settings
+        given = (
+            self.bound,
+            self.norm_budget,
+            self.max_nonzero,
+            self.risk_budget,
+            settings.base_measure,
+            settings.max_rounds,
+            settings.time_limit,
+        )
+        return self.mechanism == "auto" and not settings.minimise and given == (None,) * len(given)
+
+    def on_grid(self, public: PublicInputs, bound: int) -> GridPublic:
+        """Return public facts of a card with the grid that belongs to a bound."""
+        budget = self.norm_budget
+        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
+            budget = self.schema.n_columns + 1
+        grid = scorecard_grid(self.schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
+        return GridPublic(
+            params=public.params,
+            relation=public.relation,
+            rows_per_unit=public.rows_per_unit,
+            privacy_unit=public.privacy_unit,
+            schema_digest=public.schema_digest,
+            n_rows=public.n_rows,
+            public_row_guess=public.public_row_guess,
+            assumptions=public.assumptions,
+            earlier_delta=public.earlier_delta,
+            grid=grid,
+            error_costs=self.schema.error_costs,
+            most_points=count_combinations(self.schema),
+        )
+
+    def build(self, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
+        """Return what draws, and why if it was chosen; refuses with CalibrationError."""
+        return build_mechanism(self.mechanism, public.grid, public=public, settings=self.settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """One epsilon and what becomes of it: thresholds, then risks of what is left, then the card.
+
+    Parameters
+    ----------
+    whole : PublicInputs
+        With the epsilon of the whole fit.
+    card : PublicInputs
+        The same with what is left for the card.
+    thresholds : ThresholdPlan or None
+        None where the schema leaves no threshold open.
+    risks : RiskSpec or None
+        None where no risks are bought.
+    """
+
+    whole: PublicInputs
+    card: PublicInputs
+    thresholds: ThresholdPlan | None
+    risks: RiskSpec | None
+
+
+def split(request: CardRequest, whole: PublicInputs) -> Shares:
+    """Return how the epsilon of a fit is split; nowhere else is it.
+
+    Parameters
+    ----------
+    request : CardRequest
+        The shares that are asked for.
+    whole : PublicInputs
+        Public facts, with all of epsilon.
+
+    Raises
+    ------
+    CalibrationError
+        If a share is not in (0, 1).
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The parts add up to the whole exactly.
+    """
+    card, risks = whole, None
+    cuts = plan_thresholds(request.schema, whole, request.threshold_budget)
+    if cuts is not None:
+        card = at_epsilon(card, cuts.card_epsilon)
+    if request.risk_budget is not None:
+        risks = calibrate_risks(card, request.risk_budget)
+        card = at_epsilon(card, risks.card_epsilon)
+    return Shares(whole=whole, card=card, thresholds=cuts, risks=risks)
+
+
+def at_epsilon(public: PublicInputs, epsilon: float) -> PublicInputs:
+    """Return the same public facts with another epsilon."""
+    return replace(public, params=PrivacyParams(epsilon=epsilon, delta=public.params.delta))
+
+
+def scorecard_grid(
+    schema: Schema, bound: int, *, norm_budget: int | None = None, max_nonzero: int | None = None
+) -> WeightGrid:
+    """Return the allowed weights, the starting points first.
+
+    Parameters
+    ----------
+    schema : Schema
+        A feature's ``sign`` restricts its points to ``0 .. bound`` or ``-bound .. 0``; the
+        starting points may have either sign.
+    bound : int
+        Points are in ``-bound .. bound``.
+    norm_budget : int or None
+        Largest squared norm of all weights.
+    max_nonzero : int or None
+        Largest number of weights other than 0, the starting points included. At ``bound = 1`` that
+        is the squared norm; with larger points it is refused.
+
+    Raises
+    ------
+    CalibrationError
+        If a budget is not a number of at least 1, both are given, or ``max_nonzero`` comes with
+        larger points.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The grid stands on the receipt.
+    """
+    for name, value in (("norm_budget", norm_budget), ("max_nonzero", max_nonzero)):
+        is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and (not is_integer or value < 1):
+            raise CalibrationError(f"{name} must be an integer of at least 1, got {value!r}.")
+    if norm_budget is not None and max_nonzero is not None:
+        raise CalibrationError("norm_budget and max_nonzero exclude each other; drop one.")
+    if max_nonzero is not None and bound != 1:
+        raise CalibrationError(
+            f"max_nonzero needs weight_bound=1, where it is a squared norm, got weight_bound="
+            f"{bound}; use norm_budget or smaller weights."
+        )
+    values = {
+        None: tuple(range(-bound, bound + 1)),
+        "positive": tuple(range(bound + 1)),
+        "negative": tuple(range(-bound, 1)),
+    }
+    signs = [None, *(f.sign for f in schema.features for _ in f.column_names)]
+    return WeightGrid(
+        values=tuple(values[sign] for sign in signs),
+        norm_budget=norm_budget if max_nonzero is None else max_nonzero,
+    )

@@ -1,0 +1,71 @@
+"""A plan decides as a fit does: the receipt of what is decided is the one that is recorded."""
+
+import warnings
+
+import pytest
+from helpers.opdisc.frozen_plans import CONFIGURATIONS
+
+import opdisc
+from opdisc.data import parse_schema
+from opdisc.estimators import PrivateMulticlassClassifier, PrivateScorecardClassifier
+from opdisc.planning import decide_card, decide_cards, logistic_receipt, takes_logistic
+from opdisc.privacy import PrivacyParams, PublicInputs, WeakPromise, parse_relation
+
+CARDS = [
+    name
+    for name, case in CONFIGURATIONS.items()
+    if case.schema is not None
+    and issubclass(getattr(opdisc, case.estimator), PrivateScorecardClassifier)
+]
+NOT_PLANNED = {
+    "private thresholds": {"schema_digest"},  # it names the thresholds that were drawn
+    "private thresholds and risks": {"schema_digest"},
+    "an oracle is named": {"conditions", "guarantee"},  # a plan asks for none
+}
+"""What the draw or a named oracle decides; besides who answers, and with which versions."""
+
+
+def facts(case, schema, rows):
+    """Return what is public of a table of so many rows."""
+    settings = case.settings
+    relation = parse_relation(settings.get("relation", "replace_one"))
+    return PublicInputs(
+        params=PrivacyParams(epsilon=settings["epsilon"], delta=settings.get("delta", 0.0)),
+        relation=relation,
+        rows_per_unit=schema.rows_per_unit,
+        privacy_unit=schema.privacy_unit,
+        schema_digest=schema.digest(),
+        n_rows=rows if relation.name == "REPLACE_ONE" else None,
+        public_row_guess=settings.get("public_row_guess"),
+    )
+
+
+def planned(case):
+    """Return the receipt that is known before any row is read."""
+    model = getattr(opdisc, case.estimator)(**case.settings)
+    schema = opdisc.data.with_error_costs(
+        parse_schema(case.schema), case.settings.get("error_costs")
+    )
+    public = facts(case, schema, case.rows)
+    request = model._request(schema)
+    if isinstance(model, PrivateMulticlassClassifier):
+        return decide_cards(request, public, model.strategy).receipt()
+    why = takes_logistic(request, public)
+    if why is not None:
+        return logistic_receipt(schema, public, why)
+    return decide_card(request, public).receipt()
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_what_is_decided_is_what_is_recorded(name):
+    case = CONFIGURATIONS[name]
+    left_out = {"versions", "oracle"} | NOT_PLANNED.get(name, set())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakPromise)
+        recorded, found = case.receipt(), planned(case).to_dict()
+    assert found.keys() >= recorded.keys()
+    assert {field for field in recorded if found[field] != recorded[field]} <= left_out
+
+
+def test_most_configurations_are_cards():
+    assert len(CARDS) >= 40 and set(NOT_PLANNED) < set(CARDS)
