@@ -12,17 +12,16 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from opdisc.audit.event import AuditedCase, AuditResult, check_audit, loss_bound
+from opdisc.audit.case import AuditCase, Draw, first_seen, one_by_one
 from opdisc.data import Schema
 from opdisc.errors import OPDiscError
 from opdisc.estimators import PrivateScorecardClassifier, RobustVoteClassifier
-from opdisc.privacy import EntropySource
+from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.arithmetic import IntArray
 
 Observation = Hashable | None
@@ -32,9 +31,10 @@ View = Callable[[int, float], Observation]
 """From the table, 0 or 1, and the claimed epsilon to what is seen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackCase:
-    """Two neighbouring tables, and what an observer sees of a fit to each.
+def attack(
+    name: str, tables: str, seen: View, careless: View, effort: float = 0.1, least: int = 100
+) -> AuditCase:
+    """Return a case that compares what an observer sees of a fit to two neighbouring tables.
 
     Parameters
     ----------
@@ -44,85 +44,69 @@ class AttackCase:
         The library's own fit.
     careless : callable
         The same without the defence.
-    share : int
-        One of how many of the usual draws is made.
+    effort, least
+        As in :class:`opdisc.audit.AuditCase`.
     """
-
-    name: str
-    tables: str
-    seen: View
-    careless: View
-    share: int = 10
-
-    def run(
-        self, epsilon: float, draws: int, false_alarm: float, entropy: EntropySource | None = None
-    ) -> AuditedCase:
-        """Audit the fit and its careless variant; ``entropy`` is not used (see the module)."""
-        check_audit(draws, false_alarm)
-        kept, careless = (
-            self._audited(view, epsilon, max(100, draws // self.share), false_alarm)
-            for view in (self.seen, self.careless)
-        )
+    return AuditCase(
+        name=name,
+        tables=tables,
+        first=0,
+        second=1,
+        public=_claim,
+        draw=_views(seen),
+        control=_views(careless),
+        choose=first_seen,
         # There is no noise to divide: the control drops the defence altogether.
-        return AuditedCase(calibrated=kept, less_noise=careless, divisor=1.0)
-
-    def _audited(self, view: View, epsilon: float, draws: int, false_alarm: float) -> AuditResult:
-        # The event is fixed by two fits whose outcomes are not counted.
-        told = {view(0, epsilon), view(1, epsilon)} - {None}
-        counts = [[view(table, epsilon) for _ in range(draws)] for table in (0, 1)]
-        bound = max(
-            (
-                loss_bound(
-                    counts[0].count(event),
-                    counts[1].count(event),
-                    draws,
-                    0.0,
-                    false_alarm / max(1, len(told)),
-                )
-                for event in told
-                # A refusal instead of a release concerns the keeper of the table alone.
-                if None not in counts[0] and None not in counts[1]
-            ),
-            default=0.0,
-        )
-        return AuditResult(
-            mechanism=self.name,
-            pair=self.tables,
-            epsilon=epsilon,
-            delta=0.0,
-            lower_bound=bound,
-            draws=draws,
-            false_alarm=false_alarm,
-        )
+        divisor=1.0,
+        effort=effort,
+        least=least,
+    )
 
 
-def attack_cases() -> dict[str, AttackCase]:
+def _claim(epsilon: float) -> PublicInputs:
+    return PublicInputs(
+        params=PrivacyParams(epsilon=epsilon, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        n_rows=1,
+    )
+
+
+def _views(view: View) -> Draw:
+    """Return views of a table; their fits take the operating system's bits (see the module)."""
+
+    def release(table: int, public: PublicInputs, entropy: EntropySource) -> Observation:
+        return view(table, public.params.epsilon)
+
+    return one_by_one(release)
+
+
+def attack_cases() -> dict[str, AuditCase]:
     """Return the attacks by name."""
     cases = (
-        AttackCase(
-            name="labels_from_rows",
-            tables="one label replaced",
-            seen=_labels,
-            careless=lambda table, epsilon: tuple(np.unique(_label_rows(table)).tolist()),
+        attack(
+            "labels_from_rows",
+            "one label replaced",
+            _labels,
+            lambda table, epsilon: tuple(np.unique(_label_rows(table)).tolist()),
         ),
-        AttackCase(
-            name="types_from_rows",
-            tables="one cell replaced",
-            seen=_types,
-            careless=lambda table, epsilon: _zip_table(table)["zip"].astype(str).iloc[0],
+        attack(
+            "types_from_rows",
+            "one cell replaced",
+            _types,
+            lambda table, epsilon: _zip_table(table)["zip"].astype(str).iloc[0],
         ),
-        AttackCase(
-            name="preparation_saw_rows",
-            tables="one cell replaced",
-            seen=_prepared,
-            careless=lambda table, epsilon: _edges(table),
+        attack(
+            "preparation_saw_rows",
+            "one cell replaced",
+            _prepared,
+            lambda table, epsilon: _edges(table),
         ),
-        AttackCase(
-            name="order_of_rows",
-            tables="one row leaves, one comes",
-            seen=_elected,
-            careless=_elected_by_position,
-            share=4,
+        attack(
+            "order_of_rows",
+            "one row leaves, one comes",
+            _elected,
+            _elected_by_position,
+            effort=0.25,
         ),
     )
     return {case.name: case for case in cases}

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from opdisc.audit.convex import ConvexAuditCase, Release, overspent, understated
-from opdisc.audit.costly_rows import AUDITED_COSTS
+from opdisc.audit.case import AuditCase, one_by_one, with_facts
+from opdisc.audit.controls import overspent, understated
+from opdisc.audit.grid_cases import AUDITED_COSTS
 from opdisc.audit.hull_cases import hull_audit_cases
 from opdisc.convex import (
     BatchPlan,
@@ -95,176 +97,114 @@ def _rows(first: float | None, others: tuple[float, ...]) -> Rows:
 
 def _case(
     name: str,
-    draw: Callable[[Rows, ConvexPublic, EntropySource], ConvexRelease],
+    mechanism: Callable[..., ConvexRelease],
     *,
     zeros: int = 9,
     relation: NeighboringRelation = REPLACE,
     delta: float = DELTA,
     loss: LinearLoss = _HINGE,
     domain: Domain | None = None,
-    second: float | None = -1.0,
     others: tuple[float, ...] = (),
     divisor: float = 2.0,
-    louder: Callable[[ConvexPublic, float], ConvexPublic] = understated,
-) -> ConvexAuditCase:
-    """Return a case whose first table has the row 1 and whose second has ``second`` instead."""
+    louder: Callable[..., ConvexPublic] = understated,
+) -> AuditCase:
+    """Return a case whose first table has the row 1; the second has -1 instead, or nothing."""
     sign = -1.0 if isinstance(loss, ScoreLoss) else 1.0
     rest = (*others, *(0.0,) * zeros)
-    second = None if relation is ADD else second
 
     def release(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
-        return sign * float(draw(rows, public, entropy).parameters[0])
+        return sign * float(mechanism(rows, public, entropy=entropy).parameters[0])
 
-    return ConvexAuditCase(
+    draw = one_by_one(release)
+    facts = _facts(n=len(rest) + 1, delta=delta, relation=relation, loss=loss, domain=domain)
+    return AuditCase(
         name=name,
         tables="one row " + ("removed" if relation is ADD else "replaced"),
-        public=_facts(
-            n=len(rest) + 1,
-            delta=delta,
-            relation=relation,
-            loss=loss,
-            domain=domain,
-        ),
         first=_rows(1.0, rest),
-        second=_rows(second, rest),
-        release=release,
+        second=_rows(None if relation is ADD else -1.0, rest),
+        public=facts,
+        draw=draw,
+        control=with_facts(draw, partial(louder, divisor=divisor)),
         divisor=divisor,
-        louder=louder,
     )
 
 
-def _gradient_cases() -> tuple[ConvexAuditCase, ...]:
-    def last(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return gradient_descent(rows, public, steps=4, entropy=entropy)
-
-    def random(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return gradient_descent(rows, public, steps=2, iterate="random", entropy=entropy)
-
-    def accelerated(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return accelerated_mirror_descent(rows, public, steps=2, entropy=entropy)
-
-    def mirror(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return mirror_descent(rows, public, entropy=entropy)
-
+def _gradient_cases() -> tuple[AuditCase, ...]:
+    last = partial(gradient_descent, steps=4)
+    random = partial(gradient_descent, steps=2, iterate="random")
+    accelerated = partial(accelerated_mirror_descent, steps=2)
     return (
         _case("gradient_descent", last, zeros=999),
         _case("gradient_descent, add-remove", last, zeros=999, relation=ADD),
         _case("gradient_descent, random", random, zeros=999, divisor=4.0),
         _case("accelerated_mirror_descent", accelerated, zeros=999),
-        _case("mirror_descent", mirror, zeros=0),
+        _case("mirror_descent", mirror_descent, zeros=0),
     )
 
 
-def _opsamp_cases() -> tuple[ConvexAuditCase, ...]:
-    def sgd(ridge: float, sampling: str):  # type: ignore[no-untyped-def]
-        batches = BatchPlan(batch=1, steps=2, sampling=sampling)  # type: ignore[arg-type]
-
-        def draw(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-            return noisy_sgd(rows, public, batches, ridge=ridge, entropy=entropy)
-
-        return draw
-
-    def reduced(doubling: bool):  # type: ignore[no-untyped-def]
-        plan = SVRGPlan(epochs=2 if doubling else 1, inner=1, batch=1, doubling=doubling)
-
-        def draw(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-            return svrg(rows, public, plan, entropy=entropy)
-
-        return draw
-
+def _stochastic_cases() -> tuple[AuditCase, ...]:
+    poisson = partial(noisy_sgd, batches=BatchPlan(batch=1, steps=2, sampling="poisson"))
+    fixed = partial(noisy_sgd, batches=BatchPlan(batch=1, steps=2, sampling="fixed"))
+    poisson_ridge, fixed_ridge = partial(poisson, ridge=100.0), partial(fixed, ridge=100.0)
+    once = partial(svrg, epochs=SVRGPlan(epochs=1, inner=1, batch=1, doubling=False))
+    doubling = partial(svrg, epochs=SVRGPlan(epochs=2, inner=1, batch=1, doubling=True))
     return (
-        _case("noisy_sgd, poisson", sgd(0.0, "poisson"), relation=ADD, zeros=1, divisor=3.0),
-        _case("noisy_sgd, poisson, replace", sgd(0.0, "poisson"), zeros=1, divisor=3.0),
-        _case("noisy_sgd, fixed", sgd(0.0, "fixed"), zeros=0, others=(-1.0,)),
-        _case("noisy_sgd, ridge, poisson", sgd(100.0, "poisson"), relation=ADD, zeros=1),
-        _case("noisy_sgd, ridge, fixed", sgd(100.0, "fixed"), zeros=0, others=(-1.0,)),
-        _case("svrg", reduced(False), zeros=1, divisor=16.0),
-        _case("svrg++", reduced(True), zeros=1, divisor=16.0),
+        _case("noisy_sgd, poisson", poisson, relation=ADD, zeros=1, divisor=3.0),
+        _case("noisy_sgd, poisson, replace", poisson, zeros=1, divisor=3.0),
+        _case("noisy_sgd, fixed", fixed, zeros=0, others=(-1.0,)),
+        _case("noisy_sgd, ridge, poisson", poisson_ridge, relation=ADD, zeros=1),
+        _case("noisy_sgd, ridge, fixed", fixed_ridge, zeros=0, others=(-1.0,)),
+        _case("svrg", once, zeros=1, divisor=16.0),
+        _case("svrg++", doubling, zeros=1, divisor=16.0),
     )
 
 
-def _perturbation_cases() -> tuple[ConvexAuditCase, ...]:
-    def objective(noise: str):  # type: ignore[no-untyped-def]
-        def draw(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-            return objective_perturbation(
-                rows,
-                public,
-                ridge=_RIDGE,
-                noise=noise,  # type: ignore[arg-type]
-                entropy=entropy,
-            )
-
-        return draw
-
-    def output(noise: str):  # type: ignore[no-untyped-def]
-        def draw(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-            return output_perturbation(
-                rows,
-                public,
-                ridge=_RIDGE,
-                noise=noise,  # type: ignore[arg-type]
-                entropy=entropy,
-            )
-
-        return draw
-
-    def minima(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return approximate_minima(rows, public, ridge=_RIDGE, entropy=entropy)
-
-    def svm(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        smooth = replace(public, loss=HuberisedHingeLoss())
-        return objective_perturbation(rows, smooth, ridge=_RIDGE, entropy=entropy)
-
+def _perturbation_cases() -> tuple[AuditCase, ...]:
+    objective = partial(objective_perturbation, ridge=_RIDGE)
+    output = partial(output_perturbation, ridge=_RIDGE)
+    minima = partial(approximate_minima, ridge=_RIDGE)
+    pure, gaussian = partial(objective, noise="pure"), partial(objective, noise="gaussian")
+    c11, k12 = partial(objective, noise="c11"), partial(objective, noise="k12")
+    svm = HuberisedHingeLoss()
     return (
-        _case("output_perturbation, pure", output("pure"), delta=0.0),
-        _case("output_perturbation, gaussian", output("gaussian")),
-        _case("output_perturbation, j14", output("j14"), divisor=8.0),
-        _case("objective_perturbation, pure", objective("pure"), delta=0.0, divisor=3.0),
-        _case("objective_perturbation, c11", objective("c11"), delta=0.0, divisor=3.0),
-        _case("objective_perturbation, replace", objective("gaussian"), divisor=4.0),
-        _case("objective_perturbation, remove", objective("gaussian"), relation=ADD, divisor=4.0),
-        _case("objective_perturbation, k12", objective("k12"), relation=ADD, divisor=16.0),
+        _case("output_perturbation, pure", partial(output, noise="pure"), delta=0.0),
+        _case("output_perturbation, gaussian", partial(output, noise="gaussian")),
+        _case("output_perturbation, j14", partial(output, noise="j14"), divisor=8.0),
+        _case("objective_perturbation, pure", pure, delta=0.0, divisor=3.0),
+        _case("objective_perturbation, c11", c11, delta=0.0, divisor=3.0),
+        _case("objective_perturbation, replace", gaussian, divisor=4.0),
+        _case("objective_perturbation, remove", gaussian, relation=ADD, divisor=4.0),
+        _case("objective_perturbation, k12", k12, relation=ADD, divisor=16.0),
         _case("approximate_minima", minima, divisor=4.0),
-        _case("objective_perturbation, huberised hinge", svm, delta=0.0, louder=overspent),
+        _case(
+            "objective_perturbation, huberised hinge",
+            objective,
+            delta=0.0,
+            loss=svm,
+            louder=overspent,
+        ),
     )
 
 
-def _sampling_cases() -> tuple[ConvexAuditCase, ...]:
+def _sampling_cases() -> tuple[AuditCase, ...]:
     interval = L2Ball(dimension=1, radius=1.0)
-
-    def exponential(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return exponential_sampling(rows, public, entropy=entropy)
-
-    def walk(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return grid_walk_sampling(rows, public, steps=30, spacing=1.0, entropy=entropy)
-
-    def local(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return localization(rows, public, ridge=_RIDGE, confidence=0.01, entropy=entropy)
-
-    linear = dict(delta=0.0, loss=_SCORE, domain=interval, zeros=0, divisor=8.0)
+    linear = partial(_case, delta=0.0, loss=_SCORE, domain=interval, zeros=0, divisor=8.0)
+    walk = partial(grid_walk_sampling, steps=30, spacing=1.0)
+    local = partial(localization, ridge=_RIDGE, confidence=0.01)
     return (
-        _case("exponential_sampling", exponential, **linear),  # type: ignore[arg-type]
-        _case("grid_walk", walk, **linear),  # type: ignore[arg-type]
+        linear("exponential_sampling", exponential_sampling),
+        linear("grid_walk", walk),
         _case("localization", local, delta=0.0, divisor=8.0),
     )
 
 
-def _costly_cases() -> tuple[ConvexAuditCase, ...]:
+def _costly_cases() -> tuple[AuditCase, ...]:
     """Return one mechanism of each kind on a changed row of the class that costs more.
 
     The control forgets the cost of that class.
     """
-
-    def objective(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return objective_perturbation(rows, public, ridge=_RIDGE, entropy=entropy)
-
-    def sgd(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        batches = BatchPlan(batch=1, steps=2, sampling="fixed")
-        return noisy_sgd(rows, public, batches, ridge=0.0, entropy=entropy)
-
-    def exponential(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> ConvexRelease:
-        return exponential_sampling(rows, public, entropy=entropy)
-
+    objective = partial(objective_perturbation, ridge=_RIDGE)
+    sgd = partial(noisy_sgd, batches=BatchPlan(batch=1, steps=2, sampling="fixed"))
     # Scores up to 1/2, where the smoothed hinge is straight.
     straight = L2Ball(dimension=1, radius=0.5)
     hinge = with_costs(_HINGE, AUDITED_COSTS)
@@ -274,7 +214,7 @@ def _costly_cases() -> tuple[ConvexAuditCase, ...]:
         _case("noisy_sgd, fixed, costs", sgd, zeros=0, others=(-1.0,), loss=hinge, divisor=5.0),
         _case(
             "exponential_sampling, costs",
-            exponential,
+            exponential_sampling,
             delta=0.0,
             zeros=0,
             domain=straight,
@@ -298,7 +238,7 @@ def _louder_play(public: ConvexPublic, divisor: float) -> ConvexPublic:
     return replace(public, params=PrivacyParams(epsilon=epsilon, delta=delta))
 
 
-def _vertex_cases() -> tuple[ConvexAuditCase, ...]:
+def _vertex_cases() -> tuple[AuditCase, ...]:
     def mixture(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
         weight = 4.0001 / public.params.epsilon
         return float(
@@ -309,36 +249,38 @@ def _vertex_cases() -> tuple[ConvexAuditCase, ...]:
         return float((private_ftrl(rows, public, entropy=entropy).actions[1:] == 0).sum())
 
     def case(
-        name: str, release: Release, n: int, p: int, delta: float, **settings: object
-    ) -> ConvexAuditCase:
-        return ConvexAuditCase(
+        name: str,
+        release: Callable[[Rows, ConvexPublic, EntropySource], float],
+        n: int,
+        p: int,
+        delta: float,
+        louder: Callable[..., ConvexPublic] = understated,
+    ) -> AuditCase:
+        simplex, draw = Simplex(dimension=p), one_by_one(release)
+        return AuditCase(
             name=name,
             tables="one row replaced",
-            public=_facts(
-                n=n,
-                delta=delta,
-                loss=_SCORE,
-                domain=Simplex(dimension=p),
-                dimension=p,
-                l2=math.sqrt(p),
-            ),
             first=_simplex_rows(1.0, n, p),
             second=_simplex_rows(-1.0, n, p),
-            release=release,
-            **settings,  # type: ignore[arg-type]
+            public=_facts(
+                n=n, delta=delta, loss=_SCORE, domain=simplex, dimension=p, l2=math.sqrt(p)
+            ),
+            draw=draw,
+            control=with_facts(draw, partial(louder, divisor=8.0)),
+            divisor=8.0,
         )
 
     return (
-        case("simplex_sampling", mixture, 1, 3, 0.0, divisor=8.0),
-        case("private_ftrl", plays, 12, 2, DELTA, louder=_louder_play, divisor=8.0),
+        case("simplex_sampling", mixture, 1, 3, 0.0),
+        case("private_ftrl", plays, 12, 2, DELTA, _louder_play),
     )
 
 
-def convex_audit_cases() -> dict[str, ConvexAuditCase]:
+def convex_audit_cases() -> dict[str, AuditCase]:
     """Return the convex mechanisms' cases by name."""
     cases = (
         *_gradient_cases(),
-        *_opsamp_cases(),
+        *_stochastic_cases(),
         *_perturbation_cases(),
         *_sampling_cases(),
         *_vertex_cases(),

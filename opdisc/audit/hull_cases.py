@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from opdisc.audit.convex import ConvexAuditCase, overspent
+from opdisc.audit.case import AuditCase, one_by_one, with_facts
+from opdisc.audit.controls import overspent
 from opdisc.convex import (
     ConvexPublic,
     HullShape,
@@ -18,7 +19,7 @@ from opdisc.convex import (
 )
 from opdisc.data import EncodedTable
 from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams
-from oracles.convex import HuberisedHingeLoss, LogisticLoss, RowBounds, with_costs
+from oracles.convex import HuberisedHingeLoss, LinearLoss, LogisticLoss, RowBounds, with_costs
 from oracles.problem import ColumnGroup, ErrorCosts
 
 _SHAPE = HullShape.of_groups((ColumnGroup(columns=(1,)),))
@@ -27,62 +28,53 @@ _OTHERS = ((1.0, 0.0, 1.0), (1.0, 0.0, -1.0))
 """Rows of both tables: the constant, the column, the label."""
 
 
-def hull_audit_cases() -> tuple[ConvexAuditCase, ...]:
+_TURNED = (1.0, 1.0, -1.0)
+"""The row of the first table with its label turned."""
+
+
+def hull_audit_cases() -> tuple[AuditCase, ...]:
     """Return rows that turn their label, one that is removed, and one that costs five times."""
-    replaced, added = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
-    equal, costly = ErrorCosts(), ErrorCosts(false_negative=5, false_positive=1)
-    hinge = _case("smooth_hull_perturbation", replaced, (1.0, 1.0, -1.0), equal)
+    logistic, hinge = LogisticLoss(), HuberisedHingeLoss()
+    costly = with_costs(logistic, ErrorCosts(false_negative=5, false_positive=1))
     return (
-        replace(hinge, public=_hinge_facts(hinge.public), release=_smooth_release),
-        _case("hull_perturbation, replace", replaced, (1.0, 1.0, -1.0), equal),
-        _case("hull_perturbation, remove", added, None, equal),
-        _case("hull_perturbation, costs", added, None, costly),
+        _case("smooth_hull_perturbation", _smooth_release, hinge, _TURNED),
+        _case("hull_perturbation, replace", _release, logistic, _TURNED),
+        _case("hull_perturbation, remove", _release, logistic, None),
+        _case("hull_perturbation, costs", _release, costly, None),
     )
 
 
 def _case(
     name: str,
-    relation: NeighboringRelation,
+    release: Callable[[Rows, ConvexPublic, EntropySource], float],
+    loss: LinearLoss,
     second: tuple[float, float, float] | None,
-    costs: ErrorCosts,
-) -> ConvexAuditCase:
-    first = ((1.0, 1.0, 1.0), *_OTHERS)
-    removed = relation is NeighboringRelation.ADD_OR_REMOVE_ONE
-    return ConvexAuditCase(
-        name=name,
-        tables="one row " + ("removed" if removed else "replaced"),
-        public=_facts(None if removed else len(first), relation, costs),
-        first=_rows(first),
-        second=_rows(_OTHERS if second is None else (second, *_OTHERS)),
-        release=_release,
-        divisor=8.0,
-        louder=overspent,
-    )
+) -> AuditCase:
+    """Return a case whose second table has ``second`` for the first row, or nothing."""
 
-
-def _facts(
-    n_rows: int | None, relation: NeighboringRelation, costs: ErrorCosts
-) -> Callable[[float], ConvexPublic]:
     def public(epsilon: float) -> ConvexPublic:
         return ConvexPublic(
             params=PrivacyParams(epsilon=epsilon, delta=0.0),
-            relation=relation,
-            loss=with_costs(LogisticLoss(), costs),
+            relation=NeighboringRelation.ADD_OR_REMOVE_ONE
+            if second is None
+            else NeighboringRelation.REPLACE_ONE,
+            loss=loss,
             bounds=RowBounds(l2=math.sqrt(2.0), linf=1.0),
             dimension=2,
-            n_rows=n_rows,
+            n_rows=None if second is None else 1 + len(_OTHERS),
         )
 
-    return public
-
-
-def _hinge_facts(public: Callable[[float], ConvexPublic]) -> Callable[[float], ConvexPublic]:
-    """Return the same facts with the smoothed hinge."""
-
-    def hinge(epsilon: float) -> ConvexPublic:
-        return replace(public(epsilon), loss=HuberisedHingeLoss())
-
-    return hinge
+    draw = one_by_one(release)
+    return AuditCase(
+        name=name,
+        tables="one row " + ("removed" if second is None else "replaced"),
+        first=_rows(((1.0, 1.0, 1.0), *_OTHERS)),
+        second=_rows(_OTHERS if second is None else (second, *_OTHERS)),
+        public=public,
+        draw=draw,
+        control=with_facts(draw, partial(overspent, divisor=8.0)),
+        divisor=8.0,
+    )
 
 
 def _rows(rows: tuple[tuple[float, float, float], ...]) -> Rows:

@@ -8,9 +8,12 @@ its noise covers a quarter of it.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from opdisc.audit.convex import ConvexAuditCase
+from opdisc.audit.case import AuditCase, one_by_one, with_facts
+from opdisc.audit.controls import understated
 from opdisc.convex import ConvexPublic, Rows
 from opdisc.mechanisms import OPSampMechanism, run_opsamp
 from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams
@@ -75,7 +78,7 @@ def audited_mechanism(facts: ConvexPublic, steepest: int) -> OPSampMechanism:
     )
 
 
-def _case(name: str, loss: LinearLoss, steepest: int) -> ConvexAuditCase:
+def _case(name: str, loss: LinearLoss, steepest: int) -> AuditCase:
     def public(epsilon: float) -> ConvexPublic:
         return ConvexPublic(
             params=PrivacyParams(epsilon=epsilon, delta=_DELTA),
@@ -92,19 +95,21 @@ def _case(name: str, loss: LinearLoss, steepest: int) -> ConvexAuditCase:
         found = run_opsamp(mechanism, rows.X, rows.y, facts, entropy=entropy, oracle=_EndOracle())
         return float(found.parameters[0])
 
-    return ConvexAuditCase(
+    draw = one_by_one(release)
+    return AuditCase(
         name=name,
         tables="one row replaced",
-        public=public,
         first=Rows(X=np.array([[1.0]]), y=np.ones(1)),
         second=Rows(X=np.array([[-1.0]]), y=np.ones(1)),
-        release=release,
+        public=public,
+        draw=draw,
+        control=with_facts(draw, partial(understated, divisor=_STEEPEST)),
+        event=lambda end: end >= 0.0,
         divisor=float(_STEEPEST),
-        threshold=0.0,
     )
 
 
-def opsamp_audit_cases() -> dict[str, ConvexAuditCase]:
+def opsamp_audit_cases() -> dict[str, AuditCase]:
     """Return the cases of OPSamp by name: one forgets how steep a loss is, one what it costs."""
     hinge = HuberisedHingeLoss(0.5)
     costly = with_costs(hinge, ErrorCosts(false_negative=_STEEPEST, false_positive=1))

@@ -11,7 +11,7 @@ from opdisc.cli.console import print_json, print_text, progress_steps
 from opdisc.errors import AuditFailure
 
 if TYPE_CHECKING:
-    from opdisc.audit import AttackCase, AuditResult
+    from opdisc.audit import AuditCase, AuditResult
 
 
 @click.command(
@@ -97,7 +97,9 @@ def audit(
         )
 
 
-def _print_list(usual: dict[str, Any], attacking: dict[str, AttackCase], as_json: bool) -> None:
+def _print_list(
+    usual: dict[str, AuditCase], attacking: dict[str, AuditCase], as_json: bool
+) -> None:
     if as_json:
         print_json({"mechanisms": list(usual), "attacks": list(attacking)})
         return

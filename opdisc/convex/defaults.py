@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
 
 from opdisc.convex.gradient import (
+    SVRGPlan,
     accelerated_mirror_descent,
     gradient_descent,
     mirror_descent,
@@ -18,7 +21,6 @@ from opdisc.convex.gradient import (
 )
 from opdisc.convex.noise_plan import ConvexRelease
 from opdisc.convex.perturbation import (
-    ObjectiveNoise,
     approximate_minima,
     objective_perturbation,
     output_perturbation,
@@ -29,49 +31,61 @@ from opdisc.convex.sampling import exponential_sampling, grid_walk_sampling, loc
 from opdisc.errors import CalibrationError
 from opdisc.privacy import EntropySource, Ledger
 
-Runner = Callable[[Rows, ConvexPublic, float | None, EntropySource, Ledger | None], ConvexRelease]
+_UNBOUNDED = (objective_perturbation, approximate_minima, output_perturbation)
+"""Their fit without noise has no domain."""
 
 
-def _objective(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    return objective_perturbation(
-        rows, _unbounded(public), ridge=ridge, entropy=entropy, ledger=ledger
-    )
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A mechanism and what it needs beside the rows.
 
+    Parameters
+    ----------
+    name : str
+        What an estimator calls it.
+    draw : callable
+        The mechanism.
+    ridge : str
+        Its ridge is that of the "sum" or of the "mean"; "output" is "sum" with a public default;
+        "none" takes none.
+    plans : dict
+        From a setting's name to a function of the public facts, and of the ridge if it takes one.
+    fixed : dict
+        Settings that are always the same.
+    """
 
-def _minima(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    return approximate_minima(
-        rows, _unbounded(public), ridge=ridge, entropy=entropy, ledger=ledger
-    )
+    name: str
+    draw: Callable[..., ConvexRelease]
+    ridge: Literal["sum", "mean", "output", "none"]
+    plans: dict[str, Callable[..., object]] = field(default_factory=dict)
+    fixed: dict[str, object] = field(default_factory=dict)
 
+    def __call__(
+        self,
+        rows: Rows,
+        public: ConvexPublic,
+        ridge: float | None,
+        entropy: EntropySource,
+        ledger: Ledger | None,
+    ) -> ConvexRelease:
+        """Draw one release; ``ridge`` is that of the sum, None its default."""
+        if public.is_noiseless and self.draw in _UNBOUNDED:
+            public = replace(public, domain=None)
+        settings = self._ridge(public, ridge)
+        settings |= {name: plan(public, **settings) for name, plan in self.plans.items()}
+        return self.draw(rows, public, **settings, **self.fixed, entropy=entropy, ledger=ledger)
 
-def _output(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    chosen = _output_ridge(public) if ridge is None else ridge
-    return output_perturbation(
-        rows, _unbounded(public), ridge=chosen, entropy=entropy, ledger=ledger
-    )
-
-
-def _unbounded(public: ConvexPublic) -> ConvexPublic:
-    """Return the facts without a domain where nothing is private: the plain fit has none."""
-    return replace(public, domain=None) if public.is_noiseless else public
+    def _ridge(self, public: ConvexPublic, ridge: float | None) -> dict[str, object]:
+        match self.ridge:
+            case "sum":
+                return {"ridge": ridge}
+            case "mean":
+                return {"ridge": 0.0 if ridge is None else ridge / public.step_rows}
+            case "output":
+                return {"ridge": _output_ridge(public) if ridge is None else ridge}
+        if ridge is not None:
+            raise CalibrationError(f"{self.name} takes no ridge, got ridge={ridge!r}; omit it.")
+        return {}
 
 
 def _output_ridge(public: ConvexPublic) -> float:
@@ -89,189 +103,51 @@ def _output_ridge(public: ConvexPublic) -> float:
     return float((2 * curvature * noise**2 / radius**2) ** (1 / 3))
 
 
-def _sgd(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    batches = plan_batches(public, ridge=mean_ridge)
-    return noisy_sgd(rows, public, batches, ridge=mean_ridge, entropy=entropy, ledger=ledger)
+def _doubling_epochs(public: ConvexPublic, ridge: float) -> SVRGPlan:
+    return plan_epochs(public)  # without a ridge the plan doubles
 
 
-def _descent(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    steps = plan_descent_steps(public, ridge=mean_ridge)
-    return gradient_descent(
-        rows, public, steps=steps, ridge=mean_ridge, entropy=entropy, ledger=ledger
-    )
+def _steps(public: ConvexPublic) -> int:
+    return 2000 * public.dimension
 
 
-def _random_iterate(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    steps = plan_descent_steps(public, ridge=mean_ridge, iterate="random")
-    return gradient_descent(
-        rows,
-        public,
-        steps=steps,
-        ridge=mean_ridge,
-        iterate="random",
-        entropy=entropy,
-        ledger=ledger,
-    )
+def _spacing(public: ConvexPublic) -> float:
+    return public.require_domain("the grid walk").diameter_linf / 32
 
 
-def _accelerated(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("accelerated_mirror_descent", ridge)
-    steps = plan_accelerated_steps(public)
-    return accelerated_mirror_descent(rows, public, steps=steps, entropy=entropy, ledger=ledger)
+_RANDOM_STEPS = partial(plan_descent_steps, iterate="random")
 
+_RUNNERS = (
+    Runner("auto", objective_perturbation, "sum"),
+    Runner("objective_perturbation", objective_perturbation, "sum"),
+    Runner("approximate_minima", approximate_minima, "sum"),
+    Runner("output_perturbation", output_perturbation, "output"),
+    Runner("noisy_sgd", noisy_sgd, "mean", {"batches": plan_batches}),
+    Runner("gradient_descent", gradient_descent, "mean", {"steps": plan_descent_steps}),
+    Runner(
+        "gradient_descent_random",
+        gradient_descent,
+        "mean",
+        {"steps": _RANDOM_STEPS},
+        {"iterate": "random"},
+    ),
+    Runner(
+        "accelerated_mirror_descent",
+        accelerated_mirror_descent,
+        "none",
+        {"steps": plan_accelerated_steps},
+    ),
+    Runner("mirror_descent", mirror_descent, "none"),
+    Runner("svrg", svrg, "mean", {"epochs": plan_epochs}),
+    Runner("svrg++", svrg, "mean", {"epochs": _doubling_epochs}),
+    Runner("exponential_sampling", exponential_sampling, "none"),
+    Runner("grid_walk", grid_walk_sampling, "none", {"spacing": _spacing, "steps": _steps}),
+    Runner("localization", localization, "output"),
+    Runner("objective_perturbation_c11", objective_perturbation, "sum", fixed={"noise": "c11"}),
+    Runner("objective_perturbation_k12", objective_perturbation, "sum", fixed={"noise": "k12"}),
+    Runner("objective_perturbation_j14", objective_perturbation, "sum", fixed={"noise": "j14"}),
+    Runner("output_perturbation_j14", output_perturbation, "output", fixed={"noise": "j14"}),
+)
 
-def _mirror(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("mirror_descent", ridge)
-    return mirror_descent(rows, public, entropy=entropy, ledger=ledger)
-
-
-def _svrg(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    epochs = plan_epochs(public, ridge=mean_ridge)
-    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
-
-
-def _svrg_doubling(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    epochs = plan_epochs(public)  # without a ridge the plan doubles
-    mean_ridge = 0.0 if ridge is None else ridge / public.step_rows
-    return svrg(rows, public, epochs, ridge=mean_ridge, entropy=entropy, ledger=ledger)
-
-
-def _exponential(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("exponential_sampling", ridge)
-    return exponential_sampling(rows, public, entropy=entropy, ledger=ledger)
-
-
-def _grid_walk(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    _refuse_ridge("grid_walk", ridge)
-    spacing = public.require_domain("the grid walk").diameter_linf / 32
-    steps = 2000 * public.dimension
-    return grid_walk_sampling(
-        rows, public, steps=steps, spacing=spacing, entropy=entropy, ledger=ledger
-    )
-
-
-def _localization(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    chosen = _output_ridge(public) if ridge is None else ridge
-    return localization(rows, public, ridge=chosen, entropy=entropy, ledger=ledger)
-
-
-def _refuse_ridge(mechanism: str, ridge: float | None) -> None:
-    if ridge is not None:
-        raise CalibrationError(f"{mechanism} takes no ridge, got ridge={ridge!r}; omit it.")
-
-
-def _published(noise: ObjectiveNoise) -> Runner:
-    """Return objective perturbation with a published constant; its receipt is VOID."""
-
-    def run(
-        rows: Rows,
-        public: ConvexPublic,
-        ridge: float | None,
-        entropy: EntropySource,
-        ledger: Ledger | None,
-    ) -> ConvexRelease:
-        return objective_perturbation(
-            rows, _unbounded(public), ridge=ridge, noise=noise, entropy=entropy, ledger=ledger
-        )
-
-    return run
-
-
-def _published_output(
-    rows: Rows,
-    public: ConvexPublic,
-    ridge: float | None,
-    entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    chosen = _output_ridge(public) if ridge is None else ridge
-    return output_perturbation(
-        rows, _unbounded(public), ridge=chosen, noise="j14", entropy=entropy, ledger=ledger
-    )
-
-
-RUNNERS: dict[str, Runner] = {
-    "auto": _objective,
-    "objective_perturbation": _objective,
-    "approximate_minima": _minima,
-    "output_perturbation": _output,
-    "noisy_sgd": _sgd,
-    "gradient_descent": _descent,
-    "gradient_descent_random": _random_iterate,
-    "accelerated_mirror_descent": _accelerated,
-    "mirror_descent": _mirror,
-    "svrg": _svrg,
-    "svrg++": _svrg_doubling,
-    "exponential_sampling": _exponential,
-    "grid_walk": _grid_walk,
-    "localization": _localization,
-    "objective_perturbation_c11": _published("c11"),
-    "objective_perturbation_k12": _published("k12"),
-    "objective_perturbation_j14": _published("j14"),
-    "output_perturbation_j14": _published_output,
-}
+RUNNERS = {runner.name: runner for runner in _RUNNERS}
 """Mechanisms by name, over (rows, public, ridge in the sum scale, entropy, ledger)."""

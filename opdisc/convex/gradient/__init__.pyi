@@ -6,4 +6,4 @@ from .full_gradient import (
 )
 from .one_pass import mirror_descent as mirror_descent
 from .stochastic import noisy_sgd as noisy_sgd, plan_batches as plan_batches
-from .variance_reduced import plan_epochs as plan_epochs, svrg as svrg
+from .variance_reduced import SVRGPlan as SVRGPlan, plan_epochs as plan_epochs, svrg as svrg

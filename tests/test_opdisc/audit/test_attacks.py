@@ -1,8 +1,10 @@
 """Attacks on what surrounds a release: the careless variant is caught, every time."""
 
+from dataclasses import replace
+
 import pytest
 
-from opdisc.audit.attacks import AttackCase, attack_cases
+from opdisc.audit.attacks import attack, attack_cases
 from opdisc.audit.suite import run_audit
 from opdisc.errors import CalibrationError
 
@@ -11,9 +13,7 @@ from opdisc.errors import CalibrationError
 def test_an_attack_catches_the_careless_variant(name):
     """Three of the four are certain; order_of_rows errs with probability below 1e-6."""
     case = attack_cases()[name]
-    spared = AttackCase(
-        name=name, tables="", seen=lambda table, epsilon: None, careless=case.careless, share=1
-    )
+    spared = replace(case, draw=lambda table, public, size, entropy: [None] * size, effort=1.0)
     audited = spared.run(1.0, 400, 1e-6)
     assert audited.less_noise.refuted
     assert not audited.calibrated.refuted and audited.calibrated.lower_bound == 0.0
@@ -21,12 +21,7 @@ def test_an_attack_catches_the_careless_variant(name):
 
 def test_a_refusal_on_one_table_is_not_a_release():
     views = {0: "released", 1: None}
-    case = AttackCase(
-        name="n",
-        tables="t",
-        seen=lambda table, epsilon: views[table],
-        careless=lambda table, epsilon: table,
-    )
+    case = attack("n", "t", lambda table, epsilon: views[table], lambda table, epsilon: table)
     audited = run_audit(case, 1.0, 200, 1e-6)
     assert not audited.calibrated.refuted and audited.less_noise.refuted
     with pytest.raises(CalibrationError, match="at least 1"):

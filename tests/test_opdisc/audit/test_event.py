@@ -12,7 +12,7 @@ import pytest
 from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks
 from scipy import stats
 
-from opdisc.audit.event import parity, two_hypotheses
+from opdisc.audit.grid_cases import parity, two_hypotheses
 from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.privacy.entropy import SeededEntropy

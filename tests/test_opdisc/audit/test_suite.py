@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 import pytest
 from helpers.opdisc.broken_mechanisms import HalfNoiseBlocks, MassesFromRows
 
-from opdisc.audit.costly_rows import swapped_binary_rows
-from opdisc.audit.event import (
-    AuditResult,
+from opdisc.audit.attacks import attack_cases
+from opdisc.audit.case import AuditCase, AuditResult
+from opdisc.audit.count_cases import threshold_audit_cases
+from opdisc.audit.grid_cases import (
     audit_mechanism,
+    cost_audit_cases,
     gaussian_parity_epsilon,
+    grid_audit_cases,
+    grid_case,
+    swapped_binary_rows,
     two_hypotheses,
 )
-from opdisc.audit.suite import AuditCase, audit_cases, run_audit
-from opdisc.audit.thresholds import ThresholdAuditCase
+from opdisc.audit.suite import audit_cases, run_audit
 from opdisc.calibration.margins import published_gaussian_stddev
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
@@ -32,6 +36,43 @@ def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
     audited = run_audit(audit_cases()["permute_and_flip"], 1.0, 400, 1e-3, SeededEntropy(1))
     assert not audited.calibrated.refuted
     assert audited.less_noise.refuted
+
+
+USUAL_DRAWS = {"exponential": 3, "opdisc": 10, "opdisc_costs": 2}
+USUAL_DRAWS |= {"attribute_tables": 3, "thresholds_median": 3, "order_of_rows": 0.25}
+
+
+def test_one_class_holds_every_case_and_each_makes_the_draws_it_needs():
+    attacks = attack_cases()
+    cases = {**audit_cases(), **attacks}
+    assert {type(case) for case in cases.values()} == {AuditCase}
+    for name, case in cases.items():
+        assert case.effort == USUAL_DRAWS.get(name, 0.1 if name in attacks else 1), name
+        assert case.least == (100 if name in attacks else 1)
+
+
+def test_a_case_counts_its_event_on_both_tables_with_and_without_the_defence():
+    """Every release is the table's number: the control tells the tables apart, the other not."""
+    asked = []
+
+    def draws(first, second):
+        def draw(table, public, size, entropy):
+            asked.append((table, size))
+            return [second if table else first] * size
+
+        return draw
+
+    case = replace(
+        attack_cases()["labels_from_rows"], draw=draws(1, 1), control=draws(1, 0), event=bool
+    )
+    audited = case.run(0.5, 2_000, 1e-6, SeededEntropy(0))
+    assert asked == [(0, 200), (1, 200)] * 2
+    assert audited.calibrated.lower_bound == 0.0 and audited.less_noise.lower_bound > 2.0
+    assert audited.calibrated.epsilon == 0.5 and audited.divisor == 1.0
+    asked.clear()
+    replace(case, event=None).run(0.5, 10, 1e-6)
+    # Pilots on both tables, and then at least a hundred.
+    assert asked == [(0, 1), (1, 1), (0, 100), (1, 100)] * 2
 
 
 @pytest.mark.parametrize("name", ["risk_table", "validation"])
@@ -67,8 +108,7 @@ def test_masses_of_levels_that_look_at_a_row_are_caught(mechanism, refuted):
 @pytest.mark.statistical
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name",
-    [n for n, c in audit_cases().items() if type(c) in (AuditCase, ThresholdAuditCase)],
+    "name", [*grid_audit_cases(), *threshold_audit_cases(), *cost_audit_cases()]
 )
 def test_the_audit_stands_and_has_power(name):
     """False alarm for the calibrated mechanism: 1e-6. The half-noise control is seeded."""
@@ -167,7 +207,7 @@ def test_the_command_exits_1_when_a_claim_is_refuted(monkeypatch, capsys):
             return replace(spec, rates=tuple(10 * rate for rate in spec.rates))
 
     # With a twentieth of the noise the outputs on the two tables hardly ever agree.
-    broken = AuditCase(build=lambda d: Loud(blocks=((0,),), name="broken"), pair=two_hypotheses())
+    broken = grid_case(Loud(blocks=((0,),), name="broken"), two_hypotheses())
     monkeypatch.setattr("opdisc.audit.audit_cases", lambda: {"broken": broken})
     assert run_command_line(cli, ["audit", "--draws", "200"]) == 1
     captured = capsys.readouterr()

@@ -1,11 +1,12 @@
 """``opdisc audit``: what can be audited is listed, and one command tries every attack."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from opdisc.audit.attacks import attack_cases
-from opdisc.audit.event import AuditedCase, AuditResult
+from opdisc.audit.case import AuditedCase, AuditResult
 from opdisc.audit.suite import audit_cases
 from opdisc.cli.app import main
 
@@ -65,11 +66,7 @@ def test_an_attack_that_succeeds_is_a_failure(capsys, monkeypatch):
     from opdisc.audit import suite  # noqa: F401  (loaded before it is replaced)
 
     case = attack_cases()["labels_from_rows"]
-    broken = {
-        "labels_from_rows": case.__class__(
-            name=case.name, tables=case.tables, seen=case.careless, careless=case.careless
-        )
-    }
+    broken = {"labels_from_rows": replace(case, draw=case.control)}
     monkeypatch.setattr("opdisc.audit.attack_cases", lambda: broken)
     status, out, err = told(capsys, monkeypatch, "--attacks", "--draws", "10")
     assert status == 1 and "REFUTED" in out and "labels_from_rows" in err

@@ -13,7 +13,7 @@ from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
 from opdisc import PrivateScorecardClassifier
-from opdisc.audit.event import audit_mechanism, two_hypotheses
+from opdisc.audit.grid_cases import audit_mechanism, two_hypotheses
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC

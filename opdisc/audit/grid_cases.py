@@ -1,7 +1,4 @@
-"""Audits: a lower bound on what a mechanism really loses, from its own output on neighbours.
-
-An audit can refute a claimed epsilon, never prove it; the proofs are in docs/theory.md.
-"""
+"""Mechanisms over a grid, on pairs of tables at which half their noise would show."""
 
 from __future__ import annotations
 
@@ -9,15 +6,36 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
+from opdisc.audit.case import AuditCase, AuditResult, Draw, check_audit, with_facts
+from opdisc.audit.controls import overspent
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import Mechanism, NoiseSpec, PerturbingMechanism
-from opdisc.privacy import EntropySource, GridPublic, NeighboringRelation
+from opdisc.mechanisms import (
+    AStarPermuteAndFlipMechanism,
+    ExponentialMechanism,
+    Mechanism,
+    NoiseSpec,
+    PermuteAndFlipMechanism,
+    PerturbingMechanism,
+    SeparatorMechanism,
+    SphereMechanism,
+    StagedMechanism,
+    one_hot_mechanism,
+)
+from opdisc.privacy import EntropySource, GridPublic, NeighboringRelation, PrivacyParams
 from oracles.interface import solve
 from oracles.problem import ErrorCosts, Hypothesis, WeightGrid, ZeroOneProblem
+
+AUDITED_COSTS = ErrorCosts(false_negative=5, false_positive=1)
+"""What a mistake costs in the audits. The pair's rows are of the class that costs more."""
+
+_EQUAL = ErrorCosts()
+
+_STUMP = StagedMechanism(stump=True, name="staged, stump")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,28 +88,21 @@ def lost_majority() -> NeighboringPair:
     Then neither answer is ahead on that side. A decision stump says "-" there with probability
     ``exp(-epsilon) / 2`` before and 1/2 after: its promise is reached.
     """
-    return _one_column(
-        "two rows on one side",
-        2,
-        WeightGrid(values=((0, 1), (-1, 0, 1))),
-        lambda w: w[0] + w[1] < 1,
-    )
-
-
-def _one_column(
-    name: str, n_rows: int, grid: WeightGrid, event: Callable[[Hypothesis], bool]
-) -> NeighboringPair:
-    """Return positive rows with a 1 in one column; one label flips."""
 
     def table(flipped: int) -> ZeroOneProblem:
         return ZeroOneProblem(
             points=np.ones((1, 2), dtype=np.int64),
-            positives=np.array([n_rows - flipped]),
+            positives=np.array([2 - flipped]),
             negatives=np.array([flipped]),
-            grid=grid,
+            grid=WeightGrid(values=((0, 1), (-1, 0, 1))),
         )
 
-    return NeighboringPair(name=name, first=table(0), second=table(1), event=event)
+    return NeighboringPair(
+        name="two rows on one side",
+        first=table(0),
+        second=table(1),
+        event=lambda w: w[0] + w[1] < 1,
+    )
 
 
 def parity(n_signs: int) -> NeighboringPair:
@@ -115,56 +126,40 @@ def parity(n_signs: int) -> NeighboringPair:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult:
-    """What an audit found.
+def swapped_rows() -> NeighboringPair:
+    """Return two tables of one positive row each, at the points 1 and -1 of one coordinate.
 
-    Parameters
-    ----------
-    mechanism, pair : str
-        What was audited, and on which tables.
-    epsilon, delta : float
-        The claim.
-    lower_bound : float
-        Confidence bound: the true epsilon at ``delta`` is at least this, except with probability
-        ``false_alarm``.
-    draws : int
-        Releases drawn on each table.
-    false_alarm : float
-        Chance at most of refuting a claim that is true.
+    Replacing one by the other moves two losses by the larger cost: that of the weight that gets
+    only the first one right up, and that of the other weight down. That is the whole pairwise
+    sensitivity (docs/theory.md, error-costs).
     """
-
-    mechanism: str
-    pair: str
-    epsilon: float
-    delta: float
-    lower_bound: float
-    draws: int
-    false_alarm: float
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.lower_bound > self.epsilon
+    return _swapped("swapped costly rows", WeightGrid(values=((-1, 1),)), [[1], [-1]], (1,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedCase:
-    """A mechanism's audit, and its positive control.
+def swapped_binary_rows() -> NeighboringPair:
+    """Return the same for mechanisms that take 0/1 points with a constant first column."""
+    return _swapped(
+        "swapped costly 0/1 rows",
+        WeightGrid(values=((0, 1), (-1, 0, 1))),
+        [[1, 0], [1, 1]],
+        (1, -1),
+    )
 
-    Parameters
-    ----------
-    calibrated : AuditResult
-        The mechanism as it is; refuted means that it breaks its promise.
-    less_noise : AuditResult
-        The same with less noise; not refuted means that this audit would miss a mistake.
-    divisor : float
-        What the noise is divided by in the control.
-    """
 
-    calibrated: AuditResult
-    less_noise: AuditResult
-    divisor: float = 2.0
+def _swapped(
+    name: str, grid: WeightGrid, points: list[list[int]], right: Hypothesis
+) -> NeighboringPair:
+    """Return one row at either point; the event is getting the first one right only."""
+
+    def table(first: int) -> ZeroOneProblem:
+        return ZeroOneProblem(
+            points=np.array(points),
+            positives=np.array([first, 1 - first]),
+            negatives=np.zeros(2, dtype=np.int64),
+            grid=grid,
+        )
+
+    return NeighboringPair(name=name, first=table(1), second=table(0), event=lambda w: w == right)
 
 
 def audit_mechanism(
@@ -215,21 +210,56 @@ def audit_mechanism(
         raise CalibrationError("the audit's tables are neighbours under replace_one; audit that.")
     check_audit(draws, false_alarm)
     public = replace(public, grid=pair.first.grid)
-    spec = mechanism.calibrate(public)
-    costs = public.error_costs if error_costs is None else error_costs
-    counts = [
-        sum(pair.event(_release(mechanism, problem, spec, entropy)) for _ in range(draws))
-        for problem in (costs.weigh(pair.first), costs.weigh(pair.second))
-    ]
-    return AuditResult(
-        mechanism=mechanism.name,
-        pair=pair.name,
-        epsilon=public.params.epsilon if claim is None else claim,
-        delta=public.params.delta,
-        lower_bound=loss_bound(counts[0], counts[1], draws, public.params.delta, false_alarm),
-        draws=draws,
-        false_alarm=false_alarm,
+    case = grid_case(mechanism, pair, public.error_costs if error_costs is None else error_costs)
+    found = case.audit(case.draw, public, draws, false_alarm, entropy)
+    return found if claim is None else replace(found, epsilon=claim)
+
+
+def grid_case(
+    mechanism: Mechanism,
+    pair: NeighboringPair,
+    error_costs: ErrorCosts = _EQUAL,
+    effort: float = 1.0,
+) -> AuditCase:
+    """Return a case whose control has half the noise or, where costs differ, forgets them."""
+
+    def public(epsilon: float) -> GridPublic:
+        return GridPublic(
+            params=PrivacyParams(epsilon=epsilon, delta=0.0),
+            relation=NeighboringRelation.REPLACE_ONE,
+            grid=pair.first.grid,
+            error_costs=error_costs,
+        )
+
+    draw = _draws(mechanism)
+    # Noise for twice the epsilon is half the noise, up to one lattice step.
+    louder = partial(overspent, divisor=2.0) if error_costs.are_equal else _forgetful
+    return AuditCase(
+        name=mechanism.name,
+        tables=pair.name,
+        first=error_costs.weigh(pair.first),
+        second=error_costs.weigh(pair.second),
+        public=public,
+        draw=draw,
+        control=with_facts(draw, louder),
+        event=pair.event,
+        divisor=2.0 if error_costs.are_equal else float(error_costs.largest),
+        effort=effort,
     )
+
+
+def _forgetful(public: GridPublic) -> GridPublic:
+    return replace(public, error_costs=_EQUAL)
+
+
+def _draws(mechanism: Mechanism) -> Draw:
+    def draw(
+        problem: ZeroOneProblem, public: GridPublic, size: int, entropy: EntropySource
+    ) -> list[Hypothesis]:
+        spec = mechanism.calibrate(public)
+        return [_release(mechanism, problem, spec, entropy) for _ in range(size)]
+
+    return draw
 
 
 def _release(
@@ -240,36 +270,35 @@ def _release(
     return mechanism.draw(problem, spec, entropy)
 
 
-def check_audit(draws: int, false_alarm: float) -> None:
-    """Refuse an audit without draws or with an impossible false alarm."""
-    if draws < 1 or not 0 < false_alarm < 1:
-        raise CalibrationError("an audit needs draws of at least 1 and a false alarm in (0, 1).")
+def grid_audit_cases() -> dict[str, AuditCase]:
+    """Return the cases of the mechanisms over a grid, by mechanism."""
+    single, five = two_hypotheses(), parity(5)
+    return {
+        "permute_and_flip": grid_case(PermuteAndFlipMechanism(), single),
+        "exponential": grid_case(ExponentialMechanism(), two_hypotheses(4), effort=3),
+        "staged": grid_case(StagedMechanism(), single),
+        "staged_stump": grid_case(_STUMP, lost_majority()),
+        "one_hot": grid_case(one_hot_mechanism(five.first.grid.n_features), five),
+        "opdisc": grid_case(SphereMechanism(), parity(8), effort=10),
+        "rspm": grid_case(SeparatorMechanism(), single),
+    }
 
 
-def loss_bound(first: int, second: int, draws: int, delta: float, false_alarm: float) -> float:
-    """Return the largest certain ln((P - delta) / Q) over the event and its complement.
-
-    Parameters
-    ----------
-    first, second : int
-        How often the event happened on each table.
-    draws : int
-        Releases on each table.
-    delta, false_alarm : float
-        As in :class:`AuditResult`.
-    """
-    best = 0.0
-    for one, other in (
-        (first, second),
-        (second, first),
-        (draws - first, draws - second),
-        (draws - second, draws - first),
-    ):
-        low = stats.beta.ppf(false_alarm / 8, one, draws - one + 1) if one else 0.0
-        high = stats.beta.isf(false_alarm / 8, other + 1, draws - other) if other < draws else 1.0
-        if low > delta:
-            best = max(best, math.log((low - delta) / high))
-    return best
+def cost_audit_cases() -> dict[str, AuditCase]:
+    """Return every mechanism on rows of the class that costs more."""
+    rows, binary = swapped_rows(), swapped_binary_rows()
+    one_hot = one_hot_mechanism(rows.first.grid.n_features)
+    a_star = AStarPermuteAndFlipMechanism(name="permute_and_flip, A*")
+    return {
+        "permute_and_flip_costs": grid_case(PermuteAndFlipMechanism(), rows, AUDITED_COSTS),
+        "a_star_costs": grid_case(a_star, rows, AUDITED_COSTS),
+        "exponential_costs": grid_case(ExponentialMechanism(), rows, AUDITED_COSTS),
+        "staged_costs": grid_case(StagedMechanism(), binary, AUDITED_COSTS),
+        "staged_stump_costs": grid_case(_STUMP, binary, AUDITED_COSTS),
+        "one_hot_costs": grid_case(one_hot, rows, AUDITED_COSTS),
+        "opdisc_costs": grid_case(SphereMechanism(), rows, AUDITED_COSTS, effort=2),
+        "rspm_costs": grid_case(SeparatorMechanism(), rows, AUDITED_COSTS),
+    }
 
 
 def gaussian_parity_epsilon(
