@@ -23,9 +23,9 @@ import pandas as pd
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import Schema, column_structure, load_dataset, load_schema
 from opdisc.errors import TableError
+from opdisc.mechanisms import Work
 from opdisc.planning import (
     MechanismSettings,
-    Work,
     build_mechanism,
     compile_kernels,
     predict_work,

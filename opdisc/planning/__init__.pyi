@@ -7,8 +7,7 @@ from .choice import (
 )
 from .classes import plan_cards as plan_cards
 from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
-from .effort.reach import can_list as can_list
-from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
+from .effort.work import PATIENCE as PATIENCE, predict_work as predict_work
 from .grid import scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,

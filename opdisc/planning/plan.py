@@ -25,7 +25,7 @@ from opdisc.mechanisms import (
     plan_thresholds,
     split_epsilon,
 )
-from opdisc.planning.choice import LOGISTIC, MECHANISMS, build_mechanism
+from opdisc.planning.choice import LOGISTIC, build_mechanism
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
 from opdisc.planning.limits import (
@@ -43,7 +43,7 @@ from opdisc.planning.logistic import (
     why_logistic,
     worth_of_start,
 )
-from opdisc.planning.named import MechanismSettings
+from opdisc.planning.named import NAMED, MechanismSettings
 from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseOutlook, NoiseVerdict, judge_noise, noise_outlook
@@ -399,7 +399,7 @@ def plan_fit(
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others or start is not None:
         return (automatic,)
-    others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
+    others = [name for name in NAMED if name != automatic.mechanism]
     bound_of_others = bound if takes_logistic else automatic.weight_bound
     found = [planned(name, bound_of_others) for name in others]
     if is_free and not takes_logistic and not declared.private_thresholds:
