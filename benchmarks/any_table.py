@@ -23,10 +23,10 @@ import pandas as pd
 from opdisc import PrivateScorecardClassifier
 from opdisc.data import Schema, column_structure, load_dataset, load_schema
 from opdisc.errors import TableError
+from opdisc.mechanisms import Work
 from opdisc.planning import (
     CardRequest,
     MechanismSettings,
-    Work,
     compile_kernels,
     decide_card,
     predict_work,

@@ -1,9 +1,13 @@
 from .base import (
     Mechanism as Mechanism,
+    NeededBound as NeededBound,
     NoiseSpec as NoiseSpec,
     PerturbingMechanism as PerturbingMechanism,
+    PlannedMechanism as PlannedMechanism,
     Release as Release,
     SamplingMechanism as SamplingMechanism,
+    ScorecardMechanism as ScorecardMechanism,
+    Work as Work,
 )
 from .composition.attribute_tables import (
     TablesRelease as TablesRelease,
@@ -54,7 +58,7 @@ from .composition.totals import (
     count_by_bin as count_by_bin,
     possible_totals as possible_totals,
 )
-from .exponential.base_measure import BaseMeasure as BaseMeasure
+from .exponential.base_measure import BaseMeasure as BaseMeasure, is_listed as is_listed
 from .exponential.mechanism import (
     ExponentialMechanism as ExponentialMechanism,
     ExponentialSpec as ExponentialSpec,
@@ -77,6 +81,8 @@ from .opsamp.run import run_opsamp as run_opsamp
 from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
+    can_flip_by_a_star as can_flip_by_a_star,
+    is_searched as is_searched,
 )
 from .receipts import PreparedRelease as PreparedRelease
 from .rehearsal import toy_problem as toy_problem
@@ -117,5 +123,8 @@ from .separator.sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
-from .staged.sequence import LARGEST_START as LARGEST_START
-from .staged.stages import STUMP_WEIGHT as STUMP_WEIGHT, stump_columns as stump_columns
+from .staged.stages import (
+    ASSUMED_ROWS as ASSUMED_ROWS,
+    STUMP_WEIGHT as STUMP_WEIGHT,
+    stump_columns as stump_columns,
+)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
+import numpy as np
+
+from opdisc.errors import CalibrationError
+from opdisc.noise import ExcessBound, Simulation
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, GridReceipt
+from oracles.arithmetic import FloatArray
 from oracles.problem import Hypothesis, Perturbation, WeightGrid, ZeroOneProblem
 
 EVERYWHERE = "on every table and every noise draw"
@@ -16,6 +21,9 @@ ROWS_COUNT_ONCE = "every row counts once before error costs weigh it"
 
 BOUNDED_ROWS = "every row adds a number in [0, 1] to each loss"
 """What is assumed of losses that the library did not make from rows."""
+
+BYTES_PER_LISTED, _PER_LISTED = 50.0, 1e-6
+"""Upper ends of what ``benchmarks/any_table.py`` measured, for each listed hypothesis."""
 
 MINIMISER_OPTIONS = frozenset({"oracle", "time_limit"})
 """Options of every mechanism that asks an oracle."""
@@ -58,6 +66,129 @@ class NoiseSpec:
     spacing: float
     most_steps: float = 0.0
     patience: float | None = None
+
+    @property
+    def yardstick(self) -> str:
+        """What the excess loss is counted from; empty: the best hypothesis of the grid."""
+        return ""
+
+    def expected_excess(self, grid: WeightGrid) -> float | None:
+        """Return a bound on the mean excess loss, rows, for every table; None without a formula.
+
+        Parameters
+        ----------
+        grid : WeightGrid
+            The hypotheses that were calibrated for.
+        """
+        return None
+
+    def excess(
+        self, grid: WeightGrid, level: float, simulation: Simulation | None = None
+    ) -> ExcessBound:
+        """Return how much a release may lose beyond the best hypothesis, for every table.
+
+        Parameters
+        ----------
+        grid : WeightGrid
+            The hypotheses that were calibrated for.
+        level : float
+            Level of the quantile, in (0, 1).
+        simulation : Simulation or None
+            How the law is simulated where it has no closed form; None: as by default.
+
+        Raises
+        ------
+        CalibrationError
+            If there is no such bound, or too few draws for the level.
+
+        Notes
+        -----
+        **Guarantee.** On every table, P[excess loss > ``result.quantile``] <= 1 - ``level``; where
+        it is simulated, with probability ``result.confidence`` over the simulation.
+        """
+
+        def law(rng: np.random.Generator, draws: int) -> FloatArray:
+            return self.simulated_excess(grid, rng, draws)
+
+        return (simulation or Simulation()).bound(law, level)
+
+    def simulated_excess(
+        self, grid: WeightGrid, rng: np.random.Generator, draws: int
+    ) -> FloatArray:
+        """Return draws of a bound on the excess loss, shape (draws,), rows.
+
+        Raises
+        ------
+        CalibrationError
+            If there is no bound for this noise.
+        """
+        raise CalibrationError(
+            "this mechanism has no bound on its errors that holds for every table."
+        )
+
+    def excess_over_constants(self, level: float) -> float | None:
+        """Return a quantile of the loss above that of the better constant answer.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+
+        Returns
+        -------
+        float or None
+            Rows, for every table; None where no such bound is known.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a fit is expected to take: orders of magnitude, no promise.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time, seconds; most of it on one core, compiled code being on disk.
+    memory : float
+        Bytes at the peak, besides what the process and the raw table held before.
+    """
+
+    seconds: float
+    memory: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeededBound:
+    """The largest weight that a draw has use for.
+
+    Parameters
+    ----------
+    bound : int
+        Weights are in ``-bound .. bound``.
+    why : str
+        Why not more, in a few words.
+    detail : str
+        The same in a longer sentence; empty: the same words.
+    """
+
+    bound: int
+    why: str
+    detail: str = ""
+
+
+SMALLEST_BOUND = NeededBound(
+    bound=1,
+    why="larger ones make the exact search harder",
+    detail="because larger ones make the exact search harder",
+)
+"""What a mechanism needs for which an oracle searches."""
+
+
+def work_of_list(grid: WeightGrid) -> Work:
+    """Return what it takes to look at every combination of a grid."""
+    size = float(grid.n_assignments)
+    return Work(seconds=_PER_LISTED * size, memory=BYTES_PER_LISTED * size)
 
 
 class Perturbable(Protocol):
@@ -146,6 +277,59 @@ class PreparedMechanism(Protocol):
 
 
 Mechanism = PerturbingMechanism | SamplingMechanism[ZeroOneProblem]
+
+
+class PlannedMechanism(Protocol):
+    """What plans ask a mechanism besides its noise: names, work, weights. Public facts only.
+
+    Attributes
+    ----------
+    options : frozenset of str
+        Which of a user's settings it takes.
+    """
+
+    options: ClassVar[frozenset[str]]
+
+    @property
+    def name(self) -> str:
+        """Name on receipts."""
+        ...
+
+    @property
+    def uses_delta(self) -> bool:
+        """Whether a delta is spent."""
+        ...
+
+    def work(self, public: GridPublic, points: float) -> Work | None:
+        """Return what one draw is expected to take, or None where nobody knows.
+
+        Parameters
+        ----------
+        public : GridPublic
+            What it would be calibrated with.
+        points : float
+            How many different rows a table can have.
+        """
+        ...
+
+    def needed_bound(self, public: GridPublic) -> NeededBound | None:
+        """Return the largest weight that the draw has use for, where nobody sets a bound.
+
+        None where the errors decide: they grow with the number of hypotheses. A draw that cannot
+        tell on so small a grid names the bound to be asked with again.
+        """
+        ...
+
+
+class PlannedPerturbing(PerturbingMechanism, PlannedMechanism, Protocol):
+    """A mechanism that asks an oracle, and that plans may ask."""
+
+
+class PlannedSampling(SamplingMechanism[ZeroOneProblem], PlannedMechanism, Protocol):
+    """A mechanism that draws, and that plans may ask."""
+
+
+ScorecardMechanism = PlannedPerturbing | PlannedSampling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

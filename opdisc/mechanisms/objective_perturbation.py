@@ -14,13 +14,20 @@ from opdisc.calibration import (
     block_decay_rates,
     continuous_margin,
     gaussian_stddev,
+    harmonic_number,
     l2_laplace_scale,
     lattice_margin,
     published_gaussian_stddev,
     sphere_shift,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec, Problem
+from opdisc.mechanisms.base import (
+    MINIMISER_OPTIONS,
+    SMALLEST_BOUND,
+    NeededBound,
+    NoiseSpec,
+    Problem,
+)
 from opdisc.noise import (
     check_noise_fits,
     gaussian_vector,
@@ -31,6 +38,7 @@ from opdisc.noise import (
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from oracles.arithmetic import FloatArray
 from oracles.problem import Perturbation, WeightGrid
 
 SphereNoise = Literal["l2-laplace", "gaussian", "gaussian-published-7", "gaussian-published-3.5"]
@@ -61,6 +69,40 @@ class BlockSpec(NoiseSpec):
 
     blocks: tuple[tuple[int, ...], ...]
     rates: tuple[Fraction, ...]
+
+    def expected_excess(self, grid: WeightGrid) -> float:
+        """Return ``lambda (H_n - 1) + g`` for each block: a mean, and a step for the floor.
+
+        It is the mean of the largest of n exponentials minus a given one.
+        """
+        total = self.allowance
+        for rate, size in self._drawn(grid):
+            total += self.spacing * (float(1 / rate) * (harmonic_number(size) - 1) + 1)
+        return total
+
+    def simulated_excess(
+        self, grid: WeightGrid, rng: np.random.Generator, draws: int
+    ) -> FloatArray:
+        """Return, for each draw, what the blocks' noise can gain over a given hypothesis."""
+        total = np.zeros(draws)
+        for rate, size in self._drawn(grid):
+            if size > 1:
+                total += self.spacing * _largest_minus_own(float(rate), size, rng, draws)
+        return total + self.allowance
+
+    def _drawn(self, grid: WeightGrid) -> list[tuple[Fraction, int]]:
+        """Return decay and number of assignments of each block that has noise."""
+        pairs = zip(self.blocks, self.rates, strict=True)
+        return [(rate, _occurring(grid, block)) for block, rate in pairs if rate > 0]
+
+
+def _largest_minus_own(rate: float, size: int, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Draw "largest of ``size`` geometric variables minus a given one of them", lattice steps."""
+    own = np.floor(rng.exponential(size=draws) / rate)
+    # The largest of k exponentials by inversion, stable for astronomically many.
+    log_uniform = np.log1p(-rng.random(draws)) / (size - 1)
+    largest = np.floor(-np.log(-np.expm1(log_uniform)) / rate)
+    return np.asarray(np.maximum(largest - own, 0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +156,13 @@ class BlockOneHotMechanism:
             most_steps=most_steps,
         )
 
+    def work(self, public: GridPublic, points: float) -> None:
+        """Return None: how long an exact search takes depends on the rows."""
+
+    def needed_bound(self, public: GridPublic) -> NeededBound:
+        """Return -1..1: the search is the harder, the larger the points."""
+        return SMALLEST_BOUND
+
     def perturb(self, problem: Problem, spec: NoiseSpec, entropy: EntropySource) -> Problem:
         """Return the problem with fresh noise tables."""
         assert isinstance(spec, BlockSpec)
@@ -143,10 +192,12 @@ def check_partition(blocks: tuple[tuple[int, ...], ...], grid: WeightGrid) -> No
 
 
 def _assignments(grid: WeightGrid, block: tuple[int, ...]) -> int:
-    size = 1
-    for j in block:
-        size *= len(grid.values[j])
-    return size
+    return math.prod(len(grid.values[j]) for j in block)
+
+
+def _occurring(grid: WeightGrid, block: tuple[int, ...]) -> int:
+    """Return how many assignments of a block occur; one of all coordinates heeds the budget."""
+    return grid.n_hypotheses if len(block) == grid.n_features else _assignments(grid, block)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +217,20 @@ class SphereSpec(NoiseSpec):
     noise: SphereNoise
     scale: float
     radius_squared: int
+
+    def simulated_excess(
+        self, grid: WeightGrid, rng: np.random.Generator, draws: int
+    ) -> FloatArray:
+        """Draw ``|eta| - <eta, u>`` for a fixed unit vector u: its law is the same for every u."""
+        dimension = grid.n_features + 1
+        if self.noise == "l2-laplace":
+            radius = self.scale * rng.gamma(dimension, size=draws)
+        else:
+            radius = self.scale * np.sqrt(rng.chisquare(dimension, size=draws))
+        half = (dimension - 1) / 2
+        cosine = 2 * rng.beta(half, half, size=draws) - 1
+        rounding = (dimension + 1) * self.spacing
+        return np.asarray(radius * (1 - cosine), dtype=np.float64) + (self.allowance + rounding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +310,13 @@ class SphereMechanism:
             spacing=public.spacing,
             most_steps=most_steps,
         )
+
+    def work(self, public: GridPublic, points: float) -> None:
+        """Return None: how long an exact search takes depends on the rows."""
+
+    def needed_bound(self, public: GridPublic) -> NeededBound:
+        """Return -1..1: the search is the harder, the larger the points."""
+        return SMALLEST_BOUND
 
     def _scale(
         self, public: GridPublic, shift: float, dimension: int, squared: int

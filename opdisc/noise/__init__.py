@@ -1,4 +1,4 @@
-"""Exact samplers of noise: lattice laws, real laws with their distance from the exact ones."""
+"""Exact samplers of noise, their distance from the law, and how much accuracy a law may cost."""
 
 import lazy_loader
 

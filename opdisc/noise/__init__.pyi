@@ -1,3 +1,9 @@
+from .excess import (
+    ExcessBound as ExcessBound,
+    Simulation as Simulation,
+    excess_of_draw as excess_of_draw,
+    held_in_double as held_in_double,
+)
 from .lattice import (
     MOST_NOISE as MOST_NOISE,
     check_noise_fits as check_noise_fits,

@@ -14,8 +14,7 @@ from .decision import (
     takes_logistic as takes_logistic,
 )
 from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
-from .effort.reach import can_list as can_list
-from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
+from .effort.work import PATIENCE as PATIENCE, predict_work as predict_work
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,
     check_costs_of_classes as check_costs_of_classes,

@@ -9,56 +9,20 @@ from opdisc.mechanisms import (
     STUMP_WEIGHT,
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
-    BlockOneHotMechanism,
     ExponentialMechanism,
-    Mechanism,
     PermuteAndFlipMechanism,
-    SeparatorMechanism,
-    SphereMechanism,
-    StagedMechanism,
-    one_hot_mechanism,
-)
-from opdisc.planning.effort import (
-    BLOCK_ASSIGNMENTS,
-    PATIENCE,
+    PlannedMechanism,
+    ScorecardMechanism as ScorecardMechanism,
     can_flip_by_a_star,
-    even_blocks,
     is_searched,
-    predict_draw,
-    searchable_blocks,
 )
-from opdisc.planning.expected_errors import expected_excess
-from opdisc.planning.named import (
-    MechanismSettings,
-    check_uniform,
-    permute_and_flip,
-    staged_mechanism,
-)
+from opdisc.planning.effort import BLOCK_ASSIGNMENTS, PATIENCE, ends_soon, predict_draw
+from opdisc.planning.named import NAMED, MechanismSettings, check_uniform, staged_mechanism
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
 from oracles.sampling import MOST_LEVELS, is_sparse
 
-ScorecardMechanism = (
-    PermuteAndFlipMechanism
-    | AStarPermuteAndFlipMechanism
-    | ExponentialMechanism
-    | StagedMechanism
-    | BlockOneHotMechanism
-    | SphereMechanism
-    | SeparatorMechanism
-)
-
-_NAMED: dict[str, tuple[type[ScorecardMechanism], ...]] = {
-    "permute_and_flip": (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism),
-    "exponential": (ExponentialMechanism,),
-    "staged": (StagedMechanism,),
-    "block_one_hot": (BlockOneHotMechanism,),
-    "one_hot": (BlockOneHotMechanism,),
-    "opdisc": (SphereMechanism,),
-    "rspm": (SeparatorMechanism,),
-}
-
-MECHANISMS = ("auto", *_NAMED)
+MECHANISMS = ("auto", *NAMED)
 
 LOGISTIC = "logistic"
 """The mechanism of a card that rounds the weights of hull noise, in no grid's terms."""
@@ -72,7 +36,7 @@ def check_option(option: str, mechanism: str) -> None:
     CalibrationError
         With the names of the mechanisms that take it.
     """
-    takers = [name for name, kinds in _NAMED.items() if any(option in k.options for k in kinds)]
+    takers = [name for name, named in NAMED.items() if named.takes(option)]
     # Noise is the sphere's own: nothing that "auto" chooses has a choice of noise.
     allowed = takers if option == "noise" else ["auto", *takers]
     if mechanism not in allowed:
@@ -117,41 +81,21 @@ def build_mechanism(
         If the name is unknown, or the mechanism cannot run on the grid.
     """
     settings = settings or MechanismSettings(structure=structure)
-    allowance = settings.allowance
-    measure = settings.base_measure or BaseMeasure()
-    if name in MECHANISMS and name not in ("auto", "exponential", "staged"):
-        check_uniform(measure, f"mechanism='{name}'")
-    match name:
-        case "auto":
-            chosen, reason = choose_mechanism(
-                grid,
-                settings.structure,
-                public,
-                minimise=settings.minimise,
-                base_measure=settings.base_measure,
-                patience=settings.patience,
-            )
-            return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
-        case "permute_and_flip":
-            return permute_and_flip(grid, settings, public), Reason()
-        case "exponential":
-            return ExponentialMechanism(base_measure=measure), Reason()
-        case "staged":
-            return staged_mechanism(settings), Reason()
-        case "block_one_hot":
-            blocks = even_blocks(grid) if public is None else searchable_blocks(public)
-            return BlockOneHotMechanism(blocks=blocks, allowance=allowance), Reason()
-        case "one_hot":
-            return one_hot_mechanism(grid.n_features, allowance=allowance), Reason()
-        case "opdisc":
-            return SphereMechanism(noise=settings.noise, allowance=allowance), Reason()
-        case "rspm":
-            noise, route = settings.separators
-            return SeparatorMechanism(noise=noise, route=route, allowance=allowance), Reason()
-        case _:
-            raise CalibrationError(
-                f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'."
-            )
+    if name == "auto":
+        chosen, reason = choose_mechanism(
+            grid,
+            settings.structure,
+            public,
+            minimise=settings.minimise,
+            base_measure=settings.base_measure,
+            patience=settings.patience,
+        )
+        return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
+    if name not in NAMED:
+        raise CalibrationError(f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'.")
+    if not NAMED[name].takes("base_measure"):
+        check_uniform(settings.base_measure or BaseMeasure(), f"mechanism='{name}'")
+    return NAMED[name].build(grid, settings, public), Reason()
 
 
 def choose_mechanism(
@@ -202,13 +146,12 @@ def choose_mechanism(
         check_uniform(measure, "a named oracle")
     staged = public is not None and not minimise and _takes_few_points(public, measure)
 
-    def ends(mechanism: Mechanism) -> bool:
+    def ends(mechanism: PlannedMechanism) -> bool:
         if public is None or not staged:
             return True  # nothing else would end sooner
-        work = predict_draw(mechanism, public, structure)
-        return work is not None and work.fits(patience)
+        return ends_soon(predict_draw(mechanism, public, structure), patience)
 
-    def because(brief: str, detail: str, mechanism: Mechanism) -> Reason:
+    def because(brief: str, detail: str, mechanism: ScorecardMechanism) -> Reason:
         planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
         return Reason(brief, detail + planned + _predicted(mechanism, public))
 
@@ -291,11 +234,11 @@ def choose_mechanism(
     )
 
 
-def _predicted(mechanism: Mechanism, public: GridPublic | None) -> str:
+def _predicted(mechanism: ScorecardMechanism, public: GridPublic | None) -> str:
     """Return the predicted mean error in words, where the budget is known."""
     if public is None:
         return ""
-    excess = expected_excess(mechanism.calibrate(public), public.grid)
+    excess = mechanism.calibrate(public).expected_excess(public.grid)
     if excess is None:
         return ""
     most = extra_loss(excess, public.error_costs, public.n_rows)

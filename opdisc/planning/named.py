@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
+    BlockOneHotMechanism,
+    ExponentialMechanism,
     PermuteAndFlipMechanism,
+    ScorecardMechanism,
+    SeparatorMechanism,
     SeparatorNoise,
     SeparatorRoute,
+    SphereMechanism,
     SphereNoise,
     StagedMechanism,
+    is_searched,
+    one_hot_mechanism,
 )
-from opdisc.planning.effort import PATIENCE, is_searched
+from opdisc.planning.effort import PATIENCE, even_blocks, searchable_blocks
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import SearchProgress
@@ -109,3 +117,64 @@ def permute_and_flip(
         time_limit=settings.time_limit,
         progress=settings.progress,
     )
+
+
+def _blocks(
+    grid: WeightGrid, settings: MechanismSettings, public: GridPublic | None
+) -> BlockOneHotMechanism:
+    blocks = even_blocks(grid) if public is None else searchable_blocks(public)
+    return BlockOneHotMechanism(blocks=blocks, allowance=settings.allowance)
+
+
+def _separators(
+    grid: WeightGrid, settings: MechanismSettings, public: GridPublic | None
+) -> SeparatorMechanism:
+    noise, route = settings.separators
+    return SeparatorMechanism(noise=noise, route=route, allowance=settings.allowance)
+
+
+Build = Callable[[WeightGrid, MechanismSettings, GridPublic | None], ScorecardMechanism]
+"""A mechanism for a grid, from a user's settings and, where they are known, public facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMechanism:
+    """What a name stands for.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the mechanism, or refuses with CalibrationError.
+    kinds : tuple of type
+        The classes that it may be of.
+    """
+
+    build: Build
+    kinds: tuple[type[ScorecardMechanism], ...]
+
+    def takes(self, option: str) -> bool:
+        """Return whether a mechanism of this name takes a user's setting."""
+        return any(option in kind.options for kind in self.kinds)
+
+
+NAMED: dict[str, NamedMechanism] = {
+    "permute_and_flip": NamedMechanism(
+        permute_and_flip, (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism)
+    ),
+    "exponential": NamedMechanism(
+        lambda grid, s, public: ExponentialMechanism(base_measure=s.base_measure or BaseMeasure()),
+        (ExponentialMechanism,),
+    ),
+    "staged": NamedMechanism(lambda grid, s, public: staged_mechanism(s), (StagedMechanism,)),
+    "block_one_hot": NamedMechanism(_blocks, (BlockOneHotMechanism,)),
+    "one_hot": NamedMechanism(
+        lambda grid, s, public: one_hot_mechanism(grid.n_features, allowance=s.allowance),
+        (BlockOneHotMechanism,),
+    ),
+    "opdisc": NamedMechanism(
+        lambda grid, s, public: SphereMechanism(noise=s.noise, allowance=s.allowance),
+        (SphereMechanism,),
+    ),
+    "rspm": NamedMechanism(_separators, (SeparatorMechanism,)),
+}
+"""All mechanisms that can be named: a new one is a line here."""

@@ -18,7 +18,7 @@ from opdisc.data import (
 )
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import THRESHOLD_BUDGET, BaseMeasure
-from opdisc.planning.choice import LOGISTIC, MECHANISMS
+from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.decision import decide_card, takes_logistic
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.limits import (
@@ -33,7 +33,7 @@ from opdisc.planning.logistic import (
     tilt_of,
     worth_of_start,
 )
-from opdisc.planning.named import MechanismSettings
+from opdisc.planning.named import NAMED, MechanismSettings
 from opdisc.planning.promise import Promise, keeping, promise_of
 from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
@@ -252,7 +252,7 @@ def plan_fit(
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others or start is not None:
         return (automatic,)
-    others = [name for name in MECHANISMS if name not in ("auto", automatic.mechanism)]
+    others = [name for name in NAMED if name != automatic.mechanism]
     bound = automatic.weight_bound if why is None else request.bound
     found = [planner.card(name, bound) for name in others]
     if request.is_free and why is None and not declared.private_thresholds:

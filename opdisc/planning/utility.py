@@ -1,8 +1,8 @@
 """How many extra errors a mechanism may cost, before any budget is spent (docs/utility.md).
 
 The excess loss of a release is bounded by a function of the noise alone, whose law does not
-depend on the table. :func:`predict_error` reports an upper confidence limit of its quantile, by
-simulating that law, or a closed form where there is one.
+depend on the table. :func:`predict_error` reports an upper confidence limit of its quantile: the
+calibrated noise knows it, by a closed form or by simulating that law.
 """
 
 from __future__ import annotations
@@ -11,23 +11,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import ExponentialSpec, Mechanism, StagedSpec
+from opdisc.mechanisms import Mechanism
+from opdisc.noise import Simulation
 from opdisc.planning.choice import build_mechanism, extra_loss
-from opdisc.planning.excess_laws import (
-    excess_over_constants,
-    exponential_excess,
-    quantile_limit,
-    simulated_excess,
-)
 from opdisc.privacy import GridPublic, PrivacyParams
 from oracles.problem import ColumnGroup, ErrorCosts
 
-_CONFIDENCE = 0.999
-
-_SIMULATIONS = 20_000
+_USUAL = Simulation()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +67,9 @@ def predict_error(
     public: GridPublic,
     quantile: float = 0.95,
     *,
-    confidence: float = _CONFIDENCE,
-    simulations: int = _SIMULATIONS,
-    seed: int = 0,
+    confidence: float = _USUAL.confidence,
+    simulations: int = _USUAL.draws,
+    seed: int = _USUAL.seed,
 ) -> ErrorPrediction:
     """Return how many rows more than the best hypothesis a release may get wrong.
 
@@ -131,26 +122,18 @@ def predict_error(
         if not 0 < value < 1:
             raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
     spec = mechanism.calibrate(public)
-    beside = ""
-    if isinstance(spec, StagedSpec):
-        beside = spec.stages.yardstick
-        found = exponential_excess(spec, quantile)
-    elif isinstance(spec, ExponentialSpec):
-        found = exponential_excess(spec, quantile)
-    else:
-        draws = simulated_excess(spec, public.grid, np.random.default_rng(seed), simulations)
-        limit = quantile_limit(draws, quantile, confidence)
-        found = (float(draws.mean()), limit, confidence)
+    simulation = Simulation(draws=simulations, confidence=confidence, seed=seed)
+    found = spec.excess(public.grid, quantile, simulation)
     rows = public.n_rows
     most = math.inf if public.largest_loss is None else float(public.largest_loss)
     return ErrorPrediction(
-        mean=min(found[0], most),
-        quantile=min(found[1], most),
+        mean=min(found.mean, most),
+        quantile=min(found.quantile, most),
         level=quantile,
-        confidence=found[2],
+        confidence=found.confidence,
         rows=rows,
-        beside=beside,
-        over_constants=excess_over_constants(spec, quantile),
+        beside=spec.yardstick,
+        over_constants=spec.excess_over_constants(quantile),
         error_costs=public.error_costs,
     )
 

@@ -6,22 +6,14 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
-    LARGEST_START,
-    AStarPermuteAndFlipMechanism,
     ExponentialMechanism,
     Mechanism,
-    PermuteAndFlipMechanism,
-    StagedMechanism,
-    StagedSpec,
+    NeededBound,
+    ScorecardMechanism,
+    is_listed,
 )
-from opdisc.planning.choice import BeyondReach, ScorecardMechanism
-from opdisc.planning.effort import (
-    PATIENCE,
-    can_flip_by_a_star,
-    can_list,
-    predict_draw,
-)
-from opdisc.planning.expected_errors import expected_excess
+from opdisc.planning.choice import BeyondReach
+from opdisc.planning.effort import PATIENCE, ends_soon, predict_draw
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
@@ -33,8 +25,6 @@ LARGEST_AUTOMATIC_BOUND = 5
 
 AFFORDABLE_GROWTH = 0.02
 """Share of the rows by which larger points may raise the predicted mean error over -1..1."""
-
-_DRAWN = (PermuteAndFlipMechanism, AStarPermuteAndFlipMechanism, ExponentialMechanism)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +98,9 @@ def settle_fit(request: CardRequest, public: PublicInputs) -> SettledFit:
                 "or a public guess of it",
             )
         )
-    if isinstance(least.mechanism, StagedMechanism):
-        return _widened(least, request, public)
-    if not isinstance(least.mechanism, _DRAWN):
-        return least.explained(
-            Reason(
-                "points -1 to 1: larger ones make the exact search harder",
-                "weights -1..1, because larger ones make the exact search harder",
-            )
-        )
+    needed = least.mechanism.needed_bound(least.public)
+    if needed is not None:
+        return _as_needed(least, needed, request, public)
     chosen, grown = least, 0.0
     too_much: dict[int, str] = {}
     base = mean_error(least.mechanism, least.public)
@@ -150,21 +134,22 @@ def _which_rows(public: GridPublic) -> str:
     return guessed + ("" if public.error_costs.are_equal else " at their typical cost")
 
 
-def _widened(least: SettledFit, request: CardRequest, public: PublicInputs) -> SettledFit:
-    """Return the draw of few points with the bound that it has use for."""
-    boxed = least.public.grid.norm_budget is None
-    bound, wider = 1, least
-    if boxed:
-        bound = LARGEST_START
-        wider = _settled(request, public, bound)
-    spec = wider.mechanism.calibrate(wider.public)
-    assert isinstance(spec, StagedSpec)
-    if boxed and spec.stages.needed_bound != bound:
-        bound = spec.stages.needed_bound
-        wider = _settled(request, public, bound)
-    why = "all that one statement needs" if spec.is_stump else "all that the draw has use for"
-    return wider.explained(
-        Reason(f"points -{bound} to {bound}: {why}", f"weights -{bound}..{bound}, {why}")
+def _as_needed(
+    least: SettledFit, needed: NeededBound, request: CardRequest, public: PublicInputs
+) -> SettledFit:
+    """Return a draw with the bound that it has use for; asked again where there is room for it."""
+    found = least
+    if needed.bound != found.bound:
+        found = _settled(request, public, needed.bound)
+        needed = found.mechanism.needed_bound(found.public) or needed
+    if needed.bound != found.bound:
+        found = _settled(request, public, needed.bound)
+    bound, why = needed.bound, needed.why
+    return found.explained(
+        Reason(
+            f"points -{bound} to {bound}: {why}",
+            f"weights -{bound}..{bound}, {needed.detail or why}",
+        )
     )
 
 
@@ -191,22 +176,23 @@ def _with_opposites(settled: SettledFit, request: CardRequest) -> SettledFit:
 
 def _is_surely_short(settled: SettledFit) -> bool:
     """Return whether the time hardly depends on the rows: nobody asked for larger points."""
-    grid = settled.public.grid
-    searched = isinstance(settled.mechanism, AStarPermuteAndFlipMechanism) and can_flip_by_a_star(
-        grid
+    mechanism, public = settled.mechanism, settled.public
+    return mechanism.needed_bound(public) is None and (
+        is_listed(public.grid) or predict_draw(mechanism, public) is not None
     )
-    return isinstance(settled.mechanism, _DRAWN) and (can_list(grid) or searched)
 
 
 def is_short(settled: SettledFit) -> bool:
     """Return False where A* sampling may take very long."""
-    searched = isinstance(settled.mechanism, AStarPermuteAndFlipMechanism)
-    return not searched or can_flip_by_a_star(settled.public.grid)
+    mechanism, public = settled.mechanism, settled.public
+    return (
+        predict_draw(mechanism, public) is not None or mechanism.needed_bound(public) is not None
+    )
 
 
 def mean_error(mechanism: Mechanism, public: GridPublic) -> float:
     """Return the predicted bound on the mean excess loss, rows, not capped by their number."""
-    found = expected_excess(mechanism.calibrate(public), public.grid)
+    found = mechanism.calibrate(public).expected_excess(public.grid)
     if found is not None:
         return found
     # With the number of rows the prediction would be capped, and growth would vanish.
@@ -254,7 +240,7 @@ def _sparsest(public: GridPublic) -> WeightGrid | None:
             if not is_sparse(smaller):
                 break
             work = predict_draw(ExponentialMechanism(), replace(public, grid=smaller))
-            if found is not None and (work is None or not work.fits(PATIENCE)):
+            if found is not None and not ends_soon(work, PATIENCE):
                 break
             found = smaller
     return found

@@ -140,7 +140,8 @@ def _priced(source: Source, costs: tuple[int | None, int | None]) -> Source:
 
 def _plan(settings: dict[str, Any], source: Source) -> Plan:
     from opdisc.comparison import Plan, method_names
-    from opdisc.planning import can_list, parse_weight_bound, scorecard_grid
+    from opdisc.mechanisms import is_listed
+    from opdisc.planning import parse_weight_bound, scorecard_grid
 
     given = {name: value for name, value in settings.items() if value not in (None, ())}
     for name in ("peers", "prior", "pilot"):
@@ -160,7 +161,7 @@ def _plan(settings: dict[str, Any], source: Source) -> Plan:
         swept=len(given.get("oracles", ())) > 1,
         peers=given.get("peers") is not None,
         n_classes=len(source.schema.labels),
-        listed=can_list(
+        listed=is_listed(
             scorecard_grid(source.schema, parse_weight_bound(given.get("weight_bound", 1)))
         ),
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError, rehearse
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.base import BYTES_PER_LISTED, NoiseSpec, Work, work_of_list
 from opdisc.mechanisms.exponential.base_measure import (
     DEFAULT_PENALTY,
     LEVELS,
@@ -16,14 +16,18 @@ from opdisc.mechanisms.exponential.base_measure import (
     is_listed,
 )
 from opdisc.mechanisms.rehearsal import small_grid, toy_problem
+from opdisc.noise import ExcessBound, Simulation, excess_of_draw
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
-from oracles.problem import ENUMERATION_LIMIT, Hypothesis, ZeroOneProblem
+from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.sampling import (
     check_sparse_table,
     sample_by_enumeration,
     sample_by_levels,
     sample_sparse,
 )
+
+_PER_CARD, _PER_CARD_AND_POINT = 1e-7, 2e-9
+"""Upper ends of what ``benchmarks/any_table.py`` measured, processor seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,16 @@ class ExponentialSpec(NoiseSpec):
 
     beta: Fraction
     log_inverse: float
+
+    def expected_excess(self, grid: WeightGrid) -> float:
+        """Return ``ln(1 / mu(w)) / beta``, the largest; ``ln |W| / beta`` if mu is uniform."""
+        return self.log_inverse / float(self.beta)
+
+    def excess(
+        self, grid: WeightGrid, level: float, simulation: Simulation | None = None
+    ) -> ExcessBound:
+        """Return the bound in closed form."""
+        return excess_of_draw(self.beta, self.log_inverse, level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +117,20 @@ class ExponentialMechanism:
             beta=beta,
             log_inverse=measure.log_inverse(public.grid),
         )
+
+    def work(self, public: GridPublic, points: float) -> Work | None:
+        """Return what the list takes, or few points counted one by one; None on other grids."""
+        grid = public.grid
+        if grid.n_assignments <= ENUMERATION_LIMIT:
+            return work_of_list(grid)
+        if not is_listed(grid):
+            return None
+        cards = float(grid.n_hypotheses)
+        each = _PER_CARD + _PER_CARD_AND_POINT * points
+        return Work(seconds=cards * each, memory=BYTES_PER_LISTED * cards)
+
+    def needed_bound(self, public: GridPublic) -> None:
+        """Return None: larger points are weighed by the errors that more hypotheses bring."""
 
     def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
         """Refuse a table that the draw cannot take, and draw from a small public toy."""

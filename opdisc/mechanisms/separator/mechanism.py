@@ -23,7 +23,13 @@ from opdisc.calibration import (
     thermometer_size,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import MINIMISER_OPTIONS, NoiseSpec, Problem
+from opdisc.mechanisms.base import (
+    MINIMISER_OPTIONS,
+    SMALLEST_BOUND,
+    NeededBound,
+    NoiseSpec,
+    Problem,
+)
 from opdisc.mechanisms.separator.sets import (
     SeparatorRows,
     SeparatorSet,
@@ -39,6 +45,7 @@ from opdisc.noise import (
     sphere_total_variation,
 )
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from oracles.arithmetic import FloatArray
 from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
 
 SeparatorNoise = Literal["laplace", "gaussian", "gaussian-published-3.5"]
@@ -67,6 +74,21 @@ class SeparatorSpec(NoiseSpec):
     rate: Fraction
     stddev: float
     size: int
+
+    def simulated_excess(
+        self, grid: WeightGrid, rng: np.random.Generator, draws: int
+    ) -> FloatArray:
+        """Draw ``sum_i max(0, eta_i)``: by symmetry the best gain over a fixed pattern."""
+        total = np.zeros(draws)
+        for _ in range(self.size):
+            if self.rate > 0:
+                steps = np.floor(rng.exponential(size=(2, draws)) / float(self.rate))
+                total += self.spacing * np.maximum(steps[0] - steps[1], 0.0)
+            else:
+                total += np.maximum(self.stddev * rng.standard_normal(draws), 0.0)
+        if self.rate == 0:  # Gaussian tables are rounded once per coordinate
+            total += self.size * self.spacing
+        return total + self.allowance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +151,13 @@ class SeparatorMechanism:
         if self.noise == "laplace":
             return self._laplace(public, size, moved)
         return self._gaussian(public, size, moved, rounded)
+
+    def work(self, public: GridPublic, points: float) -> None:
+        """Return None: how long an exact search takes depends on the rows."""
+
+    def needed_bound(self, public: GridPublic) -> NeededBound:
+        """Return -1..1: the search is the harder, the larger the points."""
+        return SMALLEST_BOUND
 
     def _sizes(self, grid: WeightGrid) -> tuple[int, int, int]:
         """Return how many separators there are, a shift moves, and a hypothesis' roundings."""

@@ -9,13 +9,20 @@ from typing import ClassVar
 
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.base import NoiseSpec
+from opdisc.mechanisms.base import NeededBound, NoiseSpec, Work
 from opdisc.mechanisms.staged.equal_steps import EqualSteps
-from opdisc.mechanisms.staged.sequence import Stages
-from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
+from opdisc.mechanisms.staged.sequence import LARGEST_START, WHY_NO_MORE, Stages
+from opdisc.mechanisms.staged.stages import ASSUMED_ROWS, PATIENCE, plan_stages
+from opdisc.noise import ExcessBound, Simulation, excess_of_draw, held_in_double
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
-from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem, complete_structure
+from oracles.problem import (
+    ColumnGroup,
+    Hypothesis,
+    WeightGrid,
+    ZeroOneProblem,
+    complete_structure,
+)
 from oracles.sampling import (
     BinaryPoints,
     SparseCards,
@@ -49,6 +56,48 @@ class StagedSpec(NoiseSpec):
     def is_stump(self) -> bool:
         """Whether a decision stump is all that is drawn."""
         return isinstance(self.stages.first, Stumps)
+
+    @property
+    def yardstick(self) -> str:
+        """What the excess loss is counted from: the best of the draw's own candidates."""
+        return self.stages.yardstick
+
+    def expected_excess(self, grid: WeightGrid) -> float:
+        """Return ``ln(1 / mu(w)) / beta``, the largest; of a stump ``1 / (e beta)``.
+
+        On each of a stump's two sides that is at most the maximum of ``x exp(-beta x) / 2``.
+        """
+        if self.is_stump:
+            return 1 / (math.e * float(self.beta))
+        return self.log_inverse / float(self.beta)
+
+    def excess(
+        self, grid: WeightGrid, level: float, simulation: Simulation | None = None
+    ) -> ExcessBound:
+        """Return the bound in closed form.
+
+        A stump's excess is at least t with probability at most ``exp(-beta t)`` (docs/theory.md,
+        staged-draws).
+        """
+        if not self.is_stump:
+            return excess_of_draw(self.beta, self.log_inverse, level)
+        beta = held_in_double(self.beta)
+        return ExcessBound(
+            mean=1 / (math.e * beta), quantile=-math.log1p(-level) / beta, confidence=1.0
+        )
+
+    def excess_over_constants(self, level: float) -> float | None:
+        """Return the bound in closed form where the draw is by numbers of points.
+
+        Where the cards that give everyone this answer have share m of the base measure,
+        ``P[excess >= t] <= x / (1 + x)`` with ``x = (1 - m) / m * exp(-beta t)``, as beside the
+        best hypothesis. The smaller share of the two answers is taken.
+        """
+        share = self.stages.constant_share
+        if share is None:
+            return None
+        log_odds = math.log1p(-share) - math.log(share) + math.log(level) - math.log1p(-level)
+        return max(log_odds / float(self.beta), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +184,20 @@ class StagedMechanism:
             log_inverse=_log_inverse(stages.first),
             patience=self.patience,
         )
+
+    def work(self, public: GridPublic, points: float) -> Work:
+        """Return what the draw takes at most; nothing of a stump, which is two sums."""
+        seconds, memory = self.calibrate(public).stages.work(public.typical_rows or ASSUMED_ROWS)
+        return Work(seconds=seconds, memory=memory)
+
+    def needed_bound(self, public: GridPublic) -> NeededBound:
+        """Return the largest point of the candidates; a box must have room for them first."""
+        largest, boxed = public.grid.values[0][-1], public.grid.norm_budget is None
+        if boxed and largest < LARGEST_START:
+            return NeededBound(bound=LARGEST_START, why=WHY_NO_MORE)
+        stages = self.calibrate(public).stages
+        bound = stages.needed_bound if boxed else largest
+        return NeededBound(bound=bound, why=stages.why_no_more)
 
     def prepare(self, problem: ZeroOneProblem, spec: NoiseSpec) -> None:
         """Refuse points that are not 0/1 before anything is spent."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opdisc.mechanisms.staged.equal_steps import EqualSteps
-from oracles.sampling import SparseCards, Stumps
+from oracles.sampling import SparseCards, Stumps, sparse_memory, sparse_work
 
 LARGEST_START = 3
 """Largest start of the scorecard; the least is 1 less it, so that the scorecard with all answers
 the other way round is as likely before the rows are looked at."""
+
+WHY_NO_MORE = "all that the draw has use for"
+
+_BYTES_PER_MOVE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,40 @@ class Stages:
         if isinstance(self.first, Stumps):
             return 1
         return self.first.wanted if isinstance(self.first, EqualSteps) else LARGEST_START
+
+    @property
+    def why_no_more(self) -> str:
+        """Why no larger weight is of use."""
+        if isinstance(self.first, Stumps):
+            return "all that one statement needs"
+        return WHY_NO_MORE
+
+    @property
+    def constant_share(self) -> float | None:
+        """Mass of cards without points that answer "+", or "-" if that is smaller.
+
+        None where no base measure by numbers of points is drawn from.
+        """
+        cards = self.first
+        if not isinstance(cards, SparseCards) or cards.shares is None:
+            return None
+        low, high = cards.starts[0]
+        answers = min(high, 1 - low)  # starts from 1 on say "+", the others "-"
+        used = sum(mass for mass, n in zip(cards.shares, cards.counts, strict=True) if n)
+        share = cards.shares[0] * answers / ((high - low + 1) * used)
+        return share if 0 < share < 1 else None
+
+    def work(self, rows: int) -> tuple[float, float]:
+        """Return seconds and bytes that the draw takes at most, on so many rows."""
+        if isinstance(self.first, Stumps):
+            return 0.0, 0.0  # two sums
+        if isinstance(self.first, EqualSteps):
+            seconds, entries = self.first.work(rows)
+            return seconds, 4.0 * entries + _BYTES_PER_MOVE * len(self.first.directions) * rows
+        cards = self.first
+        used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
+        seconds = sparse_work(used, cards.most, high - low + 1, rows)
+        return seconds, sparse_memory(used, cards.most)
 
     @property
     def yardstick(self) -> str:

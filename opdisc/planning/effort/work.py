@@ -7,26 +7,9 @@ compiled before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from opdisc.mechanisms import (
-    AStarPermuteAndFlipMechanism,
-    ExponentialMechanism,
-    Mechanism,
-    PermuteAndFlipMechanism,
-    StagedMechanism,
-    StagedSpec,
-)
-from opdisc.planning.effort.reach import can_flip_by_a_star
+from opdisc.mechanisms import ASSUMED_ROWS, PlannedMechanism, Work
 from opdisc.privacy import GridPublic
-from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, complete_structure
-from oracles.sampling import (
-    SparseCards,
-    Stumps,
-    is_sparse,
-    sparse_memory,
-    sparse_work,
-)
+from oracles.problem import ColumnGroup, complete_structure
 
 PATIENCE = 60.0
 """Seconds that a fit is expected to take at most where nobody says otherwise."""
@@ -34,50 +17,24 @@ PATIENCE = 60.0
 LARGEST_MEMORY = 2e9
 """Bytes that a fit is expected to need at most."""
 
-ASSUMED_ROWS = 100_000
-"""Rows where their number is neither public nor guessed."""
-
 _LEAST, _PER_CELL, _PER_ROW = 0.1, 4e-8, 2e-6
 
 _LEAST_BYTES, _BYTES_PER_CELL, _BYTES_PER_KEPT_CELL = 1e8, 2.0, 12.0
 
-_PER_LISTED, _BYTES_PER_LISTED = 1e-6, 50.0
 
-_PER_SEARCHED_POINT, _SEARCH_BYTES = 5e-4, 3e8
-
-_PER_CARD, _PER_CARD_AND_POINT = 1e-7, 2e-9
-
-_BYTES_PER_MOVE = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a fit is expected to take: orders of magnitude, no promise.
-
-    Parameters
-    ----------
-    seconds : float
-        Processor time, seconds; most of it on one core, compiled code being on disk.
-    memory : float
-        Bytes at the peak, besides what the process and the raw table held before.
-    """
-
-    seconds: float
-    memory: float
-
-    def fits(self, patience: float) -> bool:
-        """Return whether it is expected to end in time and to find room."""
-        return self.seconds <= patience and self.memory <= LARGEST_MEMORY
+def ends_soon(work: Work | None, patience: float) -> bool:
+    """Return whether something is expected to end in time and to find room; not if unknown."""
+    return work is not None and work.seconds <= patience and work.memory <= LARGEST_MEMORY
 
 
 def predict_work(
-    mechanism: Mechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
+    mechanism: PlannedMechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
 ) -> Work | None:
     """Return what a fit is expected to take, or None where nobody knows.
 
     Parameters
     ----------
-    mechanism : Mechanism
+    mechanism : PlannedMechanism
         What would run.
     public : GridPublic
         What it would be calibrated with.
@@ -106,32 +63,10 @@ def predict_work(
 
 
 def predict_draw(
-    mechanism: Mechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
+    mechanism: PlannedMechanism, public: GridPublic, structure: tuple[ColumnGroup, ...] = ()
 ) -> Work | None:
     """Return what the draw alone is expected to take; as :func:`predict_work`."""
-    grid = public.grid
-    if isinstance(mechanism, StagedMechanism):
-        return _staged(mechanism, public)
-    points = largest_points(public, structure)
-    if isinstance(mechanism, AStarPermuteAndFlipMechanism):
-        if not can_flip_by_a_star(grid):
-            return None
-        seconds = _PER_SEARCHED_POINT * points * (grid.n_features / 14) ** 2
-        return Work(seconds=seconds, memory=_SEARCH_BYTES)
-    listed = grid.n_assignments <= ENUMERATION_LIMIT
-    if isinstance(mechanism, PermuteAndFlipMechanism) or (
-        isinstance(mechanism, ExponentialMechanism) and listed
-    ):
-        if not listed:
-            return None
-        size = float(grid.n_assignments)
-        return Work(seconds=_PER_LISTED * size, memory=_BYTES_PER_LISTED * size)
-    if isinstance(mechanism, ExponentialMechanism):
-        if is_sparse(grid):
-            cards = float(grid.n_hypotheses)
-            each = _PER_CARD + _PER_CARD_AND_POINT * points
-            return Work(seconds=cards * each, memory=_BYTES_PER_LISTED * cards)
-    return None
+    return mechanism.work(public, largest_points(public, structure))
 
 
 def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> float:
@@ -143,26 +78,3 @@ def largest_points(public: GridPublic, structure: tuple[ColumnGroup, ...]) -> fl
         if patterns >= rows:
             return float(rows)
     return patterns
-
-
-def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
-    spec = mechanism.calibrate(public)
-    assert isinstance(spec, StagedSpec)
-    first, rows = spec.stages.first, public.typical_rows or ASSUMED_ROWS
-    if isinstance(first, SparseCards):
-        return _counted(first, public)
-    if isinstance(first, Stumps):
-        return Work(seconds=0.0, memory=0.0)  # two sums
-    seconds, entries = first.work(rows)
-    moves = _BYTES_PER_MOVE * len(first.directions) * rows
-    return Work(seconds=seconds, memory=4.0 * entries + moves)
-
-
-def _counted(cards: SparseCards, public: GridPublic) -> Work:
-    """Return what it takes to count scorecards of few points by their loss."""
-    used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
-    rows = public.typical_rows or ASSUMED_ROWS
-    return Work(
-        seconds=sparse_work(used, cards.most, high - low + 1, rows),
-        memory=sparse_memory(used, cards.most),
-    )

@@ -24,7 +24,7 @@ from opdisc.mechanisms.permute_and_flip import (
 from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.effort.first_draws import compile_kernels
-from opdisc.planning.effort.work import PATIENCE as WHOLE, predict_draw, predict_work
+from opdisc.planning.effort.work import PATIENCE as WHOLE, ends_soon, predict_draw, predict_work
 from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import is_short, settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -146,7 +146,7 @@ def test_schemas_of_every_kind_have_a_plan_and_a_prediction_within_the_patience(
     draw = predict_draw(settled_fit.mechanism, settled_fit.public, structure)
     whole = predict_work(settled_fit.mechanism, settled_fit.public, structure)
     constant = settled_fit.mechanism.name == "staged" and patience == 1e-3
-    assert draw.fits(patience) or constant
+    assert ends_soon(draw, patience) or constant
     assert draw.seconds < whole.seconds < draw.seconds + 2 and whole.memory < 2e9
 
 

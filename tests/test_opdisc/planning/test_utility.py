@@ -27,11 +27,7 @@ from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism
 from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
-from opdisc.planning.excess_laws import (
-    excess_over_constants,
-    quantile_limit,
-    simulated_excess,
-)
+from opdisc.noise.excess import quantile_limit
 from opdisc.planning.utility import epsilon_for, plan_errors, predict_error
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -112,7 +108,7 @@ def test_the_simulated_law_bounds_the_gain_of_the_librarys_own_noise(mechanism):
     # 1,000 draws, exact binomial tests, false alarm 1e-6 each. For one block it is the same law.
     spec, entropy = mechanism.calibrate(public()), SeededEntropy(4)
     nothing = TabularProblem(losses=np.zeros(27, dtype=int), grid=GRID, unit=2.0**-10)
-    simulated = simulated_excess(spec, GRID, np.random.default_rng(5), 20_000)
+    simulated = spec.simulated_excess(GRID, np.random.default_rng(5), 20_000)
     gains = []
     for _ in range(1000):
         values = mechanism.perturb(nothing, spec, entropy).all_perturbations() * 2.0**-10
@@ -128,7 +124,7 @@ def test_the_law_of_a_block_is_the_maximum_of_a_random_number_of_exponentials():
     # excess is the maximum of J exponentials. Seeded Kolmogorov-Smirnov test (deterministic).
     rng = np.random.default_rng(6)
     spec = PermuteAndFlipMechanism().calibrate(public())
-    simulated = simulated_excess(spec, GRID, rng, 20_000)
+    simulated = spec.simulated_excess(GRID, rng, 20_000)
     others = rng.integers(0, 27, 20_000)
     uniform = rng.random(20_000) ** (1 / np.maximum(others, 1))
     formula = np.where(others == 0, 0.0, -spec.scales[0] * np.log1p(-uniform))
@@ -197,7 +193,7 @@ def test_staged_draws_exceed_a_constant_answer_no_more_than_stated(columns, epsi
     whole, level = spec.stages.first, 0.8
     cards = replace(whole, starts=whole.starts[:3], shares=whole.shares[:3])
     spec = replace(spec, stages=replace(spec.stages, first=cards))
-    bound = excess_over_constants(spec, level)
+    bound = spec.excess_over_constants(level)
     listed = []
     for size in range(cards.most + 1):
         for chosen in itertools.combinations(range(columns), size):
@@ -225,7 +221,7 @@ def test_the_bound_beside_a_constant_answer_is_exact_on_the_worst_table(level):
     inputs = public(1.0, grid=WeightGrid.box(20, 3), n_rows=60)
     spec = StagedMechanism(stump=False).calibrate(inputs)
     others = 2 * (spec.stages.first.most + 1) - 1
-    bound = excess_over_constants(spec, level)
+    bound = spec.excess_over_constants(level)
 
     def chance_over(t):
         mass = others * math.exp(-float(spec.beta) * t)
@@ -242,7 +238,7 @@ def test_where_no_base_measure_is_by_levels_nothing_is_said_beside_constants():
         ExponentialMechanism().calibrate(public()),
         PermuteAndFlipMechanism().calibrate(public()),
     ):
-        assert excess_over_constants(spec, 0.95) is None
+        assert spec.excess_over_constants(0.95) is None
 
 
 def test_the_sphere_is_tighter_than_twice_the_length_of_its_noise():

@@ -20,7 +20,6 @@ from opdisc.planning.choice import (
     choose_mechanism,
 )
 from opdisc.planning.effort import LARGEST_SEARCHED_BLOCK, searchable_blocks
-from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
@@ -63,7 +62,7 @@ def settled(d, epsilon=1.0, n_rows=1000, bound=None, name="auto", settings=None)
 )
 def test_the_closed_form_of_the_mean_is_that_of_the_simulation(mechanism):
     inputs = public(WeightGrid.box(4, 1), n_rows=None)
-    found = expected_excess(mechanism.calibrate(inputs), inputs.grid)
+    found = mechanism.calibrate(inputs).expected_excess(inputs.grid)
     assert found == pytest.approx(
         predict_error(mechanism, inputs, simulations=100_000).mean, rel=0.03
     )
@@ -78,8 +77,8 @@ def test_a_budget_counts_the_hypotheses_that_remain():
     inputs = public(WeightGrid.box(6, 1, norm_budget=1), n_rows=None)
     beta = 0.5
     spec = ExponentialMechanism().calibrate(inputs)
-    assert expected_excess(spec, inputs.grid) == pytest.approx(math.log(13) / beta)
-    permuted = expected_excess(PermuteAndFlipMechanism().calibrate(inputs), inputs.grid)
+    assert spec.expected_excess(inputs.grid) == pytest.approx(math.log(13) / beta)
+    permuted = PermuteAndFlipMechanism().calibrate(inputs).expected_excess(inputs.grid)
     assert permuted == pytest.approx(2 * (1 + 2.0**-11) * (harmonic_number(13) - 1), abs=0.01)
 
 
@@ -99,7 +98,7 @@ def test_the_chosen_bound_is_the_largest_that_keeps_the_rule(n_rows, epsilon):
     means = {}
     for bound in range(1, 6):
         fit = settled(7, epsilon, n_rows, bound)
-        means[bound] = expected_excess(fit.mechanism.calibrate(fit.public), fit.public.grid)
+        means[bound] = fit.mechanism.calibrate(fit.public).expected_excess(fit.public.grid)
     kept = [b for b in means if means[b] - means[1] <= AFFORDABLE_GROWTH * n_rows]
     assert chosen.bound == max(kept)
 

@@ -14,7 +14,6 @@ from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.mechanisms.staged.stages import plan_stages
 from opdisc.planning.choice import MechanismSettings
-from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import settle_fit
 from opdisc.privacy.entropy import SeededEntropy
@@ -110,7 +109,7 @@ def test_the_automatic_bound_leaves_room_for_the_start():
     assert fit.mechanism.name == "staged" and fit.bound == 7
     assert "all thresholds of an attribute at once, 9 attributes, start -6..7" in spec.law
     assert "for all thresholds of an attribute" in spec.stages.yardstick
-    assert expected_excess(spec, fit.public.grid) == pytest.approx(2 * spec.log_inverse)
+    assert spec.expected_excess(fit.public.grid) == pytest.approx(2 * spec.log_inverse)
     assert spec.beta == Fraction(1, 2) and spec.total_variation == 0.0
 
 

@@ -21,7 +21,6 @@ from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.mechanisms.staged.mechanism import StagedMechanism
 from opdisc.planning import predict_error
-from opdisc.planning.expected_errors import expected_excess
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
@@ -145,7 +144,7 @@ def test_the_bound_of_a_stump_holds_for_its_exact_law_and_is_nearly_reached():
     spec = StagedMechanism().calibrate(facts)
     assert spec.is_stump
     predicted = predict_error(StagedMechanism(), facts, quantile=0.95)
-    assert predicted.mean == pytest.approx(expected_excess(spec, grid))
+    assert predicted.mean == pytest.approx(spec.expected_excess(grid))
     assert "beside the best card of the drawn column" in str(predicted)
     worst = 0.0
     for here in range(-99, 100, 3):
