@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from opdisc.arguments import check_finite
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
@@ -56,10 +56,7 @@ class MechanismSettings:
 
     def __post_init__(self) -> None:
         """Refuse a patience that no fit could keep."""
-        if not 0 < self.patience < math.inf:
-            raise CalibrationError(
-                f"patience must be finite and > 0 seconds, got {self.patience:g}."
-            )
+        check_finite("patience", self.patience, unit="seconds")
 
 
 def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opdisc.arguments import check_within
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import ExponentialSpec, Mechanism, StagedSpec
 from opdisc.planning.choice import build_mechanism, extra_loss
@@ -128,8 +129,7 @@ def predict_error(
     with probability 95% at most 24 extra errors of 15,682
     """
     for name, value in (("quantile", quantile), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
+        check_within(name, value, 0, 1)
     spec = mechanism.calibrate(public)
     beside = ""
     if isinstance(spec, StagedSpec):
