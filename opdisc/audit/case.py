@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from opdisc.errors import CalibrationError
+from opdisc.arguments import check_integer, check_within
 from opdisc.privacy import EntropySource, PublicInputs, SystemEntropy
 
 Draw = Callable[[Any, Any, int, EntropySource], Sequence[Any]]
@@ -233,8 +233,8 @@ def with_facts(draw: Draw, louder: Callable[[Any], Any]) -> Draw:
 
 def check_audit(draws: int, false_alarm: float) -> None:
     """Refuse an audit without draws or with an impossible false alarm."""
-    if draws < 1 or not 0 < false_alarm < 1:
-        raise CalibrationError("an audit needs draws of at least 1 and a false alarm in (0, 1).")
+    check_integer("draws", draws)
+    check_within("false_alarm", false_alarm, 0, 1)
 
 
 def loss_bound(first: int, second: int, draws: int, delta: float, false_alarm: float) -> float:

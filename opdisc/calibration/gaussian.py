@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from opdisc.errors import CalibrationError
+from opdisc.arguments import check_delta, check_finite, check_integer, check_within
 from opdisc.noise import smallest_noise
 from opdisc.privacy import NeighboringRelation, PrivacyParams
 from oracles.arithmetic import FloatArray
@@ -82,7 +82,7 @@ def gaussian_multiplier(params: PrivacyParams, *, steps: int = 1) -> float:
     **Guarantee.** ``gaussian_delta(multiplier / sqrt(steps), epsilon) <= delta``.
     """
     require_delta(params, "Gaussian noise")
-    _require_steps(steps)
+    check_integer("steps", steps)
     if math.isinf(params.epsilon):
         return 0.0
     root = math.sqrt(steps)
@@ -115,11 +115,9 @@ class SampledSteps:
 
     def __post_init__(self) -> None:
         """Refuse impossible plans."""
-        _require_steps(self.steps)
-        if not 0 < self.rate <= 1:
-            raise CalibrationError(f"a sampling rate must be in (0, 1], got {self.rate}.")
-        if not 0 < self.sensitivity < math.inf:
-            raise CalibrationError(f"a sensitivity must be > 0, got {self.sensitivity}.")
+        check_integer("steps", self.steps)
+        check_within("a sampling rate", self.rate, 0, 1, ends="(]")
+        check_finite("a sensitivity", self.sensitivity)
 
 
 def sampled_delta(
@@ -197,11 +195,8 @@ def sampled_multiplier(
 
 def require_delta(params: PrivacyParams, what: str) -> None:
     """Refuse delta = 0 where no pure guarantee exists."""
-    if not params.delta > 0 and math.isfinite(params.epsilon):
-        raise CalibrationError(
-            f"{what} needs delta > 0, got delta={params.delta}; give a delta or use a mechanism "
-            "with pure noise."
-        )
+    if math.isfinite(params.epsilon):
+        check_delta(what, params.delta, "give a delta or use a mechanism with pure noise")
 
 
 def _loss_step(multiplier: float, plan: tuple[SampledSteps, ...], epsilon: float) -> float:
@@ -263,8 +258,3 @@ def _replace_distribution(multiplier: float, rate: float, width: float) -> Any:
     curve = np.minimum.accumulate(np.minimum(curve, 1.0))
     pmf = pld_pmf.create_pmf_pessimistic_connect_dots(width, grid, curve)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
-
-
-def _require_steps(steps: int) -> None:
-    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-        raise CalibrationError(f"steps must be an integer >= 1, got {steps!r}.")

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from opdisc.arguments import check_delta, check_finite
 from opdisc.errors import CalibrationError
 from oracles.problem import WeightGrid
 
@@ -50,8 +51,7 @@ def continuous_margin(sensitivity: int, allowance: float) -> float:
 
 
 def _check_allowance(allowance: Fraction | float) -> None:
-    if not (allowance >= 0 and math.isfinite(allowance)):
-        raise CalibrationError(f"allowance must be finite and >= 0 rows, got {allowance}.")
+    check_finite("allowance", allowance, zero=True, unit="rows")
 
 
 def block_decay_rates(
@@ -259,10 +259,7 @@ def gaussian_stddev(shift: float, epsilon: float, delta: float, dimension: int) 
     """
     from scipy import stats
 
-    if not delta > 0:
-        raise CalibrationError(
-            f"Gaussian noise needs delta > 0, got delta={delta}; give a delta or use l2-laplace."
-        )
+    check_delta("Gaussian noise", delta, "give a delta or use l2-laplace")
     quantile = float(stats.chi.isf(delta, dimension))
     stddev = shift * (quantile + math.sqrt(quantile**2 + 2 * epsilon)) / (2 * epsilon)
     stddev *= _ROUND_UP
@@ -290,8 +287,5 @@ def published_gaussian_stddev(
     The formula has no dimension factor, which only an argument for a fixed shift direction gives.
     docs/theory.md, entry "published-gaussian", has a counterexample. Receipts are VOID.
     """
-    if not delta > 0:
-        raise CalibrationError(
-            f"Gaussian noise needs delta > 0, got delta={delta}; give a delta or use l2-laplace."
-        )
+    check_delta("Gaussian noise", delta, "give a delta or use l2-laplace")
     return constant * radius_squared * math.sqrt(math.log(1 / delta)) / epsilon

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from opdisc.errors import CalibrationError
+from opdisc.arguments import check_delta
 from oracles.problem import WeightGrid
 
 _ROUND_UP = 1 + 1e-9
@@ -109,8 +109,4 @@ def published_separator_stddev(n_separators: int, epsilon: float, delta: float) 
 
 def require_gaussian_delta(delta: float) -> None:
     """Refuse Gaussian noise without a delta."""
-    if not delta > 0:
-        raise CalibrationError(
-            f"Gaussian noise needs delta > 0, got delta={delta}; give a delta or use "
-            "noise='laplace'."
-        )
+    check_delta("Gaussian noise", delta, "give a delta or use noise='laplace'")

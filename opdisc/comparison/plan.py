@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from opdisc.arguments import check_finite, check_integer, check_within
 from opdisc.comparison.methods import ComparisonMistake, Method, find_method, registry
 from opdisc.privacy import PrivacyParams
 
@@ -124,20 +124,12 @@ class Plan:
             _check_list(what, getattr(self, what))
         for epsilon in self.epsilons:
             PrivacyParams(epsilon=epsilon, delta=0.0 if self.delta is None else self.delta)
-        if self.repeats < 1:
-            raise ComparisonMistake(f"repeats must be at least 1, got {self.repeats}.")
-        if not 0 <= self.test_fraction < 1:
-            raise ComparisonMistake(
-                f"test-fraction must be in [0, 1), got {self.test_fraction:g}."
-            )
-        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
-            raise ComparisonMistake(f"time-limit must be > 0 seconds, got {self.time_limit:g}.")
-        if self.patience is not None and not 0 < self.patience < math.inf:
-            raise ComparisonMistake(
-                f"patience must be finite and > 0 seconds, got {self.patience:g}."
-            )
-        if self.seed < 0:
-            raise ComparisonMistake(f"seed must be at least 0, got {self.seed}.")
+        check_integer("repeats", self.repeats, error=ComparisonMistake)
+        check_within("test-fraction", self.test_fraction, 0, 1, ends="[)", error=ComparisonMistake)
+        for what, seconds in (("time-limit", self.time_limit), ("patience", self.patience)):
+            if seconds is not None:
+                check_finite(what, seconds, unit="seconds", error=ComparisonMistake)
+        check_integer("seed", self.seed, least=0, error=ComparisonMistake)
         parse_relation(self.relation)
         parse_weight_bound(self.weight_bound)
         self._check_methods()

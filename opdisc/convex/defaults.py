@@ -25,7 +25,7 @@ from opdisc.convex.perturbation import (
     objective_perturbation,
     output_perturbation,
 )
-from opdisc.convex.public import ConvexPublic
+from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling import exponential_sampling, grid_walk_sampling, localization
 from opdisc.errors import CalibrationError
@@ -80,7 +80,7 @@ class Runner:
             case "sum":
                 return {"ridge": ridge}
             case "mean":
-                return {"ridge": 0.0 if ridge is None else ridge / public.step_rows}
+                return {"ridge": 0.0 if ridge is None else check_ridge(ridge) / public.step_rows}
             case "output":
                 return {"ridge": _output_ridge(public) if ridge is None else ridge}
         if ridge is not None:

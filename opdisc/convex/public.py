@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from opdisc.arguments import check_finite
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.convex import Domain, LinearLoss, LossConstants, RowBounds
 
 
-def check_ridge(ridge: float) -> None:
-    """Refuse a ridge that is negative or not finite."""
-    if not 0 <= ridge < math.inf:
-        raise CalibrationError(f"the ridge must be finite and >= 0, got {ridge!r}.")
+def check_ridge(ridge: float) -> float:
+    """Return a ridge as a double; refuse one that is negative or not finite."""
+    return check_finite("the ridge", ridge, zero=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

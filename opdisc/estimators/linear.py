@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
+from opdisc.arguments import check_finite
 from opdisc.convex import (
     BOX_STEPS,
     HULL,
@@ -248,10 +249,8 @@ class PrivateLinearClassifier(PrivateClassifier):
                 "'auto'; give data_norm for another mechanism."
             )
         norm = self.data_norm
-        if norm is not None and not (
-            isinstance(norm, int | float | np.number) and 0 < norm < math.inf
-        ):
-            raise CalibrationError(f"data_norm must be finite and > 0, got {norm!r}.")
+        if norm is not None:
+            check_finite("data_norm", norm)
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         rows = self._rows(X)

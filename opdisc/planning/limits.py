@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from opdisc.arguments import check_integer
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError, SchemaError
 from opdisc.mechanisms import TREE, BaseMeasure
@@ -16,15 +15,7 @@ LARGEST_WEIGHT_BOUND = 1000
 
 def parse_weight_bound(bound: object) -> int:
     """Return an integer bound of a scorecard that a person could add up."""
-    if (
-        isinstance(bound, bool)
-        or not isinstance(bound, int | np.integer)
-        or not 1 <= int(bound) <= LARGEST_WEIGHT_BOUND
-    ):
-        raise CalibrationError(
-            f"weight_bound must be an integer from 1 to {LARGEST_WEIGHT_BOUND:,}, got {bound!r}."
-        )
-    return int(bound)
+    return check_integer("weight_bound", bound, most=LARGEST_WEIGHT_BOUND)
 
 
 def parse_automatic_bound(bound: int | str) -> int | None:
@@ -38,11 +29,7 @@ def parse_automatic_bound(bound: int | str) -> int | None:
 
 def parse_max_rounds(cap: int | None) -> int | None:
     """Return a cap under which a draw can succeed at all."""
-    if cap is None:
-        return None
-    if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
-        raise CalibrationError(f"max_rounds must be an integer of at least 1, got {cap!r}.")
-    return int(cap)
+    return None if cap is None else check_integer("max_rounds", cap)
 
 
 def parse_time_limit(seconds: float | None) -> float | None:

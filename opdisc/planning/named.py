@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from opdisc.arguments import check_finite
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
@@ -69,10 +69,7 @@ class MechanismSettings:
 
     def __post_init__(self) -> None:
         """Refuse a patience that no fit could keep."""
-        if not 0 < self.patience < math.inf:
-            raise CalibrationError(
-                f"patience must be finite and > 0 seconds, got {self.patience:g}."
-            )
+        check_finite("patience", self.patience, unit="seconds")
 
 
 def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from opdisc.arguments import check_integer
 from opdisc.data import Schema, count_combinations
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
@@ -179,9 +178,8 @@ def scorecard_grid(
     **Guarantee.** A function of public facts. The grid stands on the receipt.
     """
     for name, value in (("norm_budget", norm_budget), ("max_nonzero", max_nonzero)):
-        is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if value is not None and (not is_integer or value < 1):
-            raise CalibrationError(f"{name} must be an integer of at least 1, got {value!r}.")
+        if value is not None:
+            check_integer(name, value)
     if norm_budget is not None and max_nonzero is not None:
         raise CalibrationError("norm_budget and max_nonzero exclude each other; drop one.")
     if max_nonzero is not None and bound != 1:

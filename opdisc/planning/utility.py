@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from opdisc.arguments import check_within
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import Mechanism
 from opdisc.noise import Simulation
@@ -119,8 +120,7 @@ def predict_error(
     with probability 95% at most 24 extra errors of 15,682
     """
     for name, value in (("quantile", quantile), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise CalibrationError(f"{name} must be in (0, 1), got {value}.")
+        check_within(name, value, 0, 1)
     spec = mechanism.calibrate(public)
     simulation = Simulation(draws=simulations, confidence=confidence, seed=seed)
     found = spec.excess(public.grid, quantile, simulation)

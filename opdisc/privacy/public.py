@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 
+from opdisc.arguments import check_integer
 from opdisc.errors import CalibrationError
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.problem import ErrorCosts, WeightGrid
@@ -61,12 +61,12 @@ class PublicInputs:
 
     def __post_init__(self) -> None:
         """Refuse impossible counts, and a public n where it is hidden."""
-        _check_count("rows_per_unit", self.rows_per_unit)
+        check_integer("rows_per_unit", self.rows_per_unit)
         if self.public_row_guess is not None:
-            _check_count(
+            check_integer(
                 "public_row_guess",
                 self.public_row_guess,
-                "; give a public number near the number of rows, or leave it out",
+                remedy="give a public number near the number of rows, or leave it out",
             )
             if self.public_row_guess > MOST_ROWS_GUESSED:
                 raise CalibrationError(
@@ -139,7 +139,7 @@ class GridPublic(PublicInputs):
         """Refuse bad lattices too."""
         PublicInputs.__post_init__(self)
         if self.most_points is not None:
-            _check_count("most_points", self.most_points)
+            check_integer("most_points", self.most_points)
         bits = -math.log2(self.spacing) if self.spacing > 0 else -1.0
         if bits != int(bits) or not 0 <= bits <= _FINEST_SPACING_BITS:
             raise CalibrationError(
@@ -170,8 +170,3 @@ class GridPublic(PublicInputs):
         if rows is None or self.error_costs.are_equal:
             return rows
         return rows * self.error_costs.typical
-
-
-def _check_count(name: str, value: object, remedy: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise CalibrationError(f"{name} must be an integer >= 1, got {value!r}{remedy}.")

@@ -92,7 +92,7 @@ def gradient_descent(
     -----
     **Guarantee.** As on the receipt; both relations. W17 leaves its constant open.
     """
-    check_ridge(ridge)
+    ridge = check_ridge(ridge)
     public.require_curvature("DP-GD", ridge)
     if iterate not in ("last", "random"):
         raise CalibrationError(f"iterate must be last or random, got {iterate!r}.")

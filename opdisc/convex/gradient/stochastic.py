@@ -240,7 +240,7 @@ def noisy_sgd(
     relations; fixed-size batches: replace-one.
     """
     domain = public.require_domain("noisy SGD")
-    check_ridge(ridge)
+    ridge = check_ridge(ridge)
     plan = plan_noisy_sgd(public, batches, ridge=ridge, noise=noise)
     begin = domain.centre if start is None else domain.project(start)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opdisc.arguments import check_within
 from opdisc.calibration import SampledSteps, sampled_multiplier
 from opdisc.convex.gradient.stochastic import ACCOUNTANT, TAIL, BatchPlan, Sampling, gradient_error
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
-from opdisc.errors import CalibrationError
 from opdisc.noise import NormalStream
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
 from oracles.arithmetic import FloatArray
@@ -48,8 +48,7 @@ class SVRGPlan:
 
     def __post_init__(self) -> None:
         """Refuse noise that grows."""
-        if not 0 < self.decay <= 1:
-            raise CalibrationError(f"decay must be in (0, 1], got {self.decay!r}.")
+        check_within("decay", self.decay, 0, 1, ends="(]")
 
     @property
     def anchor_noise(self) -> tuple[float, ...]:
@@ -133,7 +132,7 @@ def svrg(
     "variance-reduced").
     """
     domain = public.require_domain("DP-SVRG")
-    check_ridge(ridge)
+    ridge = check_ridge(ridge)
     plan = plan_svrg(public, epochs, ridge=ridge)
 
     def compute() -> FloatArray:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
 
 import numpy as np
 
+from opdisc.arguments import is_number
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape, mean_square
@@ -226,7 +228,7 @@ def suits_hull(shape: HullShape, public: ConvexPublic, ridge: float | None) -> b
 
 
 def _is_enough(ridge: object, least: Fraction) -> bool:
-    return isinstance(ridge, int | float) and least <= float(ridge) < math.inf
+    return is_number(ridge) and ridge <= sys.float_info.max and least <= float(ridge)
 
 
 def _is_logistic(public: ConvexPublic) -> bool:

@@ -139,7 +139,7 @@ def plan_smooth_hull(
         norm = TYPICAL_MARGIN / public.bounds.l2
         _, ridge = predicted_choice(each.epsilon / units, constants.smoothness_l2, norm, length)
     else:
-        require_ridge(ridge)
+        ridge = require_ridge(ridge)
     accuracy = RELATIVE_ACCURACY * constants.lipschitz_l2 / ridge
     spent = PrivacyParams(epsilon=public.params.epsilon * OUTPUT_SHARE, delta=0.0)
     return NoisePlan(

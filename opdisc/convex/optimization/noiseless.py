@@ -48,8 +48,7 @@ def noiseless_minimum(
     """
     public.require_convex(mechanism)
     public.require_smooth(mechanism)
-    weight = 0.0 if ridge is None else ridge
-    check_ridge(weight)
+    weight = 0.0 if ridge is None else check_ridge(ridge)
 
     def compute() -> FloatArray:
         return minimum(rows, public.loss, public.domain, ridge=weight)

@@ -6,6 +6,7 @@ import functools
 import math
 from typing import Literal
 
+from opdisc.arguments import check_finite, check_within
 from opdisc.calibration import gaussian_multiplier
 from opdisc.convex.noise_plan import NoisePlan
 from opdisc.convex.perturbation import objective_calibration as calibration
@@ -35,10 +36,9 @@ TYPICAL_MARGIN = 5.0
 """Public guess of the optimum's norm times the bound on a row; it only sets the default ridge."""
 
 
-def require_ridge(ridge: float) -> None:
-    """Refuse a ridge that is not a positive number."""
-    if not (isinstance(ridge, int | float) and 0 < ridge < math.inf):
-        raise CalibrationError(f"the ridge must be finite and > 0, got {ridge!r}.")
+def require_ridge(ridge: float) -> float:
+    """Return a ridge as a double; refuse one that is not a positive number."""
+    return check_finite("the ridge", ridge)
 
 
 def plan_objective_perturbation(
@@ -56,14 +56,13 @@ def plan_objective_perturbation(
     _require_pure_for_units(public, noise)
     constants = public.unbounded_constants
     lipschitz, smoothness = constants.lipschitz_l2, constants.smoothness_l2
-    if not 0 < output_share < 1:
-        raise CalibrationError(f"output_share must be in (0, 1), got {output_share}.")
+    output_share = check_within("output_share", output_share, 0, 1)
     params = public.params
     exact = PrivacyParams(
         epsilon=params.epsilon * (1 - output_share), delta=params.delta * (1 - output_share)
     )
     if ridge is not None:
-        require_ridge(ridge)
+        ridge = require_ridge(ridge)
     kind, ridge = _choice(public, exact, noise, ridge)
     ridge, scale, theorem, status = _tilt(public, exact, kind, ridge, lipschitz, smoothness)
     accuracy = stopping * lipschitz / ridge

@@ -36,7 +36,7 @@ def plan_output_perturbation(
     """Calibrate output perturbation; arguments as in :func:`output_perturbation`."""
     public.require_convex("output perturbation")
     public.require_smooth("output perturbation")
-    require_ridge(ridge)
+    ridge = require_ridge(ridge)
     constants = public.constants if _constrained(public) else public.unbounded_constants
     params, kind = public.params, noise
     if kind == "auto":
@@ -112,6 +112,7 @@ def output_perturbation(
         return noiseless_minimum(
             "output_perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
         )
+    ridge = require_ridge(ridge)
     plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
 
     def solved(data: Rows) -> FloatArray:

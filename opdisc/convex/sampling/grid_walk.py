@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.arguments import check_integer
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
@@ -38,8 +39,7 @@ def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> Noise
         raise CalibrationError(
             "the grid walk needs a domain with the origin inside; use exponential sampling."
         )
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise CalibrationError(f"steps must be an integer >= 1, got {steps!r}.")
+    steps = check_integer("steps", steps)
     if not 0 < spacing <= domain.diameter_linf / 2:
         raise CalibrationError(
             f"the grid's spacing must be > 0 and at most half the domain's width, got {spacing!r}."

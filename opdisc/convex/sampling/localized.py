@@ -8,6 +8,7 @@ from typing import Literal
 
 from scipy import stats
 
+from opdisc.arguments import check_within
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.optimization import minimise_on, noiseless_minimum, row_spectrum
 from opdisc.convex.perturbation import ACCURACY_CONDITION, RELATIVE_ACCURACY, TAIL, require_ridge
@@ -34,9 +35,8 @@ def plan_localization(
     public.require_convex("localization")
     public.require_smooth("localization")
     domain = public.require_domain("localization")
-    if not 0 < confidence < 1:
-        raise CalibrationError(f"confidence must be in (0, 1), got {confidence}.")
-    require_ridge(ridge)
+    confidence = check_within("confidence", confidence, 0, 1)
+    ridge = require_ridge(ridge)
     check_shape(public, domain)
     half = public.params.epsilon / 2
     one_row = public.constants.lipschitz_l2 / ridge
@@ -100,6 +100,7 @@ def localization(
         return noiseless_minimum(
             "localization", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
         )
+    ridge = require_ridge(ridge)
     plan = plan_localization(public, ridge=ridge, confidence=confidence, radius_rule=radius_rule)
     domain = public.require_domain("localization")
 

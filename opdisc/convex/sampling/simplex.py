@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
+from opdisc.arguments import check_finite
 from opdisc.calibration import require_delta
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.optimization import NotReached, noiseless_minimum, noiseless_plan
@@ -156,8 +157,7 @@ def _require_simplex(public: ConvexPublic) -> None:
 
 
 def _require_weight(weight: float) -> None:
-    if not 0 < weight < math.inf:
-        raise CalibrationError(f"entropy_weight must be finite and > 0, got {weight!r}.")
+    check_finite("entropy_weight", weight)
 
 
 def default_entropy_weight(public: ConvexPublic) -> float:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 
 import msgspec
 import numpy as np
 
-from opdisc.errors import CalibrationError, quoted
+from opdisc.arguments import check_within
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Release
 from opdisc.mechanisms.composition.totals import (
     Bins,
@@ -100,12 +100,8 @@ def split_epsilon(epsilon: float, share: object) -> tuple[float, float]:
     CalibrationError
         If the share is out of range, or leaves one of the two nothing.
     """
-    is_number = isinstance(share, Real) and not isinstance(share, bool)
-    if not is_number or not 0 < share < 1:  # type: ignore[operator]
-        raise CalibrationError(
-            f"risk_budget must be a share of epsilon in (0, 1), got {quoted(share)}; leave it out "
-            "to release no risks."
-        )
+    remedy = "leave it out to release no risks"
+    check_within("risk_budget", share, 0, 1, of="a share of epsilon", remedy=remedy)
     exact = Fraction(float(share))  # type: ignore[arg-type]
     # The larger part is rounded; the rest of a double and one at least half as large is exact.
     if exact <= Fraction(1, 2):

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import TypeVar
 
 import msgspec
 import numpy as np
 
+from opdisc.arguments import check_within
 from opdisc.data import QuantileFeature, Schema
-from opdisc.errors import CalibrationError, UncertifiedRelease, quoted, rehearse
+from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
 from opdisc.mechanisms.composition.quantiles import (
     Cut,
     draw_cuts,
@@ -143,11 +143,7 @@ def plan_thresholds(schema: Schema, public: PublicInputs, share: object) -> Thre
     CalibrationError
         If the share is out of range, or leaves one of the two nothing.
     """
-    is_number = isinstance(share, Real) and not isinstance(share, bool)
-    if not is_number or not 0 < share < 1:  # type: ignore[operator]
-        raise CalibrationError(
-            f"threshold_budget must be a share of epsilon in (0, 1), got {quoted(share)}."
-        )
+    check_within("threshold_budget", share, 0, 1, of="a share of epsilon")
     features = schema.private_thresholds
     if not features:
         return None

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from opdisc.arguments import check_delta
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.opsamp.parameter_space import ROUND_UP, SearchSpace
 
@@ -186,10 +187,7 @@ def chernoff_draws(share: float, inflation: float, delta: float) -> int:
     level = inflation * share
     if level >= 1:
         return 1
-    if not delta > 0:
-        raise CalibrationError(
-            f"OPSamp needs delta > 0, got delta={delta}; give a delta such as 1 / n^2."
-        )
+    check_delta("OPSamp", delta, "give a delta such as 1 / n^2")
     divergence = level * math.log(inflation) + (1 - level) * (
         math.log1p(-level) - math.log1p(-share)
     )

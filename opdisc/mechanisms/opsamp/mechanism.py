@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from opdisc.arguments import check_finite, check_within
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.mechanisms.opsamp.calibration import (
     TiltLattice,
@@ -121,12 +122,9 @@ class OPSampMechanism:
             )
         for name in ("tilt_rate", "allowance"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise CalibrationError(f"{name} must be finite and > 0, got {value}.")
-        if not 0 < self.allowance_share <= 10:
-            raise CalibrationError(
-                f"allowance_share must be in (0, 10], got {self.allowance_share}."
-            )
+            if value is not None:
+                check_finite(name, value)
+        check_within("allowance_share", self.allowance_share, 0, 10, ends="(]")
 
     def calibrate(self, public: PublicInputs) -> OPSampSpec:
         """Return tilts, draws and release noise; no table is involved.

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.arguments import check_delta, check_integer
 from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import NoiseSpec
@@ -74,8 +75,7 @@ class RobustVoteMechanism:
 
     def calibrate(self, public: GridPublic) -> VoteSpec:
         """Return the noise of the vote."""
-        if self.n_parts < 1:
-            raise CalibrationError(f"n_parts must be an integer >= 1, got {self.n_parts}.")
+        check_integer("n_parts", self.n_parts)
         check_candidates(public.grid)
         sensitivity = vote_sensitivity(public)
         spacing = Fraction(public.spacing)
@@ -152,11 +152,7 @@ def stability_threshold(rate: Fraction, delta: float) -> int:
     CalibrationError
         If delta is 0.
     """
-    if not delta > 0:
-        raise CalibrationError(
-            f"the stability test needs delta > 0, got delta={delta}; give a delta or use "
-            "permute_and_flip."
-        )
+    check_delta("the stability test", delta, "give a delta or use permute_and_flip")
     p = math.exp(-float(rate))
     k = max(1, math.floor(-math.log(delta * (1 + p)) / float(rate)))
     while -k * float(rate) * (1 - 1e-12) - math.log1p(p) > math.log(delta):

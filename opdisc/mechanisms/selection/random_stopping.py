@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import mpmath
 
-from opdisc.errors import CalibrationError
+from opdisc.arguments import check_within
 from opdisc.privacy import EntropySource, PrivacyParams
 
 _BITS = 192
@@ -48,10 +48,8 @@ class TrialLaw:
 
     def __post_init__(self) -> None:
         """Refuse laws without the proof's range, or with endless trials."""
-        if not -1 < self.shape <= 10:
-            raise CalibrationError(f"shape must be in (-1, 10], got {self.shape!r}.")
-        if not 0 < self.stop < 1:
-            raise CalibrationError(f"stop must be in (0, 1), got {self.stop!r}.")
+        check_within("shape", self.shape, -1, 10, ends="(]")
+        check_within("stop", self.stop, 0, 1)
 
     @property
     def cost(self) -> float:
@@ -129,8 +127,7 @@ def trial_law(expected_trials: float, shape: float = 0.0) -> TrialLaw:
     CalibrationError
         If a value is out of range.
     """
-    if not 1 < expected_trials <= 100:
-        raise CalibrationError(f"expected_trials must be in (1, 100], got {expected_trials!r}.")
+    check_within("expected_trials", expected_trials, 1, 100, ends="(]")
     low, high = 1e-9, 1.0 - 1e-9
     for _ in range(100):
         middle = math.sqrt(low * high)

@@ -15,6 +15,7 @@ from typing import Generic
 
 import msgspec
 
+from opdisc.arguments import check_within
 from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
 from opdisc.mechanisms.selection.candidates import (
     CANDIDATE_NUMERICAL,
@@ -179,8 +180,7 @@ def run_selection(
     names = tuple(candidate.name for candidate in candidates)
     if not names or len(set(names)) < len(names):
         raise CalibrationError("candidates must be one or more, with distinct names.")
-    if not 0 < score_share < 1:
-        raise CalibrationError(f"score_share must be in (0, 1), got {score_share!r}.")
+    check_within("score_share", score_share, 0, 1)
     trial = trial_budget(public.params, law)
     fit = PrivacyParams(epsilon=(1 - score_share) * trial.epsilon * _DOWN, delta=trial.delta)
     promises = [c.promise(fit) for c in candidates if isinstance(c, PromisingCandidate)]

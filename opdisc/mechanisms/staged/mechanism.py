@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from opdisc.arguments import check_finite
 from opdisc.calibration import inverse_temperature
-from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NeededBound, NoiseSpec, Work
 from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.sequence import LARGEST_START, WHY_NO_MORE, Stages
@@ -139,8 +139,7 @@ class StagedMechanism:
 
     def __post_init__(self) -> None:
         """Refuse impossible settings."""
-        if not 0 < self.patience < math.inf:
-            raise CalibrationError(f"patience must be finite and > 0, got {self.patience!r}.")
+        check_finite("patience", self.patience)
 
     @property
     def sampler(self) -> str:

@@ -97,8 +97,9 @@ def test_findings_name_the_delta_and_the_control():
 
 
 def test_bad_requests_are_refused():
-    for wrong in ((0, 1e-6), (10, 0.0)):
-        with pytest.raises(CalibrationError, match="draws of at least 1"):
-            run_audit(CASES["svrg"], 1.0, *wrong)
+    with pytest.raises(CalibrationError, match="draws must be an integer of at least 1, got 0"):
+        run_audit(CASES["svrg"], 1.0, 0, 1e-6)
+    with pytest.raises(CalibrationError, match=r"false_alarm must be in \(0, 1\), got 0.0"):
+        run_audit(CASES["svrg"], 1.0, 10, 0.0)
     with pytest.raises(CalibrationError, match="epsilon must be finite and > 0"):
         run_audit(CASES["svrg"], float("inf"), 10, 1e-3)

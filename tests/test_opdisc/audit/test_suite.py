@@ -184,7 +184,7 @@ def test_an_audit_of_the_wrong_relation_or_size_is_refused():
         audit_mechanism(PermuteAndFlipMechanism(), two_hypotheses(), public, **settings)
     public = replace(public, relation=NeighboringRelation.REPLACE_ONE)
     for wrong in ({"draws": 0}, {"false_alarm": 0.0}, {"false_alarm": 1.0}):
-        with pytest.raises(CalibrationError, match="at least 1"):
+        with pytest.raises(CalibrationError, match=f"{next(iter(wrong))} must be"):
             audit_mechanism(
                 PermuteAndFlipMechanism(), two_hypotheses(), public, **settings, **wrong
             )
@@ -219,9 +219,9 @@ def test_the_command_exits_1_when_a_claim_is_refuted(monkeypatch, capsys):
     ("arguments", "status", "said"),
     [
         (["--mechanism", "magic"], 2, "must be one of"),
-        (["--draws", "0"], 2, "draws of at least 1"),
+        (["--draws", "0"], 2, "draws must be an integer of at least 1"),
         (["--epsilon", "-1"], 2, "epsilon"),
-        (["--false-alarm", "2"], 2, "false alarm"),
+        (["--false-alarm", "2"], 2, "false_alarm must be in (0, 1)"),
     ],
 )
 def test_bad_input_gets_a_sentence(arguments, status, said, capsys):

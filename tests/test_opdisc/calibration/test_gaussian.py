@@ -107,5 +107,5 @@ def test_bad_requests_are_refused():
         gaussian_multiplier(pure)
     with pytest.raises(CalibrationError, match="sampling rate must be in"):
         SampledSteps(steps=1, rate=0.0)
-    with pytest.raises(CalibrationError, match="steps must be an integer >= 1"):
+    with pytest.raises(CalibrationError, match="steps must be an integer of at least 1"):
         SampledSteps(steps=0, rate=0.5)

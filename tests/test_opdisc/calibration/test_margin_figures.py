@@ -74,13 +74,13 @@ def test_a_deviation_that_rounding_put_too_low_is_raised_by_millionths(monkeypat
 
 @pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.inf, math.nan])
 def test_a_sensitivity_is_finite_and_positive(sensitivity):
-    with pytest.raises(CalibrationError, match="a sensitivity must be > 0"):
+    with pytest.raises(CalibrationError, match="a sensitivity must be finite and > 0"):
         SampledSteps(steps=1, rate=0.5, sensitivity=sensitivity)
 
 
 @pytest.mark.parametrize("steps", [True, 2.5, 0, -1, "3"])
 def test_steps_are_whole(steps):
-    with pytest.raises(CalibrationError, match="steps must be an integer >= 1"):
+    with pytest.raises(CalibrationError, match="steps must be an integer of at least 1"):
         SampledSteps(steps=steps, rate=0.5)
     assert SampledSteps(steps=np.int64(1), rate=1.0).steps == 1
 

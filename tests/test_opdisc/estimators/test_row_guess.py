@@ -100,8 +100,8 @@ def test_what_is_no_number_of_rows_is_refused_before_anything_is_spent(
     with pytest.raises(CalibrationError) as refusal:
         fitted(table, relation=relation, public_row_guess=guess, ledger=ledger)
     assert str(refusal.value) == (
-        f"public_row_guess must be an integer >= 1, got {guess!r}; give a public number near the "
-        "number of rows, or leave it out."
+        f"public_row_guess must be an integer of at least 1, got {guess!r}; give a public "
+        "number near the number of rows, or leave it out."
     )
     assert ledger.spendings() == ()
 

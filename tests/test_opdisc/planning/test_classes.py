@@ -210,5 +210,5 @@ def test_a_plan_of_cards_follows_the_rows_or_the_guess_of_them():
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_a_guess_below_one_is_refused_by_plans_of_cards(relation):
     arguments = {"epsilon": 1.0, "n_rows": 5, "relation": relation, "public_row_guess": 0}
-    with pytest.raises(CalibrationError, match="public_row_guess must be an integer >= 1"):
+    with pytest.raises(CalibrationError, match="public_row_guess must be an integer of"):
         plan_cards(schema_of(3), **arguments)

@@ -91,7 +91,7 @@ def test_a_unit_of_three_rows_changes_each_of_them(relation, rows: int) -> None:
 @pytest.mark.parametrize("name", ["rows_per_unit", "public_row_guess"])
 @pytest.mark.parametrize("value", [0, -1, 1.0, True, "1"])
 def test_counts_are_whole_and_at_least_one(name: str, value: object) -> None:
-    with pytest.raises(CalibrationError, match=f"{name} must be an integer >= 1"):
+    with pytest.raises(CalibrationError, match=f"{name} must be an integer of at least 1"):
         PublicInputs(params=PARAMS, relation=REPLACE, **{name: value})
     assert getattr(PublicInputs(params=PARAMS, relation=REPLACE, **{name: 1}), name) == 1
 

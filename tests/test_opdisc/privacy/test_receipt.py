@@ -236,7 +236,7 @@ def test_every_kind_of_public_facts_refuses_the_same(kind):
         public_of(kind, n_rows=10)
     for name in ("rows_per_unit", "public_row_guess"):
         for wrong in (0, True, 1.5):
-            with pytest.raises(CalibrationError, match=f"{name} must be an integer >= 1"):
+            with pytest.raises(CalibrationError, match=f"{name} must be an integer of at least 1"):
                 public_of(kind, **{name: wrong})
     with pytest.raises(CalibrationError, match="give public_row_guess"):
         _ = public_of(kind).step_rows

@@ -214,7 +214,7 @@ def test_the_grid_walk_says_what_it_rests_on_and_refuses_bad_grids():
     assert any("stationary law on every table" in text for text in release.receipt.conditions)
     assert np.linalg.norm(release.parameters) <= 1 + 1e-6
     for arguments, message in (
-        ({"steps": 0, "spacing": 0.1}, "steps must be an integer >= 1"),
+        ({"steps": 0, "spacing": 0.1}, "steps must be an integer of at least 1"),
         ({"steps": 5, "spacing": 9.0}, "spacing must be > 0 and at most half"),
     ):
         with pytest.raises(CalibrationError, match=message):
