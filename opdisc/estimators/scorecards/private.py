@@ -43,12 +43,12 @@ from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
-    Release,
     calibrate_risks,
     charge_with_risks,
     draw_thresholds,
     plan_thresholds,
     prepare_mechanism,
+    receipt_with_risks,
     receipt_with_thresholds,
     rehearse_thresholds,
 )
@@ -486,7 +486,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 counts.recount.check()
             rehearse_thresholds(cuts)
 
-            def draw() -> tuple[Schema, Release] | None:
+            def draw() -> tuple[Schema, Any] | None:
                 concrete = schema.with_thresholds(draw_thresholds(cuts, counts.ranks, entropy))
                 assert counts.recount is not None
                 again = counts.recount(concrete)
@@ -497,7 +497,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 release = charge_of(card, problem).draw()
                 return None if release is None else (concrete, release)
 
-            receipt = receipt_with_thresholds(charge.receipt, cuts)
+            own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
+            receipt = receipt_with_thresholds(own, cuts)
             both = Prepared(receipt=receipt, draw=draw, refusal=NO_CARD_AFTER_THRESHOLDS)
             self.schema_, release = both.run(ledger)
             receipt = replace(receipt, schema_digest=self.schema_.digest())

@@ -241,7 +241,9 @@ def run_selection(
             receipt=_concluded(receipt, promised, void),
         )
 
-    found = Prepared(receipt=receipt, draw=draw, refusal=_FAILED).run(ledger)
+    charge: Prepared[Selected[Model] | _Broken]
+    charge = Prepared(receipt=receipt, draw=draw, refusal=_FAILED)
+    found = charge.run(ledger)
     if isinstance(found, _Broken):
         raise CalibrationError(found.sentence)
     return found
