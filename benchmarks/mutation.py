@@ -68,7 +68,10 @@ GROUPS = {
         ("oracles/sampling/listed.py",),
         (f"{_SAMPLING}test_loss_levels.py", f"{_SAMPLING}test_listed.py"),
     ),
-    "running": Group(("opdisc/mechanisms/run.py",), (f"{_MECHANISMS}test_run.py",)),
+    "running": Group(
+        ("opdisc/privacy/prepared.py", "opdisc/mechanisms/run.py"),
+        (f"{_PRIVACY}test_prepared.py", f"{_MECHANISMS}test_run.py"),
+    ),
     "encoding": Group(
         ("opdisc/data/encoding.py",),
         (

@@ -18,16 +18,16 @@ import numpy as np
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows, toy_rows
-from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.noise import FLOATING_POINT
 from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
     Ledger,
+    Prepared,
     Reason,
     common_fields,
     receipt_costs,
-    record_spending,
 )
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain
@@ -153,20 +153,21 @@ def spend_and_release(
         If the computation fails; nothing about the rows is said.
     """
     receipt = receipt_of(plan, public, entropy, packages, choice)
-    record_spending(receipt, ledger)
-    parameters: FloatArray | None = None
-    try:
+
+    def draw() -> FloatArray | None:
         parameters = compute()
-    except Exception:  # noqa: BLE001 - whatever fails now depends on the rows: say nothing more
-        parameters = None
-    if parameters is None or not np.all(np.isfinite(parameters)):
-        raise UncertifiedRelease(
-            f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
-            "spent and nothing is released: allow a larger accuracy or scale the features."
-        )
-    rounded = np.round(parameters / plan.grid) * plan.grid
-    rounded.setflags(write=False)
-    return ConvexRelease(parameters=rounded, receipt=receipt)
+        if not np.all(np.isfinite(parameters)):
+            return None
+        rounded: FloatArray = np.round(parameters / plan.grid) * plan.grid
+        rounded.setflags(write=False)
+        return rounded
+
+    refusal = (
+        f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
+        "spent and nothing is released: allow a larger accuracy or scale the features."
+    )
+    charge = Prepared(receipt=receipt, draw=draw, refusal=refusal)
+    return ConvexRelease(parameters=charge.run(ledger), receipt=receipt)
 
 
 def _one_step(rows: Rows, public: ConvexPublic) -> None:

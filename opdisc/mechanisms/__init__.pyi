@@ -37,6 +37,7 @@ from .composition.risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,
     calibrate_risks as calibrate_risks,
+    charge_with_risks as charge_with_risks,
     noisy_counts as noisy_counts,
     planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
@@ -44,9 +45,9 @@ from .composition.risks import (
     split_epsilon as split_epsilon,
 )
 from .composition.thresholds import (
+    NO_CARD_AFTER_THRESHOLDS as NO_CARD_AFTER_THRESHOLDS,
     THRESHOLD_BUDGET as THRESHOLD_BUDGET,
     ThresholdPlan as ThresholdPlan,
-    after_the_spend as after_the_spend,
     draw_thresholds as draw_thresholds,
     plan_thresholds as plan_thresholds,
     receipt_with_thresholds as receipt_with_thresholds,

@@ -11,12 +11,14 @@ from opdisc.mechanisms.base import (
     EVERYWHERE,
     NoiseSpec,
     PerturbingMechanism,
+    Release,
     SamplingMechanism,
 )
 from opdisc.privacy import (
     EntropySource,
     GridPublic,
     GridReceipt,
+    Prepared,
     Reason,
     common_fields,
     receipt_costs,
@@ -55,7 +57,9 @@ class PreparedRelease:
     mechanism, spec, public, oracle, options, entropy, choice
         As :func:`make_receipt` takes them.
     draw : callable
-        Draws once, after the budget is recorded; raises UncertifiedRelease.
+        Draws once, after the budget is recorded; None, or any error, releases nothing.
+    refusal : str
+        The sentence that is said then: a function of public inputs only.
     """
 
     mechanism: PerturbingMechanism | SamplingMechanism[Any]
@@ -65,7 +69,8 @@ class PreparedRelease:
     options: SolveOptions
     entropy: EntropySource
     choice: str | Reason
-    draw: Callable[[], Hypothesis]
+    draw: Callable[[], Hypothesis | None]
+    refusal: str
 
     def receipt(self) -> GridReceipt:
         """Return its privacy statement."""
@@ -78,6 +83,16 @@ class PreparedRelease:
             self.entropy,
             self.choice,
         )
+
+    def charge(self) -> Prepared[Release]:
+        """Return it as a charge of its own."""
+        receipt = self.receipt()
+
+        def draw() -> Release | None:
+            card = self.draw()
+            return None if card is None else Release(hypothesis=card, receipt=receipt)
+
+        return Prepared(receipt=receipt, draw=draw, refusal=self.refusal)
 
 
 def make_receipt(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
-from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
     ROWS_COUNT_ONCE,
@@ -36,10 +34,9 @@ from opdisc.privacy import (
     Ledger,
     Reason,
     SeededEntropy,
-    record_spending,
 )
 from oracles.errors import UnsupportedProblem
-from oracles.interface import HandoverOracle, Oracle, Solution, SolveOptions, resolve_oracle, solve
+from oracles.interface import HandoverOracle, Oracle, SolveOptions, resolve_oracle, solve
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 
@@ -149,11 +146,10 @@ def prepare_mechanism(
     rehearse_oracle(chosen, mechanism, spec, shape, limits)
     check_size(chosen, shape, public, lambda: points_of_noise(mechanism, spec, shape.grid))
 
-    def draw() -> Hypothesis:
-        def perturbed() -> ZeroOneProblem:
-            return mechanism.perturb(problem, spec, entropy)
-
-        return _certified(perturbed, chosen, limits, spec).hypothesis
+    def draw() -> Hypothesis | None:
+        solution = solve(mechanism.perturb(problem, spec, entropy), chosen, limits)
+        is_certified = solution.certificate.gap_in_rows <= spec.allowance
+        return solution.hypothesis if is_certified else None
 
     return PreparedRelease(
         mechanism=mechanism,
@@ -164,6 +160,7 @@ def prepare_mechanism(
         entropy=entropy,
         choice=choice,
         draw=draw,
+        refusal=_uncertified(chosen, spec),
     )
 
 
@@ -213,15 +210,18 @@ def _prepare_sampler(
         options=options,
         entropy=entropy,
         choice=choice,
-        draw=lambda: _drawn(mechanism, problem, spec, entropy),
+        draw=lambda: mechanism.draw(problem, spec, entropy),
+        refusal=(
+            f"a release needs a complete draw, but mechanism '{mechanism.name}' ended without "
+            "one; the budget is spent and nothing is released: raise its public cap or use a "
+            "smaller grid."
+        ),
     )
 
 
 def run_prepared(prepared: PreparedRelease, ledger: Ledger | None = None) -> Release:
     """Record the budget of a prepared release, then draw; as :func:`run_mechanism`."""
-    receipt = prepared.receipt()
-    record_spending(receipt, ledger)
-    return Release(hypothesis=prepared.draw(), receipt=receipt)
+    return prepared.charge().run(ledger)
 
 
 def _check_public(problem: Perturbable, public: GridPublic) -> None:
@@ -275,44 +275,13 @@ def _check_support(
     return shape
 
 
-def _certified(
-    perturbed: Callable[[], ZeroOneProblem],
-    oracle: Oracle,
-    options: SolveOptions,
-    spec: NoiseSpec,
-) -> Solution:
-    """Perturb and solve once; short of a certificate within the allowance is a refusal."""
-    solution: Solution | None = None
-    # Whatever goes wrong once noise is drawn depends on the rows: say nothing more.
-    with suppress(Exception):
-        solution = solve(perturbed(), oracle, options)
-    # Raised outside the handler, so that no solver state travels along as the cause.
-    if solution is None or solution.certificate.gap_in_rows > spec.allowance:
-        surely = ""
-        if type(oracle) is not HandoverOracle:
-            surely = f", or '{oracle.name} then branch-and-bound'"
-        raise UncertifiedRelease(
-            f"a release needs a certified gap of at most {spec.allowance:g} rows, but oracle "
-            f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
-            f"a complete oracle without a limit{surely}."
-        )
-    return solution
-
-
-def _drawn(
-    mechanism: SamplingMechanism[Problem],
-    problem: Problem,
-    spec: NoiseSpec,
-    entropy: EntropySource,
-) -> Hypothesis:
-    """Draw once; a sampler that stops without a draw says no more than that."""
-    hypothesis: Hypothesis | None = None
-    with suppress(Exception):
-        hypothesis = mechanism.draw(problem, spec, entropy)
-    if hypothesis is None:
-        raise UncertifiedRelease(
-            f"a release needs a complete draw, but mechanism '{mechanism.name}' ended without "
-            "one; the budget is spent and nothing is released: raise its public cap or use a "
-            "smaller grid."
-        )
-    return hypothesis
+def _uncertified(oracle: Oracle, spec: NoiseSpec) -> str:
+    """Return what is said where no certificate within the allowance was reached."""
+    surely = ""
+    if type(oracle) is not HandoverOracle:
+        surely = f", or '{oracle.name} then branch-and-bound'"
+    return (
+        f"a release needs a certified gap of at most {spec.allowance:g} rows, but oracle "
+        f"'{oracle.name}' ended without one; the budget is spent and nothing is released: use "
+        f"a complete oracle without a limit{surely}."
+    )

@@ -122,6 +122,7 @@ def _undrawn(settled: SettledFit) -> PreparedRelease:
         entropy=SystemEntropy(),
         choice=settled.reason,
         draw=_no_draw,
+        refusal="",
     )
 
 

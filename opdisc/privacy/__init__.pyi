@@ -15,7 +15,10 @@ from .grid_receipt import (
 from .guarantee import (
     CalibrationStatus as CalibrationStatus,
     Guarantee as Guarantee,
+    WeakPromise as WeakPromise,
     delta_conditions as delta_conditions,
+    warn_of_weak_promise as warn_of_weak_promise,
+    weak_promise_text as weak_promise_text,
 )
 from .ledger.ledger import Expense as Expense, Ledger as Ledger
 from .ledger.lines import Book as Book, Header as Header
@@ -25,6 +28,7 @@ from .params import (
     PrivacyParams as PrivacyParams,
     parse_relation as parse_relation,
 )
+from .prepared import Prepared as Prepared, told_of_spending as told_of_spending
 from .public import (
     MOST_ROWS_GUESSED as MOST_ROWS_GUESSED,
     GridPublic as GridPublic,
@@ -47,10 +51,3 @@ from .statements import (
     find_statements as find_statements,
 )
 from .unit import stated_rows as stated_rows, unit_in_words as unit_in_words
-from .weak_promises import (
-    WeakPromise as WeakPromise,
-    record_spending as record_spending,
-    told_of_spending as told_of_spending,
-    warn_of_weak_promise as warn_of_weak_promise,
-    weak_promise_text as weak_promise_text,
-)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import warnings
 from collections.abc import Sequence
 
 from opdisc.privacy.entropy import EntropySource
@@ -29,6 +30,10 @@ class Guarantee(enum.Enum):
     """If the listed conditions are true."""
     VOID = "VOID"
     """Nothing is promised."""
+
+
+class WeakPromise(UserWarning):
+    """A delta is not far below 1 / rows, or an epsilon is so large that nothing is promised."""
 
 
 LARGEST_NUMERICAL = 2.0**-30
@@ -124,6 +129,23 @@ def _rounded_down(value: float) -> str:
 def weak_promises(conditions: Sequence[str]) -> tuple[str, ...]:
     """Return those conditions, or reasons for VOID, that the size of delta or epsilon brings."""
     return tuple(text for text in conditions if _ACCEPTED in text or _TOO_LARGE in text)
+
+
+def weak_promise_text(guarantee: str, conditions: Sequence[str]) -> str:
+    """Return a sentence on a promise that its own size empties; empty where it does not."""
+    weak = weak_promises(conditions)
+    if not weak:
+        return ""
+    void = guarantee == Guarantee.VOID.value
+    does = "says VOID and promises nothing" if void else "is CONDITIONAL on this"
+    return f"the receipt {does}: {'; '.join(weak)}"
+
+
+def warn_of_weak_promise(guarantee: str, conditions: Sequence[str]) -> None:
+    """Warn of a promise that its own size empties: a function of public inputs only."""
+    text = weak_promise_text(guarantee, conditions)
+    if text:
+        warnings.warn(text, WeakPromise, stacklevel=3)
 
 
 def judge(

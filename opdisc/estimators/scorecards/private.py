@@ -38,17 +38,16 @@ from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
+    NO_CARD_AFTER_THRESHOLDS,
     THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
-    after_the_spend,
+    charge_with_risks,
     draw_thresholds,
     prepare_mechanism,
     receipt_with_risks,
     receipt_with_thresholds,
     rehearse_thresholds,
-    run_prepared,
-    run_with_risks,
 )
 from opdisc.models import (
     LARGEST_POINTS,
@@ -75,10 +74,10 @@ from opdisc.planning import (
 from opdisc.privacy import (
     EntropySource,
     Ledger,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     Reason,
-    record_spending,
 )
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import ZeroOneProblem
@@ -446,32 +445,38 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
-        receipt = None
+
+        def charge_of(card: PreparedRelease, problem: ZeroOneProblem) -> Prepared[Any]:
+            if risks is None:
+                return card.charge()
+            return charge_with_risks(card, problem, risks, structure)
+
+        charge, receipt = charge_of(prepared, problem), None
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             if counts.recount is not None:
                 counts.recount.check()
             rehearse_thresholds(cuts)
-            own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
-            receipt = receipt_with_thresholds(own, cuts)
-            record_spending(receipt, ledger)
-            ledger = None  # the one charge covers what follows
 
-            def found() -> tuple[Schema, ZeroOneProblem, PreparedRelease]:
+            def draw() -> tuple[Schema, Any] | None:
                 concrete = schema.with_thresholds(draw_thresholds(cuts, counts.ranks, entropy))
                 assert counts.recount is not None
                 again = counts.recount(concrete)
                 if again.n_rows != counts.n_rows:
                     raise TableError("the rows must stay as they were counted first.")
                 problem = counted_problem(again, settled.public.grid)
-                return concrete, problem, self._prepare(problem, settled, entropy)
+                card = self._prepare(problem, settled, entropy)
+                release = charge_of(card, problem).draw()
+                return None if release is None else (concrete, release)
 
-            self.schema_, problem, prepared = after_the_spend(found)
+            own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
+            receipt = receipt_with_thresholds(own, cuts)
+            both = Prepared(receipt=receipt, draw=draw, refusal=NO_CARD_AFTER_THRESHOLDS)
+            self.schema_, release = both.run(ledger)
             receipt = replace(receipt, schema_digest=self.schema_.digest())
-        if risks is None:
-            release = run_prepared(prepared, ledger)
         else:
-            release = run_with_risks(prepared, problem, risks, structure, ledger=ledger)
+            release = charge.run(ledger)
+        if risks is not None:
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
         self._publish(release.hypothesis, receipt or release.receipt)
 

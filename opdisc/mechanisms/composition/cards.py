@@ -20,9 +20,9 @@ from opdisc.privacy import (
     Guarantee,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PublicInputs,
     common_fields,
-    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
@@ -130,15 +130,45 @@ def run_cards(
         if not (adds and kept) or whole > card_epsilon(question, public):
             raise CalibrationError("each card must keep to its share of the budget.")
     receipt = receipt_of_cards(strategy, n_classes, prepared, specs, public, entropy)
-    record_spending(receipt, ledger)
-    cards = tuple(one.draw() for one in prepared)
-    if risks is None:
-        return CardsRelease(hypotheses=cards, receipt=receipt)
-    totals = (
+
+    def draw() -> CardsRelease | None:
+        cards = _all_drawn(prepared)
+        if cards is None:
+            return None
+        totals = () if risks is None else _all_counted(cards, risks, entropy)
+        return CardsRelease(hypotheses=cards, receipt=receipt, totals=totals)
+
+    return Prepared(receipt=receipt, draw=draw, refusal=_refusal(prepared)).run(ledger)
+
+
+def _all_drawn(prepared: Sequence[PreparedRelease]) -> tuple[Hypothesis, ...] | None:
+    cards = []
+    for one in prepared:
+        card = one.draw()
+        if card is None:
+            return None
+        cards.append(card)
+    return tuple(cards)
+
+
+def _all_counted(
+    cards: Sequence[Hypothesis], risks: CardRisks, entropy: EntropySource
+) -> tuple[tuple[Bins, IntArray], ...]:
+    return tuple(
         count_totals(card, problem, spec, risks.structure, entropy)
         for card, problem, spec in zip(cards, risks.problems, risks.specs, strict=True)
     )
-    return CardsRelease(hypotheses=cards, receipt=receipt, totals=tuple(totals))
+
+
+def _refusal(prepared: Sequence[PreparedRelease]) -> str:
+    """Return what is said where some card was not drawn, without telling which."""
+    refusals = {one.refusal for one in prepared}
+    if len(refusals) == 1:
+        return refusals.pop()
+    return (
+        "a release of several cards needs each of them drawn or certified, but one ended without; "
+        "the budget is spent and nothing is released: use a smaller grid or a complete oracle."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,10 @@ from opdisc.privacy import (
     EntropySource,
     GridReceipt,
     Ledger,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     RiskReceipt,
-    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
@@ -213,13 +213,28 @@ def run_with_risks(
     -----
     **Guarantee.** As stated on the receipt; docs/theory.md, entry "risk-table".
     """
+    return charge_with_risks(prepared, problem, spec, structure).run(ledger)
+
+
+def charge_with_risks(
+    prepared: PreparedRelease,
+    problem: ZeroOneProblem,
+    spec: RiskSpec,
+    structure: Iterable[ColumnGroup],
+) -> Prepared[RiskRelease]:
+    """Return a card with the counts of its totals as one charge, as :func:`run_with_risks`."""
     if prepared.public.params.epsilon != spec.card_epsilon:
         raise CalibrationError("a card that is released with risks must leave them their share.")
     receipt = receipt_with_risks(prepared, spec)
-    record_spending(receipt, ledger)
-    card = prepared.draw()
-    bins, counts = count_totals(card, problem, spec, structure, prepared.entropy)
-    return RiskRelease(hypothesis=card, receipt=receipt, bins=bins, counts=counts)
+
+    def draw() -> RiskRelease | None:
+        card = prepared.draw()
+        if card is None:
+            return None
+        bins, counts = count_totals(card, problem, spec, structure, prepared.entropy)
+        return RiskRelease(hypothesis=card, receipt=receipt, bins=bins, counts=counts)
+
+    return Prepared(receipt=receipt, draw=draw, refusal=prepared.refusal)
 
 
 def noisy_counts(counts: IntArray, rate: Fraction, entropy: EntropySource) -> IntArray:

@@ -7,18 +7,16 @@ encoded. How many there are is public, so all that follows can be planned and tr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from opdisc.arguments import check_within
 from opdisc.data import QuantileFeature, Schema
-from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.composition.quantiles import (
     Cut,
     draw_cuts,
@@ -28,8 +26,6 @@ from opdisc.mechanisms.composition.quantiles import (
 )
 from opdisc.privacy import EntropySource, GridReceipt, PublicInputs, SeededEntropy, Stage
 from oracles.arithmetic import IntArray, RandomBits
-
-Found = TypeVar("Found")
 
 THRESHOLD_BUDGET = 0.1
 """Share of epsilon that private thresholds take where nothing else is said."""
@@ -233,20 +229,8 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
     )
 
 
-def after_the_spend(action: Callable[[], Found]) -> Found:
-    """Return what an action finds; whatever goes wrong may depend on the rows, so say no more.
-
-    Raises
-    ------
-    UncertifiedRelease
-        If it fails; the budget stays spent.
-    """
-    found: Found | None = None
-    with suppress(Exception):
-        found = action()
-    if found is None:  # raised outside of any handler, so that no cause travels along
-        raise UncertifiedRelease(
-            "a release with private thresholds failed after they were drawn; the budget is spent "
-            "and nothing is released: use a smaller grid or declare the thresholds."
-        )
-    return found
+NO_CARD_AFTER_THRESHOLDS = (
+    "a release with private thresholds failed after they were drawn; the budget is spent "
+    "and nothing is released: use a smaller grid or declare the thresholds."
+)
+"""What is said where the one charge of thresholds and card brought nothing."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from opdisc.data import as_numbers
-from opdisc.errors import CalibrationError, UncertifiedRelease, rehearse
+from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
@@ -20,11 +19,11 @@ from opdisc.noise import discrete_laplace, geometric
 from opdisc.privacy import (
     EntropySource,
     Ledger,
+    Prepared,
     PublicInputs,
     SeededEntropy,
     common_fields,
     receipt_costs,
-    record_spending,
 )
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
@@ -164,20 +163,20 @@ def run_opsamp(
     chosen = resolve_real_oracle(oracle, problem)
     _rehearse(problem, spec, chosen, oracle, options)
     receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
-    record_spending(receipt, ledger)
-    tilts = draw_tilts(spec, entropy)
-    noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
-    points: FloatArray | None = None
-    # Whatever goes wrong from here on depends on the rows: say nothing more.
-    with suppress(Exception):
+
+    def draw() -> FloatArray | None:
+        tilts = draw_tilts(spec, entropy)
+        noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
         points = tilted_minimisers(problem, tilts, oracle, spec.allowance, options)
-    if points is None:
-        raise UncertifiedRelease(
-            f"a release needs every minimisation certified within {spec.allowance:g}, but oracle "
-            f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
-            "another oracle or price a larger allowance."
-        )
-    return OPSampRelease(parameters=_noisy(mechanism, spec, points, noise), receipt=receipt)
+        return None if points is None else _noisy(mechanism, spec, points, noise)
+
+    refusal = (
+        f"a release needs every minimisation certified within {spec.allowance:g}, but oracle "
+        f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
+        "another oracle or price a larger allowance."
+    )
+    charge = Prepared(receipt=receipt, draw=draw, refusal=refusal)
+    return OPSampRelease(parameters=charge.run(ledger), receipt=receipt)
 
 
 def _rehearse(

@@ -34,9 +34,9 @@ from opdisc.privacy import (
     GridPublic,
     GridReceipt,
     Ledger,
+    Prepared,
     PrivacyParams,
     common_fields,
-    record_spending,
 )
 from oracles.arithmetic import IntArray
 from oracles.interface import resolve_oracle
@@ -130,11 +130,20 @@ def run_robust_vote(
         answer = stack.enter_context(_answers(ballots, isolation, time_limit))
         _rehearse(answer, ballots, str(named))
         _check_sizes(learner, public)
-        record_spending(receipt, ledger)
-        parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
-        votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
-    winner = mechanism.choose(votes, public.grid, spec, entropy)
-    return VoteRelease(hypothesis=winner, receipt=receipt)
+
+        def draw() -> VoteRelease:
+            parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
+            votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
+            winner = mechanism.choose(votes, public.grid, spec, entropy)
+            return VoteRelease(hypothesis=winner, receipt=receipt)
+
+        return Prepared(receipt=receipt, draw=draw, refusal=_UNCOUNTED).run(ledger)
+
+
+_UNCOUNTED = (
+    "a vote needs all its ballots counted, but it ended before; the budget is spent and nothing "
+    "is released: try the learner on a public table."
+)
 
 
 def _rehearse(answer: Callable[[Part], bytes | None], ballots: Ballots, named: str) -> None:

@@ -11,12 +11,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 
 from opdisc.arguments import check_within
-from opdisc.errors import CalibrationError, OPDiscError, UncertifiedRelease
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms.selection.candidates import (
     CANDIDATE_NUMERICAL,
     Candidate,
@@ -35,13 +35,13 @@ from opdisc.privacy import (
     Guarantee,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     SystemEntropy,
     WeakPromise,
     common_fields,
     receipt_costs,
-    record_spending,
 )
 from oracles.problem import ErrorCosts
 
@@ -215,26 +215,38 @@ def run_selection(
         score_sensitivity=sensitivity,
         error_costs=receipt_costs(costs),
     )
-    record_spending(receipt, ledger)
-    best: tuple[int, Candidate[Model], Model, CandidateReceipt] | None = None
-    void = False
-    for _ in range(law.draw(entropy)):
-        candidate = candidates[int(integers(len(candidates), 1, entropy)[0])]
-        model, promised, right = _tried(candidate, fit)
-        check_promise(promised, fit, public)
-        void = void or _is_void(promised)
-        noisy = right + int(discrete_laplace(rate, 1, entropy)[0])
-        # Trials are exchangeable, so keeping the earlier of two equal scores is a fair coin.
-        if best is None or noisy > best[0]:
-            best = (noisy, candidate, model, promised)
-    assert best is not None  # the law starts at one trial
-    noisy, candidate, model, promised = best
-    return Selected(
-        model=model,
-        name=candidate.name,
-        noisy_correct=noisy,
-        receipt=_concluded(receipt, promised, void),
-    )
+
+    def draw() -> Selected[Model] | _Broken:
+        best: tuple[int, Candidate[Model], Model, CandidateReceipt] | None = None
+        void = False
+        for _ in range(law.draw(entropy)):
+            candidate = candidates[int(integers(len(candidates), 1, entropy)[0])]
+            model, promised, marks = _tried(candidate, fit)
+            try:
+                right = count_right(marks)
+                check_promise(promised, fit, public)
+            except CalibrationError as broken:
+                return _Broken(str(broken))
+            void = void or _is_void(promised)
+            noisy = right + int(discrete_laplace(rate, 1, entropy)[0])
+            # Trials are exchangeable, so keeping the earlier of two equal scores is a fair coin.
+            if best is None or noisy > best[0]:
+                best = (noisy, candidate, model, promised)
+        assert best is not None  # the law starts at one trial
+        noisy, candidate, model, promised = best
+        return Selected(
+            model=model,
+            name=candidate.name,
+            noisy_correct=noisy,
+            receipt=_concluded(receipt, promised, void),
+        )
+
+    charge: Prepared[Selected[Model] | _Broken]
+    charge = Prepared(receipt=receipt, draw=draw, refusal=_FAILED)
+    found = charge.run(ledger)
+    if isinstance(found, _Broken):
+        raise CalibrationError(found.sentence)
+    return found
 
 
 def score_sensitivity(public: PublicInputs) -> int:
@@ -260,21 +272,25 @@ class _SelectionNoise:
     status: CalibrationStatus = CalibrationStatus.PROVEN
 
 
-def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, int]:
-    try:
-        with warnings.catch_warnings():
-            # The promises were warned of before; one warning for each trial would count them.
-            warnings.simplefilter("ignore", WeakPromise)
-            model, promised = candidate.fit(fit)
-        return model, promised, count_right(candidate.correct(model))
-    except OPDiscError:
-        raise  # its sentences hold nothing of the rows
-    except Exception:  # noqa: BLE001  # nosec B110 # it may depend on the rows: say no more
-        pass  # raised below, so that no cause with values of the rows is attached
-    raise UncertifiedRelease(
-        "a candidate failed, so the selection releases nothing; the budget is spent: try the "
-        "candidates by themselves on a public table."
-    )
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """What a candidate did not keep to, in a sentence on receipts and types, not on rows."""
+
+    sentence: str
+
+
+_FAILED = (
+    "a candidate failed, so the selection releases nothing; the budget is spent: try the "
+    "candidates by themselves on a public table."
+)
+
+
+def _tried(candidate: Candidate[Model], fit: PrivacyParams) -> tuple[Model, CandidateReceipt, Any]:
+    with warnings.catch_warnings():
+        # The promises were warned of before; one warning for each trial would count them.
+        warnings.simplefilter("ignore", WeakPromise)
+        model, promised = candidate.fit(fit)
+    return model, promised, candidate.correct(model)
 
 
 def _is_void(promised: CandidateReceipt) -> bool:

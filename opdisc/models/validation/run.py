@@ -32,11 +32,11 @@ from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     parse_entropy,
     parse_relation,
-    record_spending,
 )
 from oracles.arithmetic import IntArray
 
@@ -178,8 +178,11 @@ class _Asked:
         receipt = validation_receipt(spec, public, entropy, self.digest)
         exact = count_groups(self.card, counts, bins)
         self._reported(bins, np.zeros_like(exact), receipt)  # what could fail fails here
-        record_spending(receipt, ledger)
-        return self._reported(bins, noisy_counts(exact, spec.rate, entropy), receipt)
+
+        def draw() -> ValidationReport:
+            return self._reported(bins, noisy_counts(exact, spec.rate, entropy), receipt)
+
+        return Prepared(receipt=receipt, draw=draw, refusal=_UNDRAWN).run(ledger)
 
     def _reported(
         self, bins: Bins, noisy: IntArray, receipt: ValidationReceipt
@@ -191,6 +194,12 @@ class _Asked:
             groups=counted_groups(self.card, bins, noisy),
             receipt=receipt,
         )
+
+
+_UNDRAWN = (
+    "a validation needs noise on all its counts, but it ended without; the budget is spent and "
+    "nothing is released: try the card on a public table."
+)
 
 
 def _two_class_card(model: object) -> SavedModel:

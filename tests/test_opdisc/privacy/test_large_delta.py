@@ -22,8 +22,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.comparison.methods.method import Fitted
 from opdisc.comparison.runs import _privacy
-from opdisc.privacy import GridReceipt, WeakPromise, delta_conditions
-from opdisc.privacy.weak_promises import record_spending
+from opdisc.privacy import GridReceipt, Prepared, WeakPromise, delta_conditions
 
 ROWS = 200
 BINARY = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * (ROWS // 4))
@@ -149,7 +148,7 @@ def test_the_warning_comes_before_the_budget_is_on_disk():
         old_receipt(delta=0.5), guarantee="CONDITIONAL", conditions=delta_conditions(0.5, 10)
     )
     with pytest.warns(WeakPromise, match="CONDITIONAL"), pytest.raises(AssertionError):
-        record_spending(marked, Watched())
+        Prepared(receipt=marked, draw=list, refusal="").run(Watched())
 
 
 def test_the_command_says_it_first_and_the_card_keeps_it(tmp_path, capsys):

@@ -1,0 +1,82 @@
+"""The one place that spends: record on the ledger, then draw, and say nothing of what fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from opdisc.errors import UncertifiedRelease
+from opdisc.privacy.guarantee import warn_of_weak_promise
+from opdisc.privacy.ledger import Ledger
+from opdisc.privacy.receipt import PrivacyReceipt
+
+Found = TypeVar("Found")
+
+_LISTENER: ContextVar[Callable[[PrivacyReceipt], object] | None] = ContextVar(
+    "listener", default=None
+)
+
+
+@contextmanager
+def told_of_spending(tell: Callable[[PrivacyReceipt], object]) -> Iterator[None]:
+    """Hand over each receipt once its charge is recorded, before anything is drawn."""
+    before = _LISTENER.set(tell)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared(Generic[Found]):
+    """A release that was tried as far as it goes without the rows, and has one charge.
+
+    Parameters
+    ----------
+    receipt : PrivacyReceipt
+        What is charged: a function of public inputs only.
+    draw : callable
+        Draws all that the charge pays for. None says that nothing came of it.
+    refusal : str
+        The one sentence where nothing came of it: a function of public inputs only.
+    """
+
+    receipt: PrivacyReceipt
+    draw: Callable[[], Found | None]
+    refusal: str
+
+    def run(self, ledger: Ledger | None) -> Found:
+        """Warn of what the receipt promises badly, record it, then draw once.
+
+        Parameters
+        ----------
+        ledger : Ledger or None
+            Where the receipt is recorded, durably, before anything is drawn. One with a limit
+            refuses what is VOID.
+
+        Raises
+        ------
+        UncertifiedRelease
+            If nothing was drawn, whatever the reason; the budget stays spent.
+        """
+        warn_of_weak_promise(self.receipt.guarantee, self.receipt.conditions)
+        if ledger is not None:
+            ledger.spend(self.receipt)
+        found: Found | None = None
+        # The budget is spent: who cannot listen loses no release.
+        with suppress(Exception):
+            _tell(self.receipt)
+        # Whatever goes wrong from here on may depend on the rows: say nothing more.
+        with suppress(Exception):
+            found = self.draw()
+        if found is None:  # raised outside of any handler, so that no cause travels along
+            raise UncertifiedRelease(self.refusal)
+        return found
+
+
+def _tell(receipt: PrivacyReceipt) -> None:
+    if (tell := _LISTENER.get()) is not None:
+        tell(receipt)

@@ -1,0 +1,107 @@
+"""One place spends: on disk before the draw, and then one sentence, whatever the rows say."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from opdisc.errors import UncertifiedRelease
+from opdisc.privacy import Prepared, told_of_spending
+
+RECEIPT = SimpleNamespace(guarantee="HOLDS", conditions=())
+SENTENCE = "nothing came of it; the budget is spent."
+
+
+class Diary:
+    """Writes down what is called, in order; a ledger, a listener and a draw."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.calls = []
+
+    def note(self, name, receipt=RECEIPT):
+        assert receipt is RECEIPT
+        self.calls.append(name)
+        answer = self.answers.get(name)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def spend(self, receipt):
+        self.note("spend", receipt)
+
+
+def charge(diary):
+    return Prepared(receipt=RECEIPT, draw=lambda: diary.note("draw"), refusal=SENTENCE)
+
+
+def run(diary):
+    with told_of_spending(lambda receipt: diary.note("tell", receipt)):
+        return charge(diary).run(diary)
+
+
+@pytest.mark.parametrize("found", [0, "", (), "a card"])
+def test_it_records_then_tells_then_draws_once(found):
+    diary = Diary(draw=found)
+    assert run(diary) == found
+    assert diary.calls == ["spend", "tell", "draw"]
+
+
+def test_without_a_ledger_or_a_listener_it_draws():
+    diary = Diary(draw=1)
+    assert charge(diary).run(None) == 1
+    assert diary.calls == ["draw"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, ValueError("row 17"), MemoryError("17"), RecursionError(), UncertifiedRelease("17")],
+)
+def test_whatever_the_rows_say_is_one_sentence(answer):
+    diary = Diary(draw=answer)
+    with pytest.raises(UncertifiedRelease) as caught:
+        run(diary)
+    assert str(caught.value) == SENTENCE and diary.calls == ["spend", "tell", "draw"]
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("place", ["draw", "tell"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_who_stops_it_is_heard(place, stop):
+    diary = Diary(draw=1) if place == "tell" else Diary()
+    diary.answers[place] = stop()
+    with pytest.raises(stop):
+        run(diary)
+    assert diary.calls[0] == "spend"
+
+
+def test_what_was_not_recorded_is_not_drawn():
+    diary = Diary(spend=OSError("disk full"), draw=1)
+    with pytest.raises(OSError, match="disk full"):
+        run(diary)
+    assert diary.calls == ["spend"]
+
+
+def test_who_cannot_listen_loses_no_release():
+    diary = Diary(tell=ValueError("closed"), draw="a card")
+    assert run(diary) == "a card"
+    assert diary.calls == ["spend", "tell", "draw"]
+
+
+def test_a_charge_within_a_charge_says_what_the_outer_one_says():
+    inner = Prepared(receipt=RECEIPT, draw=lambda: None, refusal="the inner one failed.")
+    outer = Prepared(receipt=RECEIPT, draw=lambda: inner.run(None), refusal=SENTENCE)
+    with pytest.raises(UncertifiedRelease) as caught:
+        outer.run(None)
+    assert str(caught.value) == SENTENCE and caught.value.__context__ is None
+
+
+def test_a_twin_that_raises_within_its_handler_would_be_found():
+    def twin(draw):
+        try:
+            return draw()
+        except Exception:
+            raise UncertifiedRelease(SENTENCE)  # noqa: B904
+
+    with pytest.raises(UncertifiedRelease) as caught:
+        twin(lambda: Diary(draw=ValueError("row 17")).note("draw"))
+    assert caught.value.__context__ is not None
