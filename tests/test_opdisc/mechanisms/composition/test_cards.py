@@ -1,6 +1,7 @@
 """What several cards lose together: exactly, on all neighbours of small tables."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -151,3 +152,23 @@ def test_one_card_that_fails_leaves_everything_spent_and_nothing_released(tmp_pa
     with pytest.raises(UncertifiedRelease):
         run_cards("tree", 3, cards, public, entropy=SystemEntropy(), ledger=ledger)
     assert [spending.epsilon for spending in ledger.spendings()] == [1.0]
+
+
+@pytest.mark.parametrize("fails", [0, 1, 2])
+@pytest.mark.parametrize("alike", [True, False])
+def test_which_card_came_to_nothing_is_not_said(tmp_path, fails, alike):
+    public = all_public()
+    cards = [
+        replace(
+            prepared(question, public),
+            refusal="the same." if alike else f"of card {k}.",
+            **({"draw": lambda: None} if k == fails else {}),
+        )
+        for k, question in enumerate(ask("tree", 4))
+    ]
+    ledger = Ledger.create(tmp_path / "ledger")
+    with pytest.raises(UncertifiedRelease) as caught:
+        run_cards("tree", 4, cards, public, entropy=SystemEntropy(), ledger=ledger)
+    said = str(caught.value)
+    assert said == "the same." if alike else said.startswith("a release of several cards needs")
+    assert len(ledger.spendings()) == 1
