@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = sorted(
     path.parent for name in ("opdisc", "oracles") for path in (ROOT / name).rglob("__init__.py")
 )
-FULL = 14
+FULL = 20
 """Entries of a folder at most: modules and sub-packages."""
 
 
