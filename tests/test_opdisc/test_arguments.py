@@ -14,7 +14,6 @@ from opdisc.convex.gradient.variance_reduced import SVRGPlan
 from opdisc.convex.perturbation.objective_plan import require_ridge
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.sampling.grid_walk import plan_grid_walk
-from opdisc.data.schema.schema import Schema
 from opdisc.errors import CalibrationError, OPDiscError, SchemaError
 from opdisc.mechanisms.composition.risks import split_epsilon
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_law
@@ -141,7 +140,6 @@ INTEGERS = {
     "steps of a sampler": lambda v: SampledSteps(steps=v, rate=0.5),
     "rows_per_unit": lambda v: inputs(rows_per_unit=v),
     "public_row_guess": lambda v: inputs(public_row_guess=v),
-    "n_columns": lambda v: Schema.equal_width(v, 2, 0, 1),
     "draws": lambda v: check_audit(v, 0.5),
     "repeats": lambda v: plan(repeats=v),
     "seed": lambda v: plan(seed=v),

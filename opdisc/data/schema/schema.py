@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
-from opdisc.arguments import check_integer
 from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.schema.categories import BinaryFeature, CategoryFeature
 from opdisc.data.schema.checks import (
@@ -479,8 +478,9 @@ class Schema:
         classes : (negative, positive), or more
             Labels.
         """
-        n_columns = check_integer("n_columns", n_columns, error=SchemaError)
-        n_thresholds = check_integer("n_thresholds", n_thresholds, error=SchemaError)
+        for what, size in (("n_columns", n_columns), ("n_thresholds", n_thresholds)):
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+                raise SchemaError(f"{what} must be an integer of at least 1, got {quoted(size)}")
         columns = tuple(f"x{i}" for i in range(n_columns)) if names is None else tuple(names)
         if len(columns) != n_columns:
             raise SchemaError(f"names must have one name per column ({n_columns})")

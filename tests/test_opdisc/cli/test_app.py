@@ -213,7 +213,7 @@ FIT_CASES = [
     Case("time limit nan", "time_limit must be > 0", fit(time_limit="nan")),
     Case("mechanism", "mechanism must be one of.*rspm.*'magic'", fit(mechanism="magic")),
     Case("relation", "relation must be one of.*add_or_remove_one", fit(relation="friend")),
-    Case("row guess 0", "public_row_guess.*>= 1, got 0; give", fit(public_row_guess="0")),
+    Case("row guess 0", "public_row_guess.*at least 1, got 0; give", fit(public_row_guess="0")),
     Case("row guess text", "not a valid int", fit(public_row_guess="many")),
     Case("noise", "noise must be one of.*l2-laplace", fit(mechanism="opdisc", noise="pink")),
     Case("noise of another", "noise applies to.*opdisc", fit(noise="gaussian")),
