@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from opdisc.audit.event import AuditedCase, AuditResult, check_audit, loss_bound
-from opdisc.mechanisms import calibrate_risks, noisy_counts
-from opdisc.models import calibrate_validation
+from opdisc.mechanisms import calibrate_risks, calibrate_validation, noisy_counts
 from opdisc.privacy import (
     EntropySource,
     NeighboringRelation,

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from opdisc.data.cells import (
     canonical_text,
@@ -28,27 +26,34 @@ from opdisc.data.cells import (
     refuse_lost_codes,
     refuse_numbers_as_text,
 )
-from opdisc.data.packing import CellArray, group_rows, pack_rows, sum_groups
+from opdisc.data.packing import group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
     BinaryFeature,
     CategoryFeature,
-    Feature,
-    Label,
     MulticlassTarget,
-    NumberFeature,
-    Schema,
-    Target,
     ThresholdFeature,
     exclusive_positions,
 )
 from opdisc.data.value_labels import Categories, refuse_labels, refuse_labels_of_numbers
 from opdisc.errors import SchemaError, TableError
-from oracles.arithmetic import IntArray
 
 if TYPE_CHECKING:
     from typing import Any
 
-Table: TypeAlias = pd.DataFrame
+    import numpy.typing as npt
+    import pandas as pd
+
+    from opdisc.data.packing import CellArray
+    from opdisc.data.schema import (
+        Feature,
+        Label,
+        NumberFeature,
+        Schema,
+        Target,
+    )
+    from oracles.arithmetic import IntArray
+
+Table: TypeAlias = "pd.DataFrame"
 
 _MISSING_REMEDY = (
     "add it to the header line, give the names of a file that has no such line, or correct the "
@@ -193,6 +198,8 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
         numbers do not keep. Where any other value is negative, if a text marks a missing value and
         is not declared as one.
     """
+    import pandas as pd
+
     return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
 
 
@@ -225,6 +232,8 @@ def encode_classes(
     TableError
         If a label is not declared, or as for :func:`encode_label_values`.
     """
+    import pandas as pd
+
     declared = [canonical_text(label) for label in labels]
     cells = pd.Series(values)
     refuse_lost_codes(cells, declared, column)
@@ -262,6 +271,8 @@ def encode_declared_labels(values: npt.ArrayLike, target: Target) -> CellArray:
     TableError
         If a label is missing or of neither class, or as for :func:`encode_label_values`.
     """
+    import pandas as pd
+
     signs = _label_signs(pd.Series(values), target, ("",))
     if not signs.all():
         raise TableError("y must hold a label in each row; leave out rows without one")
@@ -381,6 +392,8 @@ def plain_table(table: Table, columns: Sequence[str]) -> Table:
     TableError
         As :func:`check_names`.
     """
+    import pandas as pd
+
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
     table = with_plain_names(table)
@@ -538,6 +551,39 @@ def _encode_numbers(
         numbers = np.clip(numbers, *feature.range)
     # NaN marks a missing number, and every comparison with it is false.
     return (numbers[:, None] >= np.array(number_cuts(feature))).astype(np.int8)
+
+
+def encode_cell(text: str, feature: Feature, missing_values: tuple[str, ...]) -> tuple[int, ...]:
+    """Encode one cell of text, as :func:`encode_features` encodes a column that holds it.
+
+    Parameters
+    ----------
+    text : str
+        A cell that the feature does not refuse.
+    feature : CategoryFeature, BinaryFeature or ThresholdFeature
+        What is declared of it.
+    missing_values : tuple of str
+        Texts that count as missing.
+
+    Returns
+    -------
+    tuple of int
+        0 or 1 for each column of the feature.
+    """
+    if isinstance(feature, CategoryFeature):
+        spelled = feature.spell(text)
+        if spelled in missing_values:
+            return tuple(int(each.name == feature.missing) for each in feature.categories)
+        return tuple(int(spelled in each.values) for each in feature.categories)
+    if isinstance(feature, BinaryFeature):
+        spelled = canonical_text(text)
+        return (int(spelled in feature.one and spelled not in missing_values),)
+    number, cuts = parse_number(text), number_cuts(feature)
+    if number is None or number in map(parse_number, missing_values):
+        return (0,) * len(cuts)
+    if isinstance(feature, ThresholdFeature) and feature.range is not None:
+        number = min(max(number, feature.range[0]), feature.range[1])
+    return tuple(int(number >= cut) for cut in cuts)
 
 
 def number_cuts(feature: NumberFeature) -> tuple[float, ...]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from opdisc.data import Schema, canonical_text, marks_missing, plain_cells
+from opdisc.data import canonical_text, marks_missing, plain_cells
 from opdisc.errors import ModelFileError
-from opdisc.privacy import PrivacyReceipt
 from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from opdisc.data import CellArray, Schema
+    from opdisc.privacy import PrivacyReceipt
 
 FORMAT = "opdisc-model"
 
@@ -48,6 +52,28 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
         others = [spelled for text, spelled in found.items() if not marks_missing(text)]
         negative = others[0] if len(others) == 1 else negative
     return negative, positive
+
+
+def encoded_rows(
+    table: pd.DataFrame | ArrayLike, schema: Schema, used: tuple[str, ...] | None = None
+) -> CellArray:
+    """Return the rows of a frame of any library, or an array, as a schema encodes them.
+
+    Parameters
+    ----------
+    table : DataFrame or array-like
+        As for :func:`opdisc.data.as_table`.
+    schema : Schema
+        Public facts.
+    used : tuple of str or None
+        Raw columns that are read; None reads all of the schema's.
+    """
+    from opdisc.data import (  # loads readers: a card that is shown has none
+        as_table,
+        encode_features,
+    )
+
+    return encode_features(as_table(table, schema, used), schema, used)
 
 
 def check_receipt(receipt: PrivacyReceipt, schema: Schema, *, states_costs: bool = True) -> None:

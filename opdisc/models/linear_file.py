@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
-from opdisc.convex import ConvexReceipt
-from opdisc.data import Label, Schema, as_table, encode_features, parse_number, plain_numbers
+from opdisc.data import Label, Schema, parse_number
 from opdisc.errors import (
     LONGEST_NAME,
     ModelFileError,
@@ -21,10 +18,14 @@ from opdisc.errors import (
     escaped,
     shortened,
 )
-from opdisc.mechanisms import OPSampReceipt
-from opdisc.models.document import check_receipt, model_digest, spelled_classes
-from opdisc.privacy import Record
-from oracles.arithmetic import FloatArray
+from opdisc.models.document import check_receipt, encoded_rows, model_digest, spelled_classes
+from opdisc.privacy import ConvexReceipt, OPSampReceipt, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from oracles.arithmetic import FloatArray
 
 FORMAT = "opdisc-linear-model"
 
@@ -106,8 +107,12 @@ class SavedLinearModel:
             With a schema: a table that has its feature columns. Without: numbers, by column name
             in a frame of any library, by position in an array.
         """
+        import pandas as pd
+
+        from opdisc.data import plain_numbers
+
         if self.schema is not None:
-            encoded = encode_features(as_table(table, self.schema), self.schema)
+            encoded = encoded_rows(table, self.schema)
             values = encoded[:, 1:].astype(np.float64)
         elif isinstance(plain := plain_numbers(table), pd.DataFrame):
             values = self._numbers(plain)
@@ -126,6 +131,8 @@ class SavedLinearModel:
         return self.columns if self.schema is None else self.schema.columns
 
     def _numbers(self, table: pd.DataFrame) -> FloatArray:
+        import pandas as pd
+
         missing = [name for name in self.columns if name not in table.columns]
         if missing:
             raise TableError(f"the table must have a column '{missing[0]}'; the model weighs it.")

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from opdisc.data import CellArray, Label, Schema, as_table, canonical_text, encode_features
+from opdisc.data import Schema, canonical_text
 from opdisc.errors import ModelFileError, escaped
-from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
-from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
-from opdisc.models.document import check_receipt, model_digest
+from opdisc.models.card import card_fragment, explain_class
+from opdisc.models.document import check_receipt, encoded_rows, model_digest
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.scorecard_file import check_points
-from opdisc.models.verdict import ClassesVerdict, judge_cards
-from opdisc.privacy import Record
-from oracles.arithmetic import FloatArray, IntArray
+from opdisc.models.verdicts import judge_cards
+from opdisc.privacy import TREE, MulticlassReceipt, Record, ask, preferences
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from opdisc.data import CellArray, Label
+    from opdisc.models.card import ClassExplanation, Row
+    from opdisc.models.verdicts import ClassesVerdict
+    from opdisc.privacy import Question
+    from oracles.arithmetic import FloatArray, IntArray
 
 MULTICLASS_FORMAT = "opdisc-multiclass-model"
 
@@ -35,7 +41,7 @@ def card_classes(
     Parameters
     ----------
     strategy : str
-        As in :func:`opdisc.mechanisms.ask`.
+        As in :func:`opdisc.privacy.ask`.
     question : Question
         What the card answers.
     labels : sequence of str, int, float or bool
@@ -145,7 +151,7 @@ class SavedMulticlassModel:
     def positions(self, table: pd.DataFrame) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
         used = self.used_columns
-        encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
+        encoded = encoded_rows(table, self.schema, used)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))

@@ -9,16 +9,8 @@ from typing import Literal
 
 from opdisc.data import Schema, SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import (
-    TREE,
-    BaseMeasure,
-    Question,
-    RiskSpec,
-    ask,
-    calibrate_risks,
-    card_epsilon,
-    split_epsilon,
-)
+from opdisc.mechanisms import BaseMeasure, RiskSpec, calibrate_risks, card_epsilon, split_epsilon
+from opdisc.models import NoiseVerdict
 from opdisc.planning.choice import build_mechanism
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
@@ -33,15 +25,18 @@ from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
 from opdisc.planning.promise import cards_receipt, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseVerdict, judge_noise, noise_outlook
+from opdisc.planning.verdict import judge_noise, noise_outlook
 from opdisc.planning.weight_rule import SettledFit, settle_fit
 from opdisc.privacy import (
+    TREE,
     GridPublic,
     NeighboringRelation,
     PrivacyParams,
     PrivacyReceipt,
     PublicInputs,
+    Question,
     Reason,
+    ask,
     parse_relation,
     warn_of_weak_promise,
 )

@@ -8,7 +8,8 @@ import numpy as np
 
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import TREE, BaseMeasure
+from opdisc.mechanisms import BaseMeasure
+from opdisc.privacy import TREE
 
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""

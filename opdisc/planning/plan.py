@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from opdisc.convex import ConvexReceipt, PublicStart
+from opdisc.convex import PublicStart
 from opdisc.data import (
     CostsLike,
     SchemaLike,
@@ -25,6 +25,7 @@ from opdisc.mechanisms import (
     plan_thresholds,
     split_epsilon,
 )
+from opdisc.models import NoiseVerdict, TiltVerdict
 from opdisc.planning.choice import LOGISTIC, MECHANISMS, build_mechanism
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.grid import scorecard_grid
@@ -35,7 +36,6 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.logistic import (
     STARTED,
-    TiltVerdict,
     expected_work,
     logistic_receipt,
     prefers_logistic,
@@ -46,9 +46,10 @@ from opdisc.planning.logistic import (
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.promise import Promise, fit_receipt, keeping, promise_of
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseOutlook, NoiseVerdict, judge_noise, noise_outlook
+from opdisc.planning.verdict import NoiseOutlook, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import SettledFit, is_short, settle_fit
 from opdisc.privacy import (
+    ConvexReceipt,
     GridPublic,
     NeighboringRelation,
     PrivacyParams,
@@ -196,7 +197,7 @@ def plan_fit(
     assumptions : tuple of str
         What a fit will take for granted of the table, as its source says; each is a condition.
     start : PublicStart or None
-        Public weights that a fit would start from, of :func:`opdisc.models.start_from`.
+        Public weights that a fit would start from, of :func:`opdisc.convex.start_from`.
 
     Warns
     -----

@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from opdisc.privacy.entropy import EntropySource
+if TYPE_CHECKING:
+    from opdisc.privacy.entropy import EntropySource
 
 
 class CalibrationStatus(enum.Enum):

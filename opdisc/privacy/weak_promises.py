@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from opdisc.privacy.guarantee import Guarantee, weak_promises
 from opdisc.privacy.ledger import Ledger
-from opdisc.privacy.receipt import PrivacyReceipt
+from opdisc.privacy.receipts import PrivacyReceipt
 
 
 class WeakPromise(UserWarning):

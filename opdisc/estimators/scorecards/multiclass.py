@@ -50,18 +50,13 @@ from opdisc.estimators.scorecards.counted_classes import (
 )
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
-    TREE,
     BaseMeasure,
     CardRisks,
     CardsRelease,
-    MulticlassReceipt,
     PreparedRelease,
-    Question,
     RiskSpec,
-    ask,
     calibrate_risks,
     card_epsilon,
-    preferences,
     run_cards,
 )
 from opdisc.models import (
@@ -80,7 +75,18 @@ from opdisc.planning import (
     patience_of_each,
     settle_fit,
 )
-from opdisc.privacy import GridPublic, Ledger, NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import (
+    TREE,
+    GridPublic,
+    Ledger,
+    MulticlassReceipt,
+    NeighboringRelation,
+    PrivacyParams,
+    PublicInputs,
+    Question,
+    ask,
+    preferences,
+)
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
 from oracles.problem import ZeroOneProblem

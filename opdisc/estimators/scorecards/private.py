@@ -12,6 +12,7 @@ import pandas as pd
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
+from opdisc.convex import Pilot, Prior, start_from
 from opdisc.data import (
     Classes,
     CostsLike,
@@ -53,15 +54,7 @@ from opdisc.mechanisms import (
     run_prepared,
     run_with_risks,
 )
-from opdisc.models import (
-    LARGEST_POINTS,
-    Pilot,
-    Prior,
-    ScaleLike,
-    fitted_risks,
-    parse_scale,
-    start_from,
-)
+from opdisc.models import LARGEST_POINTS, ScaleLike, fitted_risks, parse_scale
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
@@ -70,6 +63,7 @@ from opdisc.planning import (
     ScorecardMechanism,
     SettledFit,
     build_mechanism,
+    noise_of_card,
     parse_automatic_bound,
     parse_base_measure,
     parse_max_rounds,
@@ -77,6 +71,7 @@ from opdisc.planning import (
     prefers_logistic,
     scorecard_grid,
     settle_fit,
+    tilt_of,
     why_logistic,
 )
 from opdisc.privacy import (
@@ -425,7 +420,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=reason,
         )
         self.odds_ = found.odds
-        self._publish_card(found.card, found.receipt)
+        self._publish_card(found.card, found.receipt, tilt_of(counts.schema, found.receipt))
 
     def _learn_counts(self, read: Callable[[], RowCounts]) -> None:
         whole = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
@@ -474,6 +469,14 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
         structure, ledger = column_structure(schema), self._open_ledger()
+        noise = noise_of_card(
+            settled.mechanism,
+            settled.public,
+            schema,
+            whole=whole.epsilon,
+            by_default=bool(settled.reason.brief),
+            patience=self._patience(schema),
+        )
         receipt = None
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
@@ -501,7 +504,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         else:
             release = run_with_risks(prepared, problem, risks, structure, ledger=ledger)
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
-        self._publish(release.hypothesis, receipt or release.receipt)
+        self._publish(release.hypothesis, receipt or release.receipt, noise)
 
     def _grid(self, schema: Schema, bound: int) -> WeightGrid:
         budget = self.norm_budget

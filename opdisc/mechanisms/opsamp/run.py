@@ -15,7 +15,6 @@ from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
 from opdisc.mechanisms.opsamp.public import OPSampSpec
-from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.noise import discrete_laplace, geometric
 from opdisc.privacy import (
     EntropySource,
@@ -26,6 +25,7 @@ from opdisc.privacy import (
     receipt_costs,
     record_spending,
 )
+from opdisc.privacy.receipts import OPSampReceipt
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,
