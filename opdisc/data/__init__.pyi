@@ -27,6 +27,7 @@ from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
 from .encoding import (
     EncodedTable as EncodedTable,
+    TextTable as TextTable,
     aggregate as aggregate,
     check_columns as check_columns,
     check_names as check_names,

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -259,18 +259,23 @@ def read_numbers(
         unreadable = unreadable or None in parsed
         numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
     if unreadable:
-        remedy = (
-            CODES_INSTEAD
-            if is_labelled
-            else "correct it, leave it empty, or declare what it says by codes or missing in the "
-            "feature"
-        )
-        raise TableError(
-            f"column {column!r} must hold finite numbers, but has a cell that is not one; {remedy}"
-        )
+        refuse_no_number(column, is_labelled=is_labelled)
     declared = (parse_number(text) for text in missing_values)
     numbers[np.isin(numbers, [number for number in declared if number is not None])] = np.nan
     return numbers
+
+
+def refuse_no_number(column: str, *, is_labelled: bool = False) -> NoReturn:
+    """Refuse a column of numbers for a cell that is none; it is not named."""
+    remedy = (
+        CODES_INSTEAD
+        if is_labelled
+        else "correct it, leave it empty, or declare what it says by codes or missing in the "
+        "feature"
+    )
+    raise TableError(
+        f"column {column!r} must hold finite numbers, but has a cell that is not one; {remedy}"
+    )
 
 
 def _number_or_missing(value: object, missing_values: tuple[str, ...]) -> float | None:

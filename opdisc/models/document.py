@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from opdisc.data import canonical_text, marks_missing, plain_cells
+from opdisc.data import TextTable, canonical_text, encode_features, marks_missing, plain_cells
 from opdisc.errors import ModelFileError
 from oracles.problem import ErrorCosts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
     from numpy.typing import ArrayLike
 
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
 
 FORMAT = "opdisc-model"
 
+Rows: TypeAlias = "pd.DataFrame | TextTable"
+"""Rows that are read by the names of their columns."""
 
-def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
+
+def spelled_classes(table: Rows, schema: Schema) -> tuple[str, str]:
     """Return the two labels as a table spells them.
 
     Parameters
@@ -42,7 +47,7 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     if target.column not in table.columns:
         return negative, positive
     found: dict[str, str] = {}
-    for text in plain_cells(table[target.column]).dropna().drop_duplicates():
+    for text in distinct_texts(table, target.column):
         if canonical_text(text) not in schema.missing_values:
             found.setdefault(canonical_text(text), str(text))
     positive = found.pop(canonical_text(target.positive), positive)
@@ -54,24 +59,30 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     return negative, positive
 
 
+def distinct_texts(table: Rows, column: str) -> Iterable[Any]:
+    """Return each cell of a column once, in order; none that is missing."""
+    if isinstance(table, TextTable):
+        return dict.fromkeys(table.cells[column])
+    return plain_cells(table[column]).dropna().drop_duplicates()
+
+
 def encoded_rows(
-    table: pd.DataFrame | ArrayLike, schema: Schema, used: tuple[str, ...] | None = None
+    table: Rows | ArrayLike, schema: Schema, used: tuple[str, ...] | None = None
 ) -> CellArray:
     """Return the rows of a frame of any library, or an array, as a schema encodes them.
 
     Parameters
     ----------
-    table : DataFrame or array-like
+    table : TextTable, DataFrame or array-like
         As for :func:`opdisc.data.as_table`.
     schema : Schema
         Public facts.
     used : tuple of str or None
         Raw columns that are read; None reads all of the schema's.
     """
-    from opdisc.data import (  # loads readers: a card that is shown has none
-        as_table,
-        encode_features,
-    )
+    if isinstance(table, TextTable):
+        return encode_features(table, schema, used)
+    from opdisc.data import as_table  # loads pandas, and readers of frames
 
     return encode_features(as_table(table, schema, used), schema, used)
 

@@ -11,7 +11,7 @@ import numpy as np
 from opdisc.data import Schema, canonical_text
 from opdisc.errors import ModelFileError, escaped
 from opdisc.models.card import card_fragment, explain_class
-from opdisc.models.document import check_receipt, encoded_rows, model_digest
+from opdisc.models.document import Rows, check_receipt, distinct_texts, encoded_rows, model_digest
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.scorecard_file import check_points
@@ -148,7 +148,7 @@ class SavedMulticlassModel:
         """Raw columns that a prediction asks for: those that can change a total."""
         return used_columns(self.schema, self.scorecards)
 
-    def positions(self, table: pd.DataFrame) -> IntArray:
+    def positions(self, table: Rows) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
         used = self.used_columns
         encoded = encoded_rows(table, self.schema, used)
@@ -156,9 +156,7 @@ class SavedMulticlassModel:
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
 
-    def written_predictions(
-        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
-    ) -> NDArray[Any]:
+    def written_predictions(self, table: Rows, spelled_in: Rows | None = None) -> NDArray[Any]:
         """Return predicted labels as a file should hold them: as the table spells them.
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.
@@ -167,7 +165,7 @@ class SavedMulticlassModel:
         spelled = {canonical_text(label): str(label) for label in self.schema.labels}
         column, found = self.schema.target.column, set()
         if column in whole.columns:
-            for text in whole[column].dropna().drop_duplicates():
+            for text in distinct_texts(whole, column):
                 label = canonical_text(text)
                 if label in spelled and label not in found:  # the first spelling counts
                     found.add(label)

@@ -13,6 +13,7 @@ from opdisc.models.attainable import attainable_totals
 from opdisc.models.card import card_fragment, explain_row
 from opdisc.models.document import (
     FORMAT,
+    Rows,
     check_receipt,
     encoded_rows,
     model_digest,
@@ -139,7 +140,7 @@ class SavedModel:
         labels = np.array(self.schema.classes, dtype=object)
         return np.asarray(labels[self.predicts_positive(table).astype(int)])
 
-    def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+    def predicts_positive(self, table: Rows) -> NDArray[np.bool_]:
         """Return whether each row gets the positive label, shape (n,) bool."""
         reaches = self._totals(table) >= self.scorecard.threshold
         return np.asarray(reaches != self._scores_other)
@@ -196,7 +197,7 @@ class SavedModel:
         card = with_threshold(self.scorecard, self.odds, costs, self.schema.classes[1])
         return replace(self, scorecard=card)
 
-    def _totals(self, table: pd.DataFrame) -> NDArray[np.int64]:
+    def _totals(self, table: Rows) -> NDArray[np.int64]:
         used = self.used_columns
         encoded = encoded_rows(table, self.schema, used)
         return self.scorecard.scores(encoded)
@@ -206,9 +207,7 @@ class SavedModel:
         """Raw columns that a prediction asks for: those that can change a total."""
         return used_columns(self.schema, (self.scorecard,))
 
-    def written_predictions(
-        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
-    ) -> NDArray[Any]:
+    def written_predictions(self, table: Rows, spelled_in: Rows | None = None) -> NDArray[Any]:
         """Return predicted labels as a file should hold them: as the table spells them.
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import pandas as pd
 
 from opdisc.cli.console import GroupedCommand, print_json, print_text
 from opdisc.cli.fitting.reading import reading_options, taken_reading
 from opdisc.data import (
     PRIVATE_MODE,
     TableFormat,
+    TextTable,
     atomic_writer,
     check_names,
     check_output,
@@ -73,10 +73,9 @@ def predict_file(
             listed: Mapping[int, Collection[object]] = {}
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
-                part = pd.DataFrame(
-                    {name: cells[name] for name in needed if name in cells},
-                    index=range(chunk.n_rows),
-                    dtype="str",
+                part = TextTable(
+                    n_rows=chunk.n_rows,
+                    cells={name: cells[name] for name in needed if name in cells},
                 )
                 predictions = model.written_predictions(part, spelled).tolist()
                 lines = zip(*chunk.cells, map(str, predictions), strict=True)
@@ -126,16 +125,16 @@ def _read_twice(path: Path) -> Iterator[Path]:
 
 def _spellings(
     model: SavedModel | SavedLinearModel | SavedMulticlassModel, path: Path, declared: TableFormat
-) -> pd.DataFrame:
+) -> TextTable:
     """Return each text of the target column once, in order; no column where there is none."""
     target = None if model.schema is None else model.schema.target.column
     with open_table(path, declared) as table:
         if target not in table.header:
-            return pd.DataFrame()
+            return TextTable(n_rows=0, cells={})
         found: dict[str, None] = {}
         for chunk in table.chunks([table.header.index(target)]):
             found.update(dict.fromkeys(chunk.cells[0]))
-    return pd.DataFrame({target: list(found)}, dtype="str")
+    return TextTable(n_rows=len(found), cells={target: list(found)})
 
 
 @click.command(
