@@ -21,7 +21,7 @@ from opdisc.models.document import (
 )
 from opdisc.models.odds import odds_text, with_threshold
 from opdisc.models.scorecard import used_columns
-from opdisc.models.verdicts import NoBound, TiltVerdict, is_constant, judge_card
+from opdisc.models.verdicts import NoBound, TiltVerdict, is_constant, judge_card, noise_record
 from opdisc.privacy import HULL, ConvexReceipt
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ class SavedModel:
         if self.odds is not None:
             body["odds"] = self.odds.to_dict()
         if self.noise is not None:
-            body["noise"] = self.noise.to_dict()
+            body["noise"] = noise_record(self.noise)
         return {**body, "sha256": model_digest(body)}
 
 

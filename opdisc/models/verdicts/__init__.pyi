@@ -5,6 +5,7 @@ from .noise import (
     NoiseVerdict as NoiseVerdict,
     TiltVerdict as TiltVerdict,
     drowns as drowns,
+    noise_record as noise_record,
     read_noise as read_noise,
 )
 from .verdict import (

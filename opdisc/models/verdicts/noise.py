@@ -20,7 +20,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 """A finite number above 0."""
 
 
-class NoiseVerdict(Record, frozen=True, kw_only=True, tag_field="kind", tag="errors"):
+class NoiseVerdict(Record, frozen=True, kw_only=True):
     """What the predicted extra errors of a fit mean for a table of so many rows.
 
     Parameters
@@ -150,7 +150,7 @@ class NoiseVerdict(Record, frozen=True, kw_only=True, tag_field="kind", tag="err
         return f"needs {', or '.join(ways)}" if ways else "no number of rows would do"
 
 
-class TiltVerdict(Record, frozen=True, kw_only=True, tag_field="kind", tag="tilt"):
+class TiltVerdict(Record, frozen=True, kw_only=True):
     """What the noise of a logistic card amounts to beside the rows.
 
     Parameters
@@ -206,7 +206,7 @@ class TiltVerdict(Record, frozen=True, kw_only=True, tag_field="kind", tag="tilt
         return f"{begins}: {weighs}, beside {self.rows:,} ({self.share:.1%})."
 
 
-class NoBound(Record, frozen=True, kw_only=True, tag_field="kind", tag="none"):
+class NoBound(Record, frozen=True, kw_only=True):
     """No bound on what the noise costs is known for the mechanism of a card."""
 
 
@@ -220,15 +220,22 @@ _KINDS: dict[str, type[NoiseVerdict] | type[TiltVerdict] | type[NoBound]] = {
 }
 
 
+def noise_record(noise: Noise) -> dict[str, Any]:
+    """Return plain JSON types, with the kind of verdict that it is."""
+    kind = next(name for name, one in _KINDS.items() if type(noise) is one)
+    return {"kind": kind, **noise.to_dict()}
+
+
 def read_noise(record: Mapping[str, Any]) -> Noise:
-    """Return what the ``to_dict`` of a noise verdict wrote.
+    """Return what :func:`noise_record` wrote.
 
     Raises
     ------
     ValueError, LookupError, TypeError
         If a field is missing, unknown, or of the wrong type or range.
     """
-    return _KINDS[record["kind"]].from_dict(record)
+    kind = _KINDS[record["kind"]]
+    return kind.from_dict({name: value for name, value in record.items() if name != "kind"})
 
 
 def drowns(extra: float, rows: int, typical: float, n_classes: int) -> bool:

@@ -12,7 +12,7 @@ from opdisc import PrivateScorecardClassifier, load_model, save_model
 from opdisc.errors import ModelFileError
 from opdisc.models import NoBound, NoiseVerdict, TiltVerdict
 from opdisc.models.document import model_digest
-from opdisc.models.verdicts.noise import read_noise
+from opdisc.models.verdicts.noise import noise_record, read_noise
 
 SCHEMA = {
     "name": "s",
@@ -29,13 +29,13 @@ TILT = TiltVerdict(epsilon=1.0, rows=None, moved=3.0)
     [ERRORS, TILT, NoBound(), NoiseVerdict(epsilon=1.0, rows=9, extra=math.inf, level=0.9)],
 )
 def test_what_is_written_is_read(noise):
-    written = json.loads(json.dumps(noise.to_dict(), allow_nan=False))
+    written = json.loads(json.dumps(noise_record(noise), allow_nan=False))
     assert read_noise(written) == noise
 
 
 @pytest.mark.parametrize("noise", [ERRORS, TILT, NoBound()])
 def test_no_field_is_left_out_added_or_of_another_kind(noise):
-    record = noise.to_dict()
+    record = noise_record(noise)
     wrong = [{**record, "other": 1}, {**record, "kind": "promise"}, {**record, "kind": None}]
     optional = set(NoiseVerdict.__struct_fields__[4:])
     for name in record:
@@ -53,7 +53,7 @@ def test_no_field_is_left_out_added_or_of_another_kind(noise):
 )
 def test_numbers_out_of_range_are_refused(edit):
     with pytest.raises(ValueError):
-        read_noise({**ERRORS.to_dict(), **edit})
+        read_noise({**noise_record(ERRORS), **edit})
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def edited(model, path, change):
     [
         lambda r: r["noise"].update(epsilon=1.0),
         lambda r: r["noise"].update(rows=201),
-        lambda r: r.update(noise=TiltVerdict(epsilon=2.0, rows=200, moved=1.0).to_dict()),
+        lambda r: r.update(noise=noise_record(TiltVerdict(epsilon=2.0, rows=200, moved=1.0))),
     ],
 )
 def test_noise_that_is_not_that_of_the_receipt_is_refused(model, tmp_path, change):
