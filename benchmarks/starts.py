@@ -21,8 +21,8 @@ from result_files import save
 from splits import split_rows
 
 from opdisc import PrivateScorecardClassifier, Schema
+from opdisc.convex import CONSTANT, start_from
 from opdisc.data import encode_features, load_comparison_dataset
-from opdisc.models import CONSTANT, start_from
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 

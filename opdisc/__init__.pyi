@@ -29,6 +29,7 @@ from .estimators.scorecards.robust_vote import RobustVoteClassifier as RobustVot
 from .estimators.search import PrivateSearchCV as PrivateSearchCV
 from .estimators.simplex import PrivateSimplexRegressor as PrivateSimplexRegressor
 from .mechanisms.base import Release as Release
+from .mechanisms.composition.validation import validate_card as validate_card
 from .mechanisms.run import run_mechanism as run_mechanism
 from .mechanisms.selection.trials import private_selection as private_selection
 from .models.linear_file import SavedLinearModel as SavedLinearModel
@@ -36,7 +37,6 @@ from .models.loading import load_model as load_model, save_model as save_model
 from .models.scorecard import Scorecard as Scorecard
 from .models.scorecard_file import SavedModel as SavedModel
 from .models.validation.report import ValidationReport as ValidationReport
-from .models.validation.run import validate_card as validate_card
 from .planning.utility import (
     ErrorPrediction as ErrorPrediction,
     plan_errors as plan_errors,
@@ -48,6 +48,6 @@ from .privacy.params import (
     PrivacyParams as PrivacyParams,
 )
 from .privacy.public import GridPublic as GridPublic, PublicInputs as PublicInputs
-from .privacy.receipt import PrivacyReceipt as PrivacyReceipt
+from .privacy.receipts.receipt import PrivacyReceipt as PrivacyReceipt
 
 __version__: str

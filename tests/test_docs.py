@@ -15,7 +15,7 @@ from helpers.prose import sentences
 
 import opdisc
 import oracles
-from opdisc.privacy.grid_receipt import GridReceipt
+from opdisc.privacy.receipts.grid_receipt import GridReceipt
 from oracles.interface import registry
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,12 +15,12 @@ from opdisc.audit.controls import overspent
 from opdisc.mechanisms import (
     calibrate_risks,
     calibrate_tables,
+    calibrate_validation,
     draw_cuts,
     noisy_counts,
     noisy_tables,
     plan_cuts,
 )
-from opdisc.models import calibrate_validation
 from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams, PublicInputs
 from oracles.arithmetic import IntArray, RandomBits
 

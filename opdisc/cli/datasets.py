@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import print_json, print_text, progress_steps
+from opdisc.cli.console import print_json, print_text
+from opdisc.cli.progress import progress_steps
 from opdisc.data import check_output, write_table
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import print_json, print_text, progress_steps
+from opdisc.cli.console import print_json, print_text
+from opdisc.cli.progress import progress_steps
 
 if TYPE_CHECKING:
     from oracles.interface import Oracle, OracleEntry

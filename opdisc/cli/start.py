@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import Any, NoReturn
 
 _INTERRUPTED = 130
@@ -12,13 +13,15 @@ _INTERRUPTED = 130
 def main() -> None:
     """Run the command line and exit.
 
-    Importing takes a second, in which a KeyboardInterrupt would end in a traceback, or in a
+    Importing takes up to a second, in which a KeyboardInterrupt would end in a traceback, or in a
     library's own words. Nothing has happened yet and nothing is open, so the process just ends.
     """
     guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if guarded:
         signal.signal(signal.SIGINT, _end)
-    from opdisc.cli.app import main as run
+    from opdisc.cli.app import load_command, main as run
+
+    load_command(sys.argv[1:])
 
     try:
         if guarded:

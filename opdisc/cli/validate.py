@@ -11,7 +11,6 @@ from opdisc.cli.console import (
     GroupedCommand,
     json_text,
     print_bought,
-    progress_steps,
     warn,
 )
 from opdisc.cli.fitting import (
@@ -23,6 +22,7 @@ from opdisc.cli.fitting import (
     taken_reading,
     told_weak_promises,
 )
+from opdisc.cli.progress import progress_steps
 from opdisc.cli.show import THE_REST
 from opdisc.errors import TableError
 
@@ -92,7 +92,8 @@ def validate(
     book = ledger_for(ledger, table_name, data, out, verb="validate")
     with progress_steps(3) as step:
         step("starting")
-        from opdisc.models import load_model, load_report, save_report, validate_card
+        from opdisc.mechanisms import validate_card
+        from opdisc.models import load_model, load_report, save_report
 
         card = load_model(model)
         earlier = None if since is None else load_report(since)

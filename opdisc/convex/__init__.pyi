@@ -1,5 +1,11 @@
 from .defaults import RUNNERS as RUNNERS
 from .features import LinearFeatures as LinearFeatures
+from .given_start import (
+    CONSTANT as CONSTANT,
+    Pilot as Pilot,
+    Prior as Prior,
+    start_from as start_from,
+)
 from .gradient.full_gradient import (
     accelerated_mirror_descent as accelerated_mirror_descent,
     gradient_descent as gradient_descent,
@@ -26,7 +32,6 @@ from .perturbation.objective import (
 from .perturbation.objective_calibration import published_j14 as published_j14
 from .perturbation.output import output_perturbation as output_perturbation
 from .public import ConvexPublic as ConvexPublic, convex_params as convex_params
-from .receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
 from .rows import Rows as Rows
 from .sampling.exponential import exponential_sampling as exponential_sampling
 from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as private_ftrl

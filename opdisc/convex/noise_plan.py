@@ -16,7 +16,6 @@ from importlib.metadata import version
 import numpy as np
 
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows, check_rows, toy_rows
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.noise import FLOATING_POINT
@@ -29,6 +28,7 @@ from opdisc.privacy import (
     common_fields,
     receipt_costs,
 )
+from opdisc.privacy.receipts import ConvexReceipt
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain
 

@@ -27,10 +27,12 @@ from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
 from .encoding import (
     EncodedTable as EncodedTable,
+    TextTable as TextTable,
     aggregate as aggregate,
     check_columns as check_columns,
     check_names as check_names,
     encode as encode,
+    encode_cell as encode_cell,
     encode_classes as encode_classes,
     encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
@@ -72,23 +74,24 @@ from .inputs import (
 )
 from .packing import CellArray as CellArray
 from .precision import plain_cells as plain_cells
-from .reading.given_names import read_names as read_names
+from .reading.cell_texts import csv_text as csv_text
+from .reading.chunks import (
+    COLUMNS_UNSEEN as COLUMNS_UNSEEN,
+    DTYPES_DECLARED as DTYPES_DECLARED,
+    require_rows as require_rows,
+)
 from .reading.headers import public_header as public_header, read_header as read_header
 from .reading.opening import open_table as open_table
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,
-    COLUMNS_UNSEEN as COLUMNS_UNSEEN,
-    DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
-from .reading.table_format import TableFormat as TableFormat
+from .reading.table_format import TableFormat as TableFormat, read_names as read_names
 from .reading.tables import (
     count_lines as count_lines,
-    csv_text as csv_text,
     public_facts as public_facts,
     read_table as read_table,
-    require_rows as require_rows,
     table_text as table_text,
     write_table as write_table,
 )

@@ -9,11 +9,9 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from opdisc.data.precision import plain_cells
 from opdisc.data.spelling import plain_text, require_readable, without_sas_zeros
@@ -22,6 +20,9 @@ from opdisc.errors import TableError
 
 if TYPE_CHECKING:
     from typing import Any
+
+    import numpy.typing as npt
+    import pandas as pd
 
 _MARK = "opdisc: numbers"
 
@@ -173,6 +174,8 @@ def note_numbers(table: pd.DataFrame, columns: Iterable[str]) -> None:
 
 def holds_numbers(cells: pd.Series[Any]) -> bool:
     """Return whether a column holds numbers, or did so before it was read as text."""
+    import pandas as pd
+
     if cells.name in cells.attrs.get(_MARK, ()):
         return True
     dtype = cells.dtype
@@ -238,6 +241,8 @@ def read_numbers(
     TableError
         If a cell is neither missing nor a finite number; its content is not named.
     """
+    import pandas as pd
+
     is_labelled = isinstance(cells.dtype, pd.CategoricalDtype)
     cells = plain_cells(cells)
     if pd.api.types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
@@ -254,18 +259,23 @@ def read_numbers(
         unreadable = unreadable or None in parsed
         numbers = np.array([*parsed, np.nan], dtype=np.float64)[codes]
     if unreadable:
-        remedy = (
-            CODES_INSTEAD
-            if is_labelled
-            else "correct it, leave it empty, or declare what it says by codes or missing in the "
-            "feature"
-        )
-        raise TableError(
-            f"column {column!r} must hold finite numbers, but has a cell that is not one; {remedy}"
-        )
+        refuse_no_number(column, is_labelled=is_labelled)
     declared = (parse_number(text) for text in missing_values)
     numbers[np.isin(numbers, [number for number in declared if number is not None])] = np.nan
     return numbers
+
+
+def refuse_no_number(column: str, *, is_labelled: bool = False) -> NoReturn:
+    """Refuse a column of numbers for a cell that is none; it is not named."""
+    remedy = (
+        CODES_INSTEAD
+        if is_labelled
+        else "correct it, leave it empty, or declare what it says by codes or missing in the "
+        "feature"
+    )
+    raise TableError(
+        f"column {column!r} must hold finite numbers, but has a cell that is not one; {remedy}"
+    )
 
 
 def _number_or_missing(value: object, missing_values: tuple[str, ...]) -> float | None:
@@ -279,6 +289,8 @@ def _distinct_values(
     cells: pd.Series[Any], column: str
 ) -> tuple[npt.NDArray[np.int64], list[object]]:
     """Code of each cell (-1 for None and NaN) and the value of each code."""
+    import pandas as pd
+
     try:
         cells = plain_cells(cells)
         if cells.dtype == object:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from opdisc.data.cells import (
     canonical_text,
@@ -26,29 +24,37 @@ from opdisc.data.cells import (
     read_texts,
     refuse_codes_among_numbers,
     refuse_lost_codes,
+    refuse_no_number,
     refuse_numbers_as_text,
 )
-from opdisc.data.packing import CellArray, group_rows, pack_rows, sum_groups
+from opdisc.data.packing import group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
     BinaryFeature,
     CategoryFeature,
-    Feature,
-    Label,
     MulticlassTarget,
-    NumberFeature,
-    Schema,
-    Target,
     ThresholdFeature,
     exclusive_positions,
 )
 from opdisc.data.value_labels import Categories, refuse_labels, refuse_labels_of_numbers
 from opdisc.errors import SchemaError, TableError
-from oracles.arithmetic import IntArray
 
 if TYPE_CHECKING:
     from typing import Any
 
-Table: TypeAlias = pd.DataFrame
+    import numpy.typing as npt
+    import pandas as pd
+
+    from opdisc.data.packing import CellArray
+    from opdisc.data.schema import (
+        Feature,
+        Label,
+        NumberFeature,
+        Schema,
+        Target,
+    )
+    from oracles.arithmetic import IntArray
+
+Table: TypeAlias = "pd.DataFrame"
 
 _MISSING_REMEDY = (
     "add it to the header line, give the names of a file that has no such line, or correct the "
@@ -81,6 +87,33 @@ class EncodedTable:
             array.setflags(write=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """Rows of a file whose cells are texts, such as :class:`opdisc.data.Chunk` holds.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows, at least 1.
+    cells : mapping of str to sequence of str
+        The cells of each column by its name; an empty text where one is missing.
+    """
+
+    n_rows: int
+    cells: Mapping[str, Sequence[str]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.cells)
+
+    def frame(self) -> pd.DataFrame:
+        """Return it as a frame of texts."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.cells), index=range(self.n_rows), dtype="str")
+
+
 def encode(table: Table, schema: Schema) -> EncodedTable:
     """Encode a labelled table and merge equal rows.
 
@@ -109,13 +142,13 @@ def encode(table: Table, schema: Schema) -> EncodedTable:
 
 
 def encode_features(
-    table: Table, schema: Schema, used: tuple[str, ...] | None = None
+    table: Table | TextTable, schema: Schema, used: tuple[str, ...] | None = None
 ) -> CellArray:
     """Encode the feature columns of each row.
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or TextTable
         Raw rows.
     schema : Schema
         Public facts.
@@ -135,6 +168,8 @@ def encode_features(
     SchemaError
         If thresholds are private and no fit has found them yet.
     """
+    if isinstance(table, TextTable):
+        return _encode_texts(table, schema, schema.columns if used is None else used)
     require_found_thresholds(schema)
     columns = schema.columns if used is None else used
     table = plain_table(table, columns)
@@ -153,6 +188,23 @@ def encode_features(
             out[:, block] = encode_binary(cells, feature, missing)
         else:
             out[:, block] = _encode_numbers(cells, feature, missing)
+    keep_first_of_exclusive(out, schema)
+    return out
+
+
+def _encode_texts(table: TextTable, schema: Schema, columns: Sequence[str]) -> CellArray:
+    """Encode rows of texts, each text of a column once."""
+    require_found_thresholds(schema)
+    check_names(table.columns, columns)
+    out = np.zeros((table.n_rows, 1 + schema.n_columns), dtype=np.int8)
+    out[:, 0] = 1
+    for feature, attribute in zip(schema.features, schema.attributes, strict=True):
+        if feature.column not in columns:
+            continue
+        cells, missing = table.cells[feature.column], schema.missing_texts(feature)
+        known = {text: encode_cell(text, feature, missing) for text in dict.fromkeys(cells)}
+        block = slice(attribute.indices[0], attribute.indices[-1] + 1)
+        out[:, block] = list(map(known.__getitem__, cells))
     keep_first_of_exclusive(out, schema)
     return out
 
@@ -193,6 +245,8 @@ def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) 
         numbers do not keep. Where any other value is negative, if a text marks a missing value and
         is not declared as one.
     """
+    import pandas as pd
+
     return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
 
 
@@ -225,6 +279,8 @@ def encode_classes(
     TableError
         If a label is not declared, or as for :func:`encode_label_values`.
     """
+    import pandas as pd
+
     declared = [canonical_text(label) for label in labels]
     cells = pd.Series(values)
     refuse_lost_codes(cells, declared, column)
@@ -262,6 +318,8 @@ def encode_declared_labels(values: npt.ArrayLike, target: Target) -> CellArray:
     TableError
         If a label is missing or of neither class, or as for :func:`encode_label_values`.
     """
+    import pandas as pd
+
     signs = _label_signs(pd.Series(values), target, ("",))
     if not signs.all():
         raise TableError("y must hold a label in each row; leave out rows without one")
@@ -381,6 +439,8 @@ def plain_table(table: Table, columns: Sequence[str]) -> Table:
     TableError
         As :func:`check_names`.
     """
+    import pandas as pd
+
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
     table = with_plain_names(table)
@@ -512,13 +572,17 @@ def encode_binary(
             answers[i] = 1 if text in feature.one else -1
     out: CellArray = answers[codes][:, None]
     if np.any(out < 0):
-        raise TableError(
-            f"column {feature.column!r} must hold only the values that its schema declares to say "
-            "yes or no, which are 1 and 0 for binary = true, but has another one; declare its "
-            'values, such as binary = { one = "Yes", zero = "No" }, and codes of missing values '
-            "by missing"
-        )
+        _refuse_answer(feature)
     return out
+
+
+def _refuse_answer(feature: BinaryFeature) -> NoReturn:
+    raise TableError(
+        f"column {feature.column!r} must hold only the values that its schema declares to say "
+        "yes or no, which are 1 and 0 for binary = true, but has another one; declare its "
+        'values, such as binary = { one = "Yes", zero = "No" }, and codes of missing values '
+        "by missing"
+    )
 
 
 def refuse_numbers(
@@ -538,6 +602,53 @@ def _encode_numbers(
         numbers = np.clip(numbers, *feature.range)
     # NaN marks a missing number, and every comparison with it is false.
     return (numbers[:, None] >= np.array(number_cuts(feature))).astype(np.int8)
+
+
+def encode_cell(text: str, feature: Feature, missing_values: tuple[str, ...]) -> tuple[int, ...]:
+    """Encode one cell of text, as :func:`encode_features` encodes a column that holds it.
+
+    Parameters
+    ----------
+    text : str
+        The cell.
+    feature : CategoryFeature, BinaryFeature or ThresholdFeature
+        What is declared of it.
+    missing_values : tuple of str
+        Texts that count as missing.
+
+    Returns
+    -------
+    tuple of int
+        0 or 1 for each column of the feature.
+
+    Raises
+    ------
+    TableError
+        As for a column.
+    """
+    if isinstance(feature, CategoryFeature):
+        spelled = feature.spell(text)
+        if spelled in missing_values:
+            return tuple(int(each.name == feature.missing) for each in feature.categories)
+        return tuple(int(spelled in each.values) for each in feature.categories)
+    if isinstance(feature, BinaryFeature):
+        return (_answer(canonical_text(text), feature, missing_values),)
+    number, cuts = parse_number(text), number_cuts(feature)
+    if number is None and canonical_text(text) not in missing_values:
+        refuse_no_number(feature.column)
+    if number is None or number in map(parse_number, missing_values):
+        return (0,) * len(cuts)
+    if isinstance(feature, ThresholdFeature) and feature.range is not None:
+        number = min(max(number, feature.range[0]), feature.range[1])
+    return tuple(int(number >= cut) for cut in cuts)
+
+
+def _answer(spelled: str, feature: BinaryFeature, missing_values: tuple[str, ...]) -> int:
+    if spelled in missing_values or spelled in feature.zero:
+        return 0
+    if spelled not in feature.one:
+        _refuse_answer(feature)
+    return 1
 
 
 def number_cuts(feature: NumberFeature) -> tuple[float, ...]:

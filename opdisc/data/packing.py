@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from oracles.arithmetic import IntArray
+if TYPE_CHECKING:
+    from oracles.arithmetic import IntArray
 
 CellArray: TypeAlias = npt.NDArray[np.int8]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 if TYPE_CHECKING:
     from typing import Any
+
+    import numpy.typing as npt
+    import pandas as pd
 
 _POWERS = 4
 """Decimal places that are tried before a number is printed."""
@@ -67,6 +68,8 @@ def plain_cells(cells: pd.Series[Any]) -> pd.Series[Any]:
         With the same index: float64 where the type is one of real numbers, by
         :func:`shortest_doubles`; the column itself where it is another.
     """
+    import pandas as pd
+
     dtype = cells.dtype
     if dtype == np.float64:
         return cells
@@ -89,6 +92,8 @@ def plain_cells(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 def _without_dictionary(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Return an Arrow column of codes for real numbers as the numbers."""
+    import pandas as pd
+
     arrow_type: Any = cells.dtype.pyarrow_dtype  # type: ignore[union-attr]
     value_type = getattr(arrow_type, "value_type", None)
     if not str(arrow_type).startswith("dictionary") or str(value_type) not in _REAL:

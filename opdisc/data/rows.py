@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from opdisc.data.cells import note_numbers
 from opdisc.data.encoding import check_names, refuse_value_labels
 from opdisc.data.precision import plain_cells, shortest_doubles
-from opdisc.data.reading import TableReader, frame_reader, narwhals_frame, typed_columns
-from opdisc.data.schema import Schema
+from opdisc.data.reading import frame_reader, narwhals_frame, typed_columns
 from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from opdisc.data.reading import TableReader
+    from opdisc.data.schema import Schema
 
 
 def as_table(

@@ -12,13 +12,14 @@ import numbers
 import re
 import unicodedata
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NUMBERS = (bool, numbers.Rational, float, decimal.Decimal, np.number, np.bool_)
 
@@ -29,8 +30,6 @@ _READABLE = (
     datetime.time,
     np.datetime64,
     uuid.UUID,
-    pd.Interval,
-    pd.Period,
 )
 
 _UNREADABLE = (np.complexfloating, np.timedelta64)
@@ -60,11 +59,20 @@ def require_readable(kind: type) -> None:
     TableError
         If it is one.
     """
-    if not issubclass(kind, _READABLE) or issubclass(kind, _UNREADABLE):
+    if not (issubclass(kind, _READABLE) or _is_of_pandas(kind)) or issubclass(kind, _UNREADABLE):
         raise TableError(
             "a table's columns must hold text, numbers or dates, but one has a cell of another "
             "type; decode it, leave that column out or store it as text"
         )
+
+
+def _is_of_pandas(kind: type) -> bool:
+    """Return whether a type is one of pandas' own that have a text; others load no pandas."""
+    if not any(base.__module__.startswith("pandas") for base in kind.__mro__):
+        return False
+    import pandas as pd
+
+    return issubclass(kind, pd.Interval | pd.Period)
 
 
 def plain_text(value: object) -> str:

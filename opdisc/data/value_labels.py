@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from opdisc.data.precision import plain_cells
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
     from typing import Any
+
+    import pandas as pd
 
 CODES_INSTEAD = (
     "read the codes instead of their labels, as pandas does with convert_categoricals=False, or "
@@ -50,6 +50,8 @@ def listed_categories(column: Any) -> tuple[object, ...]:
         Texts and numbers, these at their own precision. A ``Categorical`` of polars lists none:
         what it holds is known from the rows only.
     """
+    import pandas as pd
+
     if isinstance(column, Categories):
         return column
     if not hasattr(column, "dtype"):
@@ -76,6 +78,8 @@ def _dictionaries(column: Any) -> tuple[object, ...]:
 
 def dictionary_values(dictionary: Any) -> list[object]:
     """Return the values of an Arrow dictionary, numbers at their own precision; none missing."""
+    import pandas as pd
+
     if str(dictionary.type) in ("halffloat", "float", "double"):
         cells = plain_cells(pd.Series(dictionary.to_numpy(zero_copy_only=False)))
         return list(cells.dropna().tolist())

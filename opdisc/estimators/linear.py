@@ -16,18 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.arguments import check_finite
 from opdisc.convex import (
     BOX_STEPS,
-    HULL,
     RUNNERS,
     ConvexPublic,
-    ConvexReceipt,
     ConvexRelease,
     HullShape,
     LinearFeatures,
+    Pilot,
+    Prior,
     box_shape,
     box_table,
     convex_params,
     hull_perturbation,
     smooth_hull_perturbation,
+    start_from,
     suits_hull,
 )
 from opdisc.data import Classes, CostsLike, SchemaLike, aggregate
@@ -39,8 +40,8 @@ from opdisc.estimators.base import (
     refuse_own_pilot,
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
-from opdisc.models import Pilot, Prior, SavedLinearModel, column_names, start_from
-from opdisc.privacy import Ledger, PrivacyParams
+from opdisc.models import SavedLinearModel, column_names
+from opdisc.privacy import HULL, ConvexReceipt, Ledger, PrivacyParams
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     HuberisedHingeLoss,

@@ -16,15 +16,9 @@ from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
-from opdisc.mechanisms import (
-    DrawOptions,
-    DrawProgress,
-    OPSampMechanism,
-    OPSampReceipt,
-    run_opsamp,
-)
+from opdisc.mechanisms import DrawOptions, DrawProgress, OPSampMechanism, run_opsamp
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import Ledger, PrivacyParams, PublicInputs
+from opdisc.privacy import Ledger, OPSampReceipt, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,

@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.convex import ConvexPublic, ConvexReceipt, Rows, convex_params, simplex_sampling
+from opdisc.convex import ConvexPublic, Rows, convex_params, simplex_sampling
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateRegressor
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import Ledger
+from opdisc.privacy import ConvexReceipt, Ledger
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds, Simplex, SquaredLoss
 

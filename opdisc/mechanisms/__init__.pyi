@@ -23,16 +23,6 @@ from .composition.cards import (
     run_cards as run_cards,
 )
 from .composition.quantiles import draw_cuts as draw_cuts, plan_cuts as plan_cuts
-from .composition.questions import (
-    STRATEGIES as STRATEGIES,
-    TREE as TREE,
-    Question as Question,
-    ask as ask,
-    card_that_tells as card_that_tells,
-    preferences as preferences,
-    way_to as way_to,
-)
-from .composition.receipt import MulticlassReceipt as MulticlassReceipt
 from .composition.risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,
@@ -53,12 +43,8 @@ from .composition.thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .composition.totals import (
-    Bins as Bins,
-    bin_totals as bin_totals,
-    count_by_bin as count_by_bin,
-    possible_totals as possible_totals,
-)
+from .composition.validation import validate_card as validate_card
+from .composition.validation_counts import calibrate_validation as calibrate_validation
 from .exponential.base_measure import BaseMeasure as BaseMeasure, is_listed as is_listed
 from .exponential.mechanism import (
     ExponentialMechanism as ExponentialMechanism,
@@ -77,7 +63,6 @@ from .objective_perturbation import (
 )
 from .opsamp.mechanism import OPSampMechanism as OPSampMechanism
 from .opsamp.minimisers import DrawOptions as DrawOptions, DrawProgress as DrawProgress
-from .opsamp.receipt import OPSampReceipt as OPSampReceipt
 from .opsamp.run import run_opsamp as run_opsamp
 from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,

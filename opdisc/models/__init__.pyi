@@ -6,12 +6,19 @@ from .card import (
     card_markdown as card_markdown,
     card_page as card_page,
     card_picture as card_picture,
+)
+from .exports import (
     card_pmml as card_pmml,
     card_python as card_python,
     card_sql as card_sql,
 )
 from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
-from .loading import load_model as load_model, save_model as save_model
+from .loading import (
+    FittedEstimator as FittedEstimator,
+    load_model as load_model,
+    load_points as load_points,
+    save_model as save_model,
+)
 from .multiclass_file import (
     SavedMulticlassModel as SavedMulticlassModel,
     card_classes as card_classes,
@@ -24,15 +31,14 @@ from .odds import (
     parse_scale as parse_scale,
     points_of as points_of,
 )
-from .risk_rates import fitted_risks as fitted_risks
-from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable
+from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable, fitted_risks as fitted_risks
 from .scorecard import Scorecard as Scorecard, used_columns as used_columns
 from .scorecard_file import SavedModel as SavedModel
-from .start import (
-    CONSTANT as CONSTANT,
-    Pilot as Pilot,
-    Prior as Prior,
-    start_from as start_from,
+from .totals import (
+    Bins as Bins,
+    bin_totals as bin_totals,
+    count_by_bin as count_by_bin,
+    possible_totals as possible_totals,
 )
 from .validation import (
     CountedGroup as CountedGroup,
@@ -41,18 +47,22 @@ from .validation import (
     Shift as Shift,
     ValidationReceipt as ValidationReceipt,
     ValidationReport as ValidationReport,
-    calibrate_validation as calibrate_validation,
     load_report as load_report,
     reach as reach,
     report_json as report_json,
     report_text as report_text,
     save_report as save_report,
     shift_between as shift_between,
-    validate_card as validate_card,
 )
-from .verdict import (
+from .verdicts import (
+    LARGE_SHARE as LARGE_SHARE,
     ClassesVerdict as ClassesVerdict,
+    NoBound as NoBound,
+    Noise as Noise,
+    NoiseVerdict as NoiseVerdict,
+    TiltVerdict as TiltVerdict,
     Verdict as Verdict,
+    drowns as drowns,
     judge_card as judge_card,
     judge_cards as judge_cards,
 )

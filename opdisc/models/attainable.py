@@ -6,20 +6,22 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from opdisc.data import (
     BinaryFeature,
     CategoryFeature,
-    Feature,
-    Schema,
     ThresholdFeature,
-    encode_features,
+    encode_cell,
     parse_number,
 )
-from opdisc.models.scorecard import Scorecard
+
+if TYPE_CHECKING:
+    from opdisc.data import (
+        Feature,
+        Schema,
+    )
+    from opdisc.models.scorecard import Scorecard
 
 
 def attainable_totals(card: Scorecard, schema: Schema) -> tuple[int, int]:
@@ -41,8 +43,8 @@ def attainable_totals(card: Scorecard, schema: Schema) -> tuple[int, int]:
     Notes
     -----
     Raw columns are independent of each other, but for groups that the schema declares exclusive.
-    Each column is encoded, by the same code as a table, for one cell of every kind that its
-    features tell apart; so features that share a raw column are seen together.
+    Each column is encoded, as in a table, for one cell of every kind that its features tell apart;
+    so features that share a raw column are seen together.
     """
     columns = _column_totals(card, schema)
     lowest = highest = card.start
@@ -77,25 +79,21 @@ class _CellTotal:
 
 
 def _column_totals(card: Scorecard, schema: Schema) -> dict[str, list[_CellTotal]]:
-    """Return what each kind of cell adds, by raw column; all other cells are left blank."""
-    kinds = [(name, cell) for name in schema.columns for cell in _cells(schema, name)]
-    table = pd.DataFrame("", index=range(len(kinds)), columns=list(schema.columns), dtype=object)
-    for row, (name, cell) in enumerate(kinds):
-        table.at[row, name] = cell
-    encoded = encode_features(table, schema)
-    points = np.array(card.hypothesis, dtype=np.int64)
+    """Return what each kind of cell adds, by raw column."""
     grouped = {name for group in schema.exclusive for name in group}
+    asked = list(zip(schema.features, schema.attributes, strict=True))
     found: dict[str, list[_CellTotal]] = {name: [] for name in schema.columns}
-    for row, (name, _) in enumerate(kinds):
+    for name, cell in ((each, cell) for each in schema.columns for cell in _cells(schema, each)):
         yes, own, others = False, 0, 0
-        for feature, attribute in zip(schema.features, schema.attributes, strict=True):
+        for feature, attribute in asked:
             if feature.column != name:
                 continue
-            positions = list(attribute.indices)
+            bits = encode_cell(cell, feature, schema.missing_texts(feature))
+            points = [card.hypothesis[position] for position in attribute.indices]
             if name in grouped and isinstance(feature, BinaryFeature):
-                yes, own = bool(encoded[row, positions[0]]), int(points[positions[0]])
+                yes, own = bool(bits[0]), points[0]
             else:
-                others += int(encoded[row, positions].astype(np.int64) @ points[positions])
+                others += sum(bit * point for bit, point in zip(bits, points, strict=True))
         found[name].append(_CellTotal(yes=yes, points=own, others=others))
     return found
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pandas as pd
-
-from opdisc.data import Schema, canonical_text, marks_missing, plain_cells
+from opdisc.data import TextTable, canonical_text, encode_features, marks_missing, plain_cells
 from opdisc.errors import ModelFileError
-from opdisc.privacy import PrivacyReceipt
 from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from opdisc.data import CellArray, Schema
+    from opdisc.privacy import PrivacyReceipt
 
 FORMAT = "opdisc-model"
 
+Rows: TypeAlias = "pd.DataFrame | TextTable"
+"""Rows that are read by the names of their columns."""
 
-def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
+
+def spelled_classes(table: Rows, schema: Schema) -> tuple[str, str]:
     """Return the two labels as a table spells them.
 
     Parameters
@@ -38,7 +47,7 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
     if target.column not in table.columns:
         return negative, positive
     found: dict[str, str] = {}
-    for text in plain_cells(table[target.column]).dropna().drop_duplicates():
+    for text in distinct_texts(table, target.column):
         if canonical_text(text) not in schema.missing_values:
             found.setdefault(canonical_text(text), str(text))
     positive = found.pop(canonical_text(target.positive), positive)
@@ -48,6 +57,34 @@ def spelled_classes(table: pd.DataFrame, schema: Schema) -> tuple[str, str]:
         others = [spelled for text, spelled in found.items() if not marks_missing(text)]
         negative = others[0] if len(others) == 1 else negative
     return negative, positive
+
+
+def distinct_texts(table: Rows, column: str) -> Iterable[Any]:
+    """Return each cell of a column once, in order; none that is missing."""
+    if isinstance(table, TextTable):
+        return dict.fromkeys(table.cells[column])
+    return plain_cells(table[column]).dropna().drop_duplicates()
+
+
+def encoded_rows(
+    table: Rows | ArrayLike, schema: Schema, used: tuple[str, ...] | None = None
+) -> CellArray:
+    """Return the rows of a frame of any library, or an array, as a schema encodes them.
+
+    Parameters
+    ----------
+    table : TextTable, DataFrame or array-like
+        As for :func:`opdisc.data.as_table`.
+    schema : Schema
+        Public facts.
+    used : tuple of str or None
+        Raw columns that are read; None reads all of the schema's.
+    """
+    if isinstance(table, TextTable):
+        return encode_features(table, schema, used)
+    from opdisc.data import as_table  # loads pandas, and readers of frames
+
+    return encode_features(as_table(table, schema, used), schema, used)
 
 
 def check_receipt(receipt: PrivacyReceipt, schema: Schema, *, states_costs: bool = True) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
-from opdisc.convex import ConvexReceipt
-from opdisc.data import Label, Schema, as_table, encode_features, parse_number, plain_numbers
+from opdisc.data import Label, Schema, TextTable, parse_number
 from opdisc.errors import (
     LONGEST_NAME,
     ModelFileError,
@@ -21,10 +18,14 @@ from opdisc.errors import (
     escaped,
     shortened,
 )
-from opdisc.mechanisms import OPSampReceipt
-from opdisc.models.document import check_receipt, model_digest, spelled_classes
-from opdisc.privacy import Record
-from oracles.arithmetic import FloatArray
+from opdisc.models.document import Rows, check_receipt, encoded_rows, model_digest, spelled_classes
+from opdisc.privacy import ConvexReceipt, OPSampReceipt, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from oracles.arithmetic import FloatArray
 
 FORMAT = "opdisc-linear-model"
 
@@ -97,7 +98,7 @@ class SavedLinearModel:
         ):
             raise ModelFileError("a model's columns and classes must be those of its schema.")
 
-    def scores(self, table: pd.DataFrame | ArrayLike) -> FloatArray:
+    def scores(self, table: Rows | ArrayLike) -> FloatArray:
         """Return the score of each row, shape (n,).
 
         Parameters
@@ -107,18 +108,27 @@ class SavedLinearModel:
             in a frame of any library, by position in an array.
         """
         if self.schema is not None:
-            encoded = encode_features(as_table(table, self.schema), self.schema)
-            values = encoded[:, 1:].astype(np.float64)
-        elif isinstance(plain := plain_numbers(table), pd.DataFrame):
-            values = self._numbers(plain)
+            values = encoded_rows(table, self.schema)[:, 1:].astype(np.float64)
         else:
-            values = np.asarray(plain, dtype=np.float64)
-            if values.ndim != 2 or values.shape[1] != len(self.columns):
-                raise TableError(f"the rows must have {len(self.columns)} columns.")
+            values = self._raw(table.frame() if isinstance(table, TextTable) else table)
         if self.feature_range is not None:
             low, high = np.array(self.feature_range).T
             values = np.clip(values, low, high)
         return np.asarray(values @ np.array(self.coefficients) + self.intercept)
+
+    def _raw(self, table: pd.DataFrame | ArrayLike) -> FloatArray:
+        """Return raw numbers: of a frame by column name, of an array by position."""
+        import pandas as pd
+
+        from opdisc.data import plain_numbers
+
+        plain = plain_numbers(table)
+        if isinstance(plain, pd.DataFrame):
+            return self._numbers(plain)
+        values = np.asarray(plain, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != len(self.columns):
+            raise TableError(f"the rows must have {len(self.columns)} columns.")
+        return values
 
     @property
     def used_columns(self) -> tuple[str, ...]:
@@ -126,6 +136,8 @@ class SavedLinearModel:
         return self.columns if self.schema is None else self.schema.columns
 
     def _numbers(self, table: pd.DataFrame) -> FloatArray:
+        import pandas as pd
+
         missing = [name for name in self.columns if name not in table.columns]
         if missing:
             raise TableError(f"the table must have a column '{missing[0]}'; the model weighs it.")
@@ -141,7 +153,7 @@ class SavedLinearModel:
             raise TableError("the columns that the model weighs must hold numbers; fill the gaps.")
         return values
 
-    def predict(self, table: pd.DataFrame | ArrayLike) -> NDArray[Any]:
+    def predict(self, table: Rows | ArrayLike) -> NDArray[Any]:
         """Return the predicted label or number of each row, shape (n,)."""
         scores = self.scores(table)
         if self.classes is not None:
@@ -166,9 +178,7 @@ class SavedLinearModel:
         positive = np.exp(-np.logaddexp(0.0, -self.scores(table)))
         return np.column_stack([1 - positive, positive])
 
-    def written_predictions(
-        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
-    ) -> NDArray[Any]:
+    def written_predictions(self, table: Rows, spelled_in: Rows | None = None) -> NDArray[Any]:
         """Return predictions as a file should hold them: labels as the table spells them.
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from opdisc.convex import ConvexReceipt
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import FORMAT, model_digest
@@ -21,7 +21,8 @@ from opdisc.models.scorecard_file import (
     _refuse_constant,
     _refuse_repeats,
 )
-from opdisc.privacy import GridReceipt
+from opdisc.models.verdicts import read_noise
+from opdisc.privacy import ConvexReceipt, GridReceipt
 
 if TYPE_CHECKING:
     from opdisc.models.linear_file import SavedLinearModel
@@ -130,19 +131,30 @@ def load_model(path: str | PathLike[str]) -> ReleasedModel:
             return SavedLinearModel.from_dict(record)
         if record["format"] == MULTICLASS_FORMAT:
             return SavedMulticlassModel.from_dict(record)
-        risks, is_logistic = record.get("risk_table"), record["version"] == 2
-        receipt = ConvexReceipt if is_logistic else GridReceipt
-        return SavedModel(
-            scorecard=Scorecard.from_dict(record["scorecard"]),
-            schema=Schema.from_stored(record["schema"]),
-            receipt=receipt.from_dict(record["receipt"]),
-            risk_table=None if risks is None else RiskTable.from_dict(risks),
-            odds=OddsScale.from_dict(record["odds"]) if is_logistic else None,
-        )
+        return _card_of(record)
     except ModelFileError:
         raise
     except _BROKEN:
         raise ModelFileError(f"a model must hold valid parts, but '{path}' does not.") from None
+
+
+def _card_of(record: Mapping[str, Any]) -> SavedModel:
+    """Return the card that a file holds; version 1 has no odds, and only version 3 has noise."""
+    risks, odds = record.get("risk_table"), record.get("odds")
+    receipt = GridReceipt if odds is None else ConvexReceipt
+    states_noise = record["version"] == VERSIONS[-1]
+    if (record["version"] == 2 and odds is None) or (record["version"] == 1 and odds is not None):
+        raise ValueError("a card of version 2 has odds, and one of version 1 none.")
+    if states_noise != ("noise" in record):
+        raise ValueError("a card of version 3 says what its noise may cost, and no other does.")
+    return SavedModel(
+        scorecard=Scorecard.from_dict(record["scorecard"]),
+        schema=Schema.from_stored(record["schema"]),
+        receipt=receipt.from_dict(record["receipt"]),
+        risk_table=None if risks is None else RiskTable.from_dict(risks),
+        odds=None if odds is None else OddsScale.from_dict(odds),
+        noise=read_noise(record["noise"]) if states_noise else None,
+    )
 
 
 def load_points(path: str | PathLike[str]) -> ReleasedModel | dict[str, Any]:

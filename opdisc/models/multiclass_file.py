@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from opdisc.data import CellArray, Label, Schema, as_table, canonical_text, encode_features
+from opdisc.data import Schema, canonical_text
 from opdisc.errors import ModelFileError, escaped
-from opdisc.mechanisms import TREE, MulticlassReceipt, Question, ask, preferences
-from opdisc.models.card import ClassExplanation, Row, card_fragment, explain_class
-from opdisc.models.document import check_receipt, model_digest
+from opdisc.models.card import card_fragment, explain_class
+from opdisc.models.document import Rows, check_receipt, distinct_texts, encoded_rows, model_digest
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.scorecard_file import check_points
-from opdisc.models.verdict import ClassesVerdict, judge_cards
-from opdisc.privacy import Record
-from oracles.arithmetic import FloatArray, IntArray
+from opdisc.models.verdicts import judge_cards
+from opdisc.privacy import TREE, MulticlassReceipt, Record, ask, preferences
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from opdisc.data import CellArray, Label
+    from opdisc.models.card import ClassExplanation, Row
+    from opdisc.models.verdicts import ClassesVerdict
+    from opdisc.privacy import Question
+    from oracles.arithmetic import FloatArray, IntArray
 
 MULTICLASS_FORMAT = "opdisc-multiclass-model"
 
@@ -35,7 +41,7 @@ def card_classes(
     Parameters
     ----------
     strategy : str
-        As in :func:`opdisc.mechanisms.ask`.
+        As in :func:`opdisc.privacy.ask`.
     question : Question
         What the card answers.
     labels : sequence of str, int, float or bool
@@ -142,17 +148,15 @@ class SavedMulticlassModel:
         """Raw columns that a prediction asks for: those that can change a total."""
         return used_columns(self.schema, self.scorecards)
 
-    def positions(self, table: pd.DataFrame) -> IntArray:
+    def positions(self, table: Rows) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
         used = self.used_columns
-        encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
+        encoded = encoded_rows(table, self.schema, used)
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
 
-    def written_predictions(
-        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
-    ) -> NDArray[Any]:
+    def written_predictions(self, table: Rows, spelled_in: Rows | None = None) -> NDArray[Any]:
         """Return predicted labels as a file should hold them: as the table spells them.
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.
@@ -161,7 +165,7 @@ class SavedMulticlassModel:
         spelled = {canonical_text(label): str(label) for label in self.schema.labels}
         column, found = self.schema.target.column, set()
         if column in whole.columns:
-            for text in whole[column].dropna().drop_duplicates():
+            for text in distinct_texts(whole, column):
                 label = canonical_text(text)
                 if label in spelled and label not in found:  # the first spelling counts
                     found.add(label)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike
 
-from opdisc.data import Label, Schema, canonical_text
+from opdisc.data import Label, canonical_text
 from opdisc.errors import CalibrationError, escaped
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import Record
-from oracles.arithmetic import FloatArray
-from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from opdisc.data import Schema
+    from oracles.arithmetic import FloatArray
+    from oracles.problem import ErrorCosts
 
 LARGEST_POINTS = 10
 """Points of a statement at most, where nobody chose a scale."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from opdisc.data import Label, Schema, exclusive_positions
+from opdisc.data import Label, exclusive_positions
 from opdisc.errors import escaped
 from opdisc.privacy import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from opdisc.data import Schema
 
 _WIDEST = 80
 """Characters to which names are filled up; a longer one moves its own points only."""

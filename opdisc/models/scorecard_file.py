@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from opdisc.convex import HULL, ConvexReceipt
-from opdisc.data import CostsLike, Schema, as_table, encode_features, with_error_costs
+from opdisc.data import with_error_costs
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.attainable import attainable_totals
-from opdisc.models.card import Explanation, Row, card_fragment, explain_row
-from opdisc.models.document import FORMAT, check_receipt, model_digest, spelled_classes
-from opdisc.models.odds import OddsScale, odds_text, with_threshold
-from opdisc.models.risk_table import RiskTable
-from opdisc.models.scorecard import Scorecard, used_columns
-from opdisc.models.verdict import Verdict, is_constant, judge_card
-from opdisc.privacy import GridReceipt
-from oracles.arithmetic import FloatArray
+from opdisc.models.card import card_fragment, explain_row
+from opdisc.models.document import (
+    FORMAT,
+    Rows,
+    check_receipt,
+    encoded_rows,
+    model_digest,
+    spelled_classes,
+)
+from opdisc.models.odds import odds_text, with_threshold
+from opdisc.models.scorecard import used_columns
+from opdisc.models.verdicts import NoBound, TiltVerdict, is_constant, judge_card, noise_record
+from opdisc.privacy import HULL, ConvexReceipt
 
-VERSIONS = (1, 2)
-"""Versions of the format that are read; the second one is written where a total is odds."""
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from opdisc.data import CostsLike, Schema
+    from opdisc.models.card import Explanation, Row
+    from opdisc.models.odds import OddsScale
+    from opdisc.models.risk_table import RiskTable
+    from opdisc.models.scorecard import Scorecard
+    from opdisc.models.verdicts import Noise, Verdict
+    from opdisc.privacy import GridReceipt
+    from oracles.arithmetic import FloatArray
+
+VERSIONS = (1, 2, 3)
+"""Versions of the format that are read: 3 says what the noise may cost, 1 and 2 do not.
+
+Of these the second one is that of a card whose totals are odds.
+"""
 
 _LARGEST_FILE = 16 * 2**20
 
@@ -44,11 +62,14 @@ class SavedModel:
         Rates per total, if they were paid for.
     odds : OddsScale or None
         What a total stands for, of a logistic card.
+    noise : NoiseVerdict, TiltVerdict, NoBound or None
+        What its noise may have cost, found at the fit from public facts; None of a card that an
+        earlier version saved. Nothing that is promised rests on it.
 
     Raises
     ------
     ModelFileError
-        If the three do not belong together.
+        If the parts do not belong together.
     """
 
     scorecard: Scorecard
@@ -56,6 +77,7 @@ class SavedModel:
     receipt: GridReceipt | ConvexReceipt
     risk_table: RiskTable | None = None
     odds: OddsScale | None = None
+    noise: Noise | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts that contradict each other."""
@@ -66,6 +88,7 @@ class SavedModel:
             raise ModelFileError("a model's scorecard must use the classes of its schema.")
         if self.scorecard.target != self.schema.target.column:
             raise ModelFileError("a model's scorecard must predict the target of its schema.")
+        self._check_noise()
         if isinstance(self.receipt, ConvexReceipt):
             self._check_odds()
             return
@@ -79,6 +102,16 @@ class SavedModel:
     def _scores_other(self) -> bool:
         """Whether the negative label is the one that scores high."""
         return self.scorecard.classes == self.schema.classes[::-1]
+
+    def _check_noise(self) -> None:
+        """Refuse noise that is not that of the receipt: it was edited, or is another card's."""
+        noise, receipt = self.noise, self.receipt
+        if noise is None or isinstance(noise, NoBound):
+            return
+        if isinstance(noise, TiltVerdict) != isinstance(receipt, ConvexReceipt) or (
+            (noise.epsilon, noise.rows) != (receipt.epsilon, receipt.n_rows)
+        ):
+            raise ModelFileError("a model's noise must be that of its receipt.")
 
     def _check_odds(self) -> None:
         """Refuse weights of a mechanism that no card is made of, and rates that are two things."""
@@ -107,7 +140,7 @@ class SavedModel:
         labels = np.array(self.schema.classes, dtype=object)
         return np.asarray(labels[self.predicts_positive(table).astype(int)])
 
-    def predicts_positive(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+    def predicts_positive(self, table: Rows) -> NDArray[np.bool_]:
         """Return whether each row gets the positive label, shape (n,) bool."""
         reaches = self._totals(table) >= self.scorecard.threshold
         return np.asarray(reaches != self._scores_other)
@@ -164,9 +197,9 @@ class SavedModel:
         card = with_threshold(self.scorecard, self.odds, costs, self.schema.classes[1])
         return replace(self, scorecard=card)
 
-    def _totals(self, table: pd.DataFrame) -> NDArray[np.int64]:
+    def _totals(self, table: Rows) -> NDArray[np.int64]:
         used = self.used_columns
-        encoded = encode_features(as_table(table, self.schema, used), self.schema, used)
+        encoded = encoded_rows(table, self.schema, used)
         return self.scorecard.scores(encoded)
 
     @property
@@ -174,9 +207,7 @@ class SavedModel:
         """Raw columns that a prediction asks for: those that can change a total."""
         return used_columns(self.schema, (self.scorecard,))
 
-    def written_predictions(
-        self, table: pd.DataFrame, spelled_in: pd.DataFrame | None = None
-    ) -> NDArray[Any]:
+    def written_predictions(self, table: Rows, spelled_in: Rows | None = None) -> NDArray[Any]:
         """Return predicted labels as a file should hold them: as the table spells them.
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.
@@ -207,7 +238,7 @@ class SavedModel:
 
         Computed from the card and public facts only.
         """
-        return judge_card(self.scorecard, self.schema, self.receipt)
+        return judge_card(self.scorecard, self.schema, self.noise, has_odds=self.odds is not None)
 
     @property
     def is_only_constant(self) -> bool:
@@ -226,11 +257,18 @@ class SavedModel:
             return str(self.scorecard)
         return f"{self.scorecard}\n\n{self.risk_table.text(self.scorecard.classes[1])}"
 
+    @property
+    def _version(self) -> int:
+        """The format version that is written: a card keeps the one that it was read from."""
+        if self.noise is not None:
+            return VERSIONS[-1]
+        return 1 if self.odds is None else 2
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, with a digest over all of them."""
         body = {
             "format": FORMAT,
-            "version": 1 if self.odds is None else 2,
+            "version": self._version,
             "scorecard": self.scorecard.to_dict(),
             "schema": self.schema.to_dict(),
             "receipt": self.receipt.to_dict(),
@@ -239,6 +277,8 @@ class SavedModel:
             body["risk_table"] = self.risk_table.to_dict()
         if self.odds is not None:
             body["odds"] = self.odds.to_dict()
+        if self.noise is not None:
+            body["noise"] = noise_record(self.noise)
         return {**body, "sha256": model_digest(body)}
 
 

@@ -29,7 +29,6 @@ from .limits import (
 )
 from .logistic import (
     STARTED as STARTED,
-    TiltVerdict as TiltVerdict,
     logistic_public as logistic_public,
     logistic_receipt as logistic_receipt,
     prefers_logistic as prefers_logistic,
@@ -55,5 +54,5 @@ from .utility import (
     plan_errors as plan_errors,
     predict_error as predict_error,
 )
-from .verdict import NoiseVerdict as NoiseVerdict, judge_noise as judge_noise
+from .verdict import judge_noise as judge_noise, noise_of_card as noise_of_card
 from .weight_rule import SettledFit as SettledFit, settle_fit as settle_fit

@@ -9,7 +9,8 @@ from typing import Literal
 
 from opdisc.data import SchemaLike, column_structure, parse_schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import TREE, BaseMeasure, Question, ask, split_epsilon
+from opdisc.mechanisms import BaseMeasure, split_epsilon
+from opdisc.models import NoiseVerdict
 from opdisc.planning.decision import DecidedCard, DecidedCards, decide_cards
 from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.limits import (
@@ -24,13 +25,16 @@ from opdisc.planning.plan import PlannedFit
 from opdisc.planning.promise import keeping, promise_of
 from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseVerdict, judge_noise, noise_outlook
+from opdisc.planning.verdict import judge_noise, noise_outlook
 from opdisc.privacy import (
+    TREE,
     NeighboringRelation,
     PrivacyParams,
     PrivacyReceipt,
     PublicInputs,
+    Question,
     Reason,
+    ask,
     parse_relation,
     warn_of_weak_promise,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opdisc.mechanisms import Question, ask, card_epsilon
+from opdisc.mechanisms import card_epsilon
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.logistic import STARTED, prefers_logistic, why_logistic
 from opdisc.planning.promise import cards_receipt, fit_receipt
@@ -15,7 +15,9 @@ from opdisc.privacy import (
     PrivacyParams,
     PrivacyReceipt,
     PublicInputs,
+    Question,
     Reason,
+    ask,
 )
 
 

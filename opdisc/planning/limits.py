@@ -7,7 +7,8 @@ import math
 from opdisc.arguments import check_integer
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError, SchemaError
-from opdisc.mechanisms import TREE, BaseMeasure
+from opdisc.mechanisms import BaseMeasure
+from opdisc.privacy import TREE
 
 LARGEST_WEIGHT_BOUND = 1000
 """Beyond this the grid alone fills the memory, and points stop being simple."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from opdisc.convex import (
     MOST_EPSILON,
     ConvexPublic,
-    ConvexReceipt,
     HullShape,
     LinearFeatures,
     PublicStart,
@@ -20,9 +18,9 @@ from opdisc.convex import (
 )
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError
+from opdisc.models import TiltVerdict
 from opdisc.planning.choice import LOGISTIC
-from opdisc.planning.verdict import LARGE_SHARE
-from opdisc.privacy import PrivacyParams, PublicInputs, Reason, SystemEntropy
+from opdisc.privacy import ConvexReceipt, PrivacyParams, PublicInputs, Reason, SystemEntropy
 from oracles.convex import LogisticLoss
 
 LOGISTIC_COLUMNS = 18
@@ -149,63 +147,6 @@ def worth_of_start(schema: Schema, public: PublicInputs) -> str:
 
 _LEVEL = 11
 """Rows for each row of the noise's length from which on a start pulls no more than 0 does."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TiltVerdict:
-    """What the noise of a logistic card amounts to beside the rows.
-
-    Parameters
-    ----------
-    epsilon : float
-        The privacy loss.
-    rows : int or None
-        Rows of the table; None where their number is not public.
-    moved : float
-        How many rows, each as far from the middle as a row can be, the tilt is as long as.
-    """
-
-    epsilon: float
-    rows: int | None
-    moved: float
-
-    rows_needed: ClassVar[None] = None
-    epsilon_needed: ClassVar[None] = None
-
-    @property
-    def share(self) -> float:
-        """The tilt's rows as a share of all, at most 1; NaN where their number is not public."""
-        if self.rows is None:
-            return math.nan
-        return min(1.0, self.moved / self.rows) if self.rows else 1.0
-
-    @property
-    def dominates(self) -> bool:
-        """Whether the tilt is as long as half of the rows."""
-        return self.share > 0.5
-
-    @property
-    def word(self) -> str:
-        """The verdict in two or three words."""
-        if self.rows is None:
-            return "rows not public"
-        if self.dominates:
-            return "noise dominates"
-        return "noise is large" if self.share > LARGE_SHARE else "noise is small"
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is known to be small."""
-        return self.word == "noise is small"
-
-    def __str__(self) -> str:
-        """Return the verdict as a sentence."""
-        few = math.ceil(self.moved)
-        weighs = f"it weighs as much as {few:,} {'row' if few == 1 else 'rows'} that are not there"
-        if self.rows is None:
-            return f"Noise: {weighs}; the number of rows is not public."
-        begins = f"{self.word[0].upper()}{self.word[1:]}"
-        return f"{begins}: {weighs}, beside {self.rows:,} ({self.share:.1%})."
 
 
 def tilt_of(schema: Schema, receipt: ConvexReceipt) -> TiltVerdict:

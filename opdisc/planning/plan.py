@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from opdisc.convex import ConvexReceipt, PublicStart
+from opdisc.convex import PublicStart
 from opdisc.data import (
     CostsLike,
     SchemaLike,
@@ -18,6 +18,7 @@ from opdisc.data import (
 )
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import THRESHOLD_BUDGET, BaseMeasure
+from opdisc.models import NoiseVerdict, TiltVerdict
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.decision import decide_card, takes_logistic
 from opdisc.planning.effort import PATIENCE, predict_work
@@ -27,7 +28,6 @@ from opdisc.planning.limits import (
     parse_base_measure,
 )
 from opdisc.planning.logistic import (
-    TiltVerdict,
     expected_work,
     logistic_receipt,
     tilt_of,
@@ -37,9 +37,10 @@ from opdisc.planning.named import NAMED, MechanismSettings
 from opdisc.planning.promise import Promise, keeping, promise_of
 from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
-from opdisc.planning.verdict import NoiseOutlook, NoiseVerdict, judge_noise, noise_outlook
+from opdisc.planning.verdict import NoiseOutlook, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import is_short
 from opdisc.privacy import (
+    ConvexReceipt,
     NeighboringRelation,
     PrivacyParams,
     PrivacyReceipt,
@@ -185,7 +186,7 @@ def plan_fit(
     assumptions : tuple of str
         What a fit will take for granted of the table, as its source says; each is a condition.
     start : PublicStart or None
-        Public weights that a fit would start from, of :func:`opdisc.models.start_from`.
+        Public weights that a fit would start from, of :func:`opdisc.convex.start_from`.
 
     Warns
     -----

@@ -6,148 +6,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-LARGE_SHARE = 0.1
-"""Share of the rows from which on the noise is called large."""
+from opdisc.data import Schema, column_structure
+from opdisc.errors import CalibrationError, OPDiscError
+from opdisc.mechanisms import ScorecardMechanism, StagedMechanism
+from opdisc.models import LARGE_SHARE, NoBound, NoiseVerdict, drowns
+from opdisc.planning.effort import PATIENCE
+from opdisc.planning.named import MechanismSettings
+from opdisc.planning.request import CardRequest
+from opdisc.planning.utility import predict_error
+from opdisc.planning.weight_rule import settle_fit
+from opdisc.privacy import GridPublic, PrivacyParams
+from oracles.errors import OracleError
 
 TINY_SHARE = 0.01
 """Share up to which there is hardly anything to gain."""
-
-_SMALL = "noise is small"
 
 MOST_ROWS, MOST_EPSILON = 10**12, 1000.0
 """Where the search for enough rows, or for enough of a budget, ends."""
 
 Excess = Callable[[float, int | None], float]
 """``excess(epsilon, rows)``: bound on the extra errors, rows; infinite where nothing can run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseVerdict:
-    """What the predicted extra errors of a fit mean for a table of so many rows.
-
-    Parameters
-    ----------
-    epsilon : float
-        The privacy loss.
-    rows : int or None
-        Rows of the table; None where their number is not public.
-    extra : float
-        Bound on the extra errors, rows.
-    level : float
-        Probability with which it holds.
-    beside : str
-        What they are counted from; empty: the best scorecard of the grid.
-    over_constants : float or None
-        Bound on the errors beyond those of the better constant answer, at the same level; None
-        where none is known.
-    rows_needed : int or None
-        Fewest rows that noise does not dominate at this epsilon; None if there are enough, or no
-        number is.
-    epsilon_needed : float or None
-        Smallest epsilon, to three digits, at which it does not dominate these rows; None likewise.
-    typical : float
-        Twice the most that the better constant answer can cost a row; 1 where all errors cost the
-        same. Extra errors are then counted at their cost.
-    n_classes : int
-        How many answers there are: the most frequent one is right on one row in so many at least.
-    """
-
-    epsilon: float
-    rows: int | None
-    extra: float
-    level: float
-    beside: str = ""
-    over_constants: float | None = None
-    rows_needed: int | None = None
-    epsilon_needed: float | None = None
-    typical: float = 1.0
-    n_classes: int = 2
-
-    @property
-    def dominates(self) -> bool:
-        """Whether the bound exceeds half of the rows, or of their typical cost.
-
-        Always giving the more frequent answer errs on at most half of them: with such a bound no
-        table is promised better. Of K answers that is all but one row in K.
-        """
-        if self.rows is None:
-            return False
-        return _drowns(self.extra, self.rows, self.typical, self.n_classes)
-
-    @property
-    def share(self) -> float:
-        """The bound as a share of the rows, at most 1; NaN where their number is not public."""
-        if self.rows is None:
-            return math.nan
-        return min(1.0, self.extra / (self.rows * self.typical)) if self.rows else 1.0
-
-    @property
-    def word(self) -> str:
-        """The verdict in two or three words."""
-        if self.rows is None:
-            return "rows not public"
-        if self.dominates:
-            return "noise dominates"
-        return "noise is large" if self.share > LARGE_SHARE else _SMALL
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is known to be small: good news, where all else is a warning."""
-        return self.word == _SMALL
-
-    def __str__(self) -> str:
-        """Return the verdict as one sentence, or two."""
-        if self.rows is None:
-            if self.rows_needed is None:
-                return "Noise dominates whatever the number of rows, which is not public."
-            return (
-                f"Noise dominates a table of fewer than {self.rows_needed:,} rows at epsilon "
-                f"{self.epsilon:g}; the number of rows is not public."
-            )
-        if self.dominates:
-            most = f"half of the {self.rows:,} rows"
-            if self.n_classes > 2:
-                most = f"{self.n_classes - 1}/{self.n_classes} of the {self.rows:,} rows"
-            if self.typical != 1:
-                most = f"{self.rows * self.typical / 2:,.0f} on {self.rows:,} rows"
-            return (
-                f"Noise dominates: it may cost more than {most}, and always giving "
-                f"{self._constant} never does; {self._needed()}."
-            )
-        beside = f" beside {self.beside}" if self.beside else ""
-        what = "extra errors" if self.typical == 1 else "extra cost"
-        cost = (
-            f"with probability {self.level:.0%} at most {math.ceil(self.extra):,} {what} "
-            f"on {self.rows:,} rows ({self.share:.1%}){beside}"
-        )
-        if self.share > LARGE_SHARE:
-            cards = "card" if self.n_classes == 2 else "cards"
-            return (
-                f"Noise is large: {cost}. The {cards} may do worse than always giving "
-                f"{self._constant}{self._by_how_much()}."
-            )
-        return f"Noise is small: {cost}."
-
-    @property
-    def _constant(self) -> str:
-        if self.typical != 1:
-            return "the cheaper answer"
-        return f"the {'more' if self.n_classes == 2 else 'most'} frequent answer"
-
-    def _by_how_much(self) -> str:
-        if self.over_constants is None or self.over_constants >= self.extra:
-            return ""
-        unit = "errors" if self.typical == 1 else "in cost"
-        most = math.ceil(self.over_constants)
-        return f", by at most {most:,} {unit} with the same probability"
-
-    def _needed(self) -> str:
-        ways = []
-        if self.rows_needed is not None:
-            ways.append(f"at least {self.rows_needed:,} rows")
-        if self.epsilon_needed is not None:
-            ways.append(f"epsilon at least {self.epsilon_needed:g}")
-        return f"needs {', or '.join(ways)}" if ways else "no number of rows would do"
 
 
 def judge_noise(
@@ -192,10 +70,10 @@ def judge_noise(
     rows_needed = epsilon_needed = None
 
     def suffices(epsilon: float, rows: int) -> bool:
-        return not _drowns(excess(epsilon, rows), rows, typical, n_classes)
+        return not drowns(excess(epsilon, rows), rows, typical, n_classes)
 
     if rows is None:
-        rows_needed = least_rows(lambda n: not _drowns(extra, n, typical, n_classes), 1)
+        rows_needed = least_rows(lambda n: not drowns(extra, n, typical, n_classes), 1)
     elif not suffices(epsilon, rows):
         rows_needed = least_rows(lambda n: suffices(epsilon, n), rows)
         epsilon_needed = least_epsilon(lambda e: suffices(e, rows), epsilon)
@@ -340,11 +218,105 @@ def least_epsilon(suffices: Callable[[float], bool], below: float) -> float | No
     return rounded
 
 
-def _drowns(extra: float, rows: int, typical: float, n_classes: int) -> bool:
-    # Whole numbers first, so that two classes are divided as before.
-    return n_classes * extra > (n_classes - 1) * rows * typical
-
-
 def _three_digits(number: float, rounding: Callable[[float], int]) -> float:
     exponent = math.floor(math.log10(number)) - 2
     return float(f"{rounding(number / 10.0**exponent)}e{exponent}")
+
+
+_LEVEL = 0.95
+"""Level of the bound on a card's file."""
+
+
+def noise_of_card(
+    mechanism: ScorecardMechanism,
+    public: GridPublic,
+    schema: Schema,
+    *,
+    whole: float,
+    by_default: bool = False,
+    patience: float = PATIENCE,
+) -> NoiseVerdict | NoBound:
+    """Return what the noise of a card may cost, as its file says it.
+
+    Parameters
+    ----------
+    mechanism : ScorecardMechanism
+        What draws the card.
+    public : GridPublic
+        What it is calibrated with, for the card's own share of epsilon.
+    schema : Schema
+        Public facts.
+    whole : float
+        Epsilon of the whole release.
+    by_default : bool
+        Whether nobody named the mechanism: at another epsilon it may be another one.
+    patience : float
+        Seconds that a fit may take, where it is chosen.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. It never fails: without a bound it says so.
+    """
+    # The bound is for any table of the grid, also where a schema leaves fewer points.
+    public = replace(public, most_points=None)
+    try:
+        stump = by_default and _is_stump(mechanism, public)
+        return _judged(mechanism, public, whole, _Defaults(schema, patience) if stump else None)
+    except (OPDiscError, OracleError, ArithmeticError):
+        return NoBound()  # a law without a bound, or beyond a double
+
+
+def _judged(
+    mechanism: ScorecardMechanism, public: GridPublic, whole: float, defaults: _Defaults | None
+) -> NoiseVerdict:
+    """Judge a card that was drawn with its share of all that was spent."""
+    share = public.params.epsilon / whole
+    prediction = predict_error(mechanism, public, _LEVEL)
+
+    def excess(epsilon: float, rows: int | None) -> float:
+        if (epsilon, rows) == (whole, public.n_rows) and defaults is None:
+            return prediction.quantile
+        params = PrivacyParams(epsilon=share * epsilon, delta=public.params.delta)
+        asked = replace(public, params=params, n_rows=rows)
+        if defaults is not None:
+            return defaults.error(asked)
+        return predict_error(mechanism, asked, _LEVEL).quantile
+
+    return judge_noise(
+        excess,
+        whole,
+        public.n_rows,
+        level=_LEVEL,
+        beside=prediction.beside,
+        over_constants=prediction.over_constants,
+        typical=float(public.error_costs.typical),
+    )
+
+
+def _is_stump(mechanism: ScorecardMechanism, public: GridPublic) -> bool:
+    """Return whether a decision stump was all that was drawn."""
+    if not isinstance(mechanism, StagedMechanism):
+        return False
+    return mechanism.calibrate(public).is_stump
+
+
+@dataclass(frozen=True, slots=True)
+class _Defaults:
+    """What the defaults would draw, which have other points than a stump."""
+
+    schema: Schema
+    patience: float
+
+    def error(self, asked: GridPublic) -> float:
+        """Return the bound of its error."""
+        settings = MechanismSettings(
+            structure=column_structure(self.schema), patience=self.patience
+        )
+        request = CardRequest(
+            schema=self.schema, norm_budget=asked.grid.norm_budget, settings=settings
+        )
+        try:
+            found = settle_fit(request, asked)
+            return predict_error(found.mechanism, found.public, _LEVEL).quantile
+        except (CalibrationError, OracleError):
+            return math.inf

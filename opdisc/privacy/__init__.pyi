@@ -4,14 +4,6 @@ from .entropy import (
     SystemEntropy as SystemEntropy,
     parse_entropy as parse_entropy,
 )
-from .grid_receipt import (
-    GridReceipt as GridReceipt,
-    RiskReceipt as RiskReceipt,
-    RowGuess as RowGuess,
-    StatedCosts as StatedCosts,
-    planned_with as planned_with,
-    receipt_costs as receipt_costs,
-)
 from .guarantee import (
     CalibrationStatus as CalibrationStatus,
     Guarantee as Guarantee,
@@ -35,7 +27,27 @@ from .public import (
     PublicInputs as PublicInputs,
 )
 from .reasons import Reason as Reason, count_in_words as count_in_words
-from .receipt import (
+from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
+from .receipts.convex_receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
+from .receipts.grid_receipt import (
+    GridReceipt as GridReceipt,
+    RiskReceipt as RiskReceipt,
+    RowGuess as RowGuess,
+    StatedCosts as StatedCosts,
+    planned_with as planned_with,
+    receipt_costs as receipt_costs,
+)
+from .receipts.opsamp_receipt import OPSampReceipt as OPSampReceipt
+from .receipts.questions import (
+    STRATEGIES as STRATEGIES,
+    TREE as TREE,
+    Question as Question,
+    ask as ask,
+    card_that_tells as card_that_tells,
+    preferences as preferences,
+    way_to as way_to,
+)
+from .receipts.receipt import (
     CertifiedReceipt as CertifiedReceipt,
     Lines as Lines,
     PrivacyReceipt as PrivacyReceipt,

@@ -6,8 +6,10 @@ import enum
 import math
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from opdisc.privacy.entropy import EntropySource
+if TYPE_CHECKING:
+    from opdisc.privacy.entropy import EntropySource
 
 
 class CalibrationStatus(enum.Enum):

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from opdisc.errors import UncertifiedRelease
 from opdisc.privacy.guarantee import warn_of_weak_promise
 from opdisc.privacy.ledger import Ledger
-from opdisc.privacy.receipt import PrivacyReceipt
+from opdisc.privacy.receipts import PrivacyReceipt
 
 Found = TypeVar("Found")
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from opdisc.arguments import check_integer
 from opdisc.errors import CalibrationError
-from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from oracles.problem import ErrorCosts, WeightGrid
+from opdisc.privacy.params import NeighboringRelation
+from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    from opdisc.privacy.params import PrivacyParams
+    from oracles.problem import WeightGrid
 
 DEFAULT_SPACING = 2.0**-10
 

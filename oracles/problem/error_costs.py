@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 from oracles.errors import InvalidProblem
-from oracles.problem.zero_one import ZeroOneProblem
+
+if TYPE_CHECKING:
+    from oracles.problem.zero_one import ZeroOneProblem
 
 LARGEST_COST = 1_000
 """Beyond this, one mistake outweighs what tables of usual sizes can say about the others."""
@@ -126,10 +129,8 @@ class ErrorCosts:
         )
         if counted * self.largest >= _LARGEST_TOTAL:
             raise InvalidProblem("counts times costs must keep every sum below 2**62.")
-        return ZeroOneProblem(
-            points=problem.points,
+        return replace(
+            problem,
             positives=problem.positives * self.false_negative,
             negatives=problem.negatives * self.false_positive,
-            grid=problem.grid,
-            perturbation=problem.perturbation,
         )

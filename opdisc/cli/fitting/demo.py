@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from opdisc.cli.console import progress_steps
+from opdisc.cli.progress import progress_steps
 from opdisc.data import encode_features, load_dataset, load_schema
 from opdisc.estimators import PrivateScorecardClassifier
 from opdisc.planning import COMPILATIONS, compile_kernels as compile_later_fits

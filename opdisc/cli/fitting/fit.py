@@ -10,7 +10,6 @@ import pandas as pd
 
 from opdisc.cli.fitting.error_costs import stated_costs
 from opdisc.cli.fitting.releasing import limit_note
-from opdisc.convex import HULL
 from opdisc.data import (
     RowCounts,
     Schema,
@@ -40,7 +39,7 @@ from opdisc.planning import (
     parse_max_rounds,
     parse_time_limit,
 )
-from opdisc.privacy import PrivacyParams, PrivacyReceipt, told_of_spending
+from opdisc.privacy import HULL, PrivacyParams, PrivacyReceipt, told_of_spending
 from oracles.interface import SolveOptions, get_oracle
 
 _UNSET = {

@@ -8,11 +8,14 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from opdisc.cli.console import toned
 from opdisc.data import Schema, with_error_costs
 
 if TYPE_CHECKING:
-    from opdisc.planning import NoiseVerdict, PlannedFit, Promise, TiltVerdict
+    from opdisc.models import NoiseVerdict, TiltVerdict
+    from opdisc.planning import PlannedFit, Promise
 
 _LEVEL = "95%"
 
@@ -49,7 +52,7 @@ def planner_for(
     CalibrationError, SchemaError
         If an option needs a target of two classes.
     """
-    from opdisc.models import start_from
+    from opdisc.convex import start_from
     from opdisc.planning import plan_cards, plan_fit
 
     if not schema.is_multiclass:
@@ -68,7 +71,8 @@ def plan_fields(item: PlannedFit) -> dict[str, Any]:
     """Return a plan as JSON holds it: the reason in plain words, and its detail."""
     brief, detail = item.reason.brief, item.reason.detail
     said = {"reason": brief or detail, "reason_detail": detail if brief else ""}
-    return {**asdict(item), **said}
+    verdict = None if item.verdict is None else msgspec.structs.asdict(item.verdict)
+    return {**asdict(item), "verdict": verdict, **said}
 
 
 def plan_text(planned: Sequence[PlannedFit]) -> str:

@@ -8,23 +8,29 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import click
 
-from opdisc.cli.console import print_text
+from opdisc.cli.console import GroupedCommand, print_json, print_text
+from opdisc.cli.fitting.reading import reading_options, taken_reading
 from opdisc.data import (
     PRIVATE_MODE,
     TableFormat,
+    TextTable,
     atomic_writer,
     check_names,
+    check_output,
     csv_text,
     open_table,
     refuse_listed,
     require_rows,
 )
 from opdisc.errors import TableError
-from opdisc.models import SavedLinearModel, SavedModel, SavedMulticlassModel
+from opdisc.models import load_model
+
+if TYPE_CHECKING:
+    from opdisc.models import SavedLinearModel, SavedModel, SavedMulticlassModel
 
 PREDICTION = "prediction"
 
@@ -67,10 +73,9 @@ def predict_file(
             listed: Mapping[int, Collection[object]] = {}
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
-                part = pd.DataFrame(
-                    {name: cells[name] for name in needed if name in cells},
-                    index=range(chunk.n_rows),
-                    dtype="str",
+                part = TextTable(
+                    n_rows=chunk.n_rows,
+                    cells={name: cells[name] for name in needed if name in cells},
                 )
                 predictions = model.written_predictions(part, spelled).tolist()
                 lines = zip(*chunk.cells, map(str, predictions), strict=True)
@@ -120,13 +125,49 @@ def _read_twice(path: Path) -> Iterator[Path]:
 
 def _spellings(
     model: SavedModel | SavedLinearModel | SavedMulticlassModel, path: Path, declared: TableFormat
-) -> pd.DataFrame:
+) -> TextTable:
     """Return each text of the target column once, in order; no column where there is none."""
     target = None if model.schema is None else model.schema.target.column
     with open_table(path, declared) as table:
         if target not in table.header:
-            return pd.DataFrame()
+            return TextTable(n_rows=0, cells={})
         found: dict[str, None] = {}
         for chunk in table.chunks([table.header.index(target)]):
             found.update(dict.fromkeys(chunk.cells[0]))
-    return pd.DataFrame({target: list(found)}, dtype="str")
+    return TextTable(n_rows=len(found), cells={target: list(found)})
+
+
+@click.command(
+    cls=GroupedCommand,
+    epilog="""\b
+Examples
+  opdisc predict card.json applicants.csv --out scored.csv
+  opdisc predict card.json applicants.csv | head -3
+""",
+)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
+@reading_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def predict(model: Path, data: Path, out: Path | None, as_json: bool, **arguments: Any) -> None:
+    """Predict every row of the table in the file DATA with the saved MODEL.
+
+    Writes CSV: the input's columns and rows in their order, and a column 'prediction'. Labels are
+    spelled as in your table, else as in the schema.
+    """
+    saved = load_model(model)
+    if out is not None:
+        check_output(out, inputs=[model, data])
+    rows, predicted = 0, []
+    with predicted_lines(out, as_json) as write:
+        for lines, predictions in predict_file(saved, data, **taken_reading(arguments)):
+            write(lines)
+            rows += len(predictions)
+            if as_json:
+                predicted += predictions
+    if as_json:
+        written = {} if out is None else {"out": str(out)}
+        print_json({"rows": rows, "predictions": predicted, **written})
+    elif out is not None:
+        print_text(f"{rows:,} rows with their predictions written to {out}\n")

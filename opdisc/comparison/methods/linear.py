@@ -112,8 +112,8 @@ def fit_linear(task: FitTask, *, model: str, mechanism: str, ridge: float | None
 
 def fit_start(task: FitTask) -> Fitted:
     """Return a public start as it is, without the rows."""
+    from opdisc.convex import start_from
     from opdisc.data import encode_features
-    from opdisc.models import start_from
 
     start = start_from(task.prior, task.pilot, task.schema)
     assert start is not None

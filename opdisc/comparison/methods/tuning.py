@@ -15,9 +15,8 @@ from opdisc.comparison.methods.clipped_descent import (
     descent_task,
 )
 from opdisc.comparison.methods.method import FitTask, Fitted, Method
-from opdisc.convex import ConvexReceipt
 from opdisc.mechanisms import private_selection
-from opdisc.privacy import EntropySource, PrivacyParams, parse_entropy
+from opdisc.privacy import ConvexReceipt, EntropySource, PrivacyParams, parse_entropy
 from oracles.arithmetic import FloatArray
 
 SEARCH_FITS = 3

@@ -19,11 +19,11 @@ from opdisc.convex.hull.table import HullTable
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, receipt_of, spend_and_release
 from opdisc.convex.perturbation import plan_objective_perturbation
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import HULL, ConvexReceipt
 from opdisc.convex.start import PublicStart
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Reason, SeededEntropy
+from opdisc.privacy.receipts import HULL, ConvexReceipt
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 from oracles.problem import ErrorCosts

@@ -27,11 +27,11 @@ from opdisc.convex.perturbation import (
     require_ridge,
 )
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import HULL
 from opdisc.convex.rows import Rows
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, PrivacyParams
+from opdisc.privacy.receipts import HULL
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 

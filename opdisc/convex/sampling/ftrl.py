@@ -14,12 +14,12 @@ from opdisc.calibration import require_delta
 from opdisc.convex.noise_plan import NoisePlan, release
 from opdisc.convex.optimization import noiseless_plan
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.simplex import TAIL, zcdp_budget
 from opdisc.errors import CalibrationError
 from opdisc.noise import categorical
 from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, NeighboringRelation
+from opdisc.privacy.receipts import ConvexReceipt
 from oracles.arithmetic import FloatArray
 
 FTRLNoise = Literal["zcdp", "published"]

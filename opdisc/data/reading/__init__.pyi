@@ -1,4 +1,13 @@
-from .chunks import CHUNK_CELLS as CHUNK_CELLS, Chunk as Chunk, TableReader as TableReader
+from .cell_texts import csv_text as csv_text
+from .chunks import (
+    CHUNK_CELLS as CHUNK_CELLS,
+    COLUMNS_UNSEEN as COLUMNS_UNSEEN,
+    DTYPES_DECLARED as DTYPES_DECLARED,
+    ROWS_ALONE as ROWS_ALONE,
+    Chunk as Chunk,
+    TableReader as TableReader,
+    require_rows as require_rows,
+)
 from .database import (
     QueryResult as QueryResult,
     query_refusals as query_refusals,
@@ -9,28 +18,22 @@ from .frames import (
     narwhals_frame as narwhals_frame,
     typed_columns as typed_columns,
 )
-from .given_names import read_names as read_names
 from .headers import public_header as public_header, read_header as read_header
 from .opening import open_table as open_table
 from .provenance import (
-    COLUMNS_UNSEEN as COLUMNS_UNSEEN,
-    DTYPES_DECLARED as DTYPES_DECLARED,
     LABELS_PUBLIC as LABELS_PUBLIC,
     MADE_BY_HAND as MADE_BY_HAND,
     NO_ROW_TWICE as NO_ROW_TWICE,
-    ROWS_ALONE as ROWS_ALONE,
     all_assumptions as all_assumptions,
     has_declared_dtypes as has_declared_dtypes,
     table_assumptions as table_assumptions,
     with_declared_dtypes as with_declared_dtypes,
 )
-from .table_format import TableFormat as TableFormat
+from .table_format import TableFormat as TableFormat, read_names as read_names
 from .tables import (
     count_lines as count_lines,
-    csv_text as csv_text,
     public_facts as public_facts,
     read_table as read_table,
-    require_rows as require_rows,
     table_text as table_text,
     write_table as write_table,
 )

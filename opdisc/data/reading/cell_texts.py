@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opdisc.data.reading.chunks import Chunk
@@ -59,3 +60,19 @@ def chunk_of_values(columns: Sequence[Sequence[Any]], n_rows: int) -> Chunk:
 def chunk_of_rows(rows: Sequence[Sequence[Any]], positions: Sequence[int]) -> Chunk:
     """Return a chunk of typed rows, of the columns at these positions."""
     return chunk_of_values([[row[at] for row in rows] for at in positions], len(rows))
+
+
+_QUOTED = re.compile('[",\r\n]')
+
+
+def csv_text(rows: Iterable[Iterable[str]]) -> str:
+    """Return rows as lines of CSV text."""
+    return "".join(_csv_line(cells) + "\n" for cells in rows)
+
+
+def _csv_line(cells: Iterable[str]) -> str:
+    """Quote what RFC 4180 says must be quoted, and a lone empty cell: a blank line is no row."""
+    line = ",".join(
+        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
+    )
+    return line or '""'

@@ -6,8 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from opdisc.errors import TableError
+
 CHUNK_CELLS = 2**14
 """Cells that are held as text at a time: few enough for a processor's cache."""
+
+COLUMNS_UNSEEN = "columns were made without looking at the rows"
+
+DTYPES_DECLARED = "dtypes were declared, not inferred from the rows"
+
+ROWS_ALONE = "each row that the query returned was made from one row of the table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +70,12 @@ class TableReader(Protocol):
             If a part of the file cannot be read; no cell is named.
         """
         ...
+
+
+def require_rows(n_rows: int) -> int:
+    """Return a number of rows other than 0."""
+    if n_rows == 0:
+        raise TableError(
+            "a table must have a header and at least one row, but this one has no row"
+        )
+    return n_rows

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import chunk_of_rows
-from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
-from opdisc.data.reading.provenance import COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
+from opdisc.data.reading.chunks import CHUNK_CELLS, COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
 from opdisc.data.reading.typed_file import ArrowBatches, optional_module
 from opdisc.errors import OPDiscError, TableError
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+    from opdisc.data.reading.chunks import Chunk
 
 SQLITE = b"SQLite format 3\0"
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from opdisc.data.reading.cell_texts import chunk_of_values
-from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk, TableReader
-from opdisc.data.reading.provenance import COLUMNS_UNSEEN, DTYPES_DECLARED
+from opdisc.data.reading.chunks import CHUNK_CELLS, COLUMNS_UNSEEN, DTYPES_DECLARED
 from opdisc.data.reading.typed_file import ArrowBatches, plain_name
 from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from opdisc.data.reading.chunks import Chunk, TableReader
 
 _NARROW = {"Float16": np.float16, "Float32": np.float32}
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from opdisc.data.files import FilePath
 from opdisc.errors import LONGEST_NAME, TableError
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
 
 _LETTERLESS = re.compile(r"[#%№]|\.\.\.\d+")
 """Names that tables have, though there is no letter in them; R heads a blank column "...1"."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-from opdisc.data.files import FilePath, open_input
+from opdisc.data.files import open_input
 from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.database import SQLITE, open_query
-from opdisc.data.reading.table_format import TableFormat
 from opdisc.data.reading.text_file import open_text, refusals
 from opdisc.data.reading.typed_file import open_arrow, open_parquet
 from opdisc.data.reading.workbook import OLD_EXCEL, open_excel, other_spreadsheet
 from opdisc.errors import FileMistake
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+    from opdisc.data.reading.table_format import TableFormat
 
 _KINDS = (
     (b"ARROW1\0\0", open_arrow),

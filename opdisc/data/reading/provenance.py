@@ -13,22 +13,19 @@ all rows. Reading each value as text does not bring back what that lost.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from opdisc.data.encoding import with_plain_names
-from opdisc.data.schema import Schema
+from opdisc.data.reading.chunks import COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
 
-COLUMNS_UNSEEN = "columns were made without looking at the rows"
-
-DTYPES_DECLARED = "dtypes were declared, not inferred from the rows"
+if TYPE_CHECKING:
+    from opdisc.data.schema import Schema
 
 LABELS_PUBLIC = "the two label values, taken from the table, are public"
 
 CLASSES_PUBLIC = "the label values, taken from the table, are public"
-
-ROWS_ALONE = "each row that the query returned was made from one row of the table"
 
 MADE_BY_HAND = "the counts, made by hand, count every row of a table once"
 

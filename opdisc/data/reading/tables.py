@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from opdisc.data.cells import note_numbers
 from opdisc.data.encoding import check_names
-from opdisc.data.files import FilePath, atomic_write_text
-from opdisc.data.reading.chunks import TableReader
+from opdisc.data.files import atomic_write_text
+from opdisc.data.reading.cell_texts import csv_text
+from opdisc.data.reading.chunks import require_rows
 from opdisc.data.reading.opening import open_table
 from opdisc.data.reading.provenance import all_assumptions, with_assumptions, with_declared_dtypes
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.data.value_labels import note_listed
-from opdisc.errors import TableError
 
-_QUOTED = re.compile('[",\r\n]')
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+    from opdisc.data.reading.chunks import TableReader
 
 
 def read_table(
@@ -137,15 +139,6 @@ def public_facts(
     return require_rows(found), assumptions
 
 
-def require_rows(n_rows: int) -> int:
-    """Return a number of rows other than 0."""
-    if n_rows == 0:
-        raise TableError(
-            "a table must have a header and at least one row, but this one has no row"
-        )
-    return n_rows
-
-
 def write_table(table: pd.DataFrame, path: FilePath, *, mode: int = 0o666) -> None:
     """Write a table as CSV, whole or not at all.
 
@@ -170,16 +163,3 @@ def table_text(table: pd.DataFrame) -> str:
     """Return a table as the CSV text that :func:`write_table` writes."""
     columns = (["" if pd.isna(c) else str(c) for c in cells] for _, cells in table.items())
     return csv_text([[str(name) for name in table]]) + csv_text(zip(*columns, strict=True))
-
-
-def csv_text(rows: Iterable[Iterable[str]]) -> str:
-    """Return rows as lines of CSV text."""
-    return "".join(_csv_line(cells) + "\n" for cells in rows)
-
-
-def _csv_line(cells: Iterable[str]) -> str:
-    """Quote what RFC 4180 says must be quoted, and a lone empty cell: a blank line is no row."""
-    line = ",".join(
-        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
-    )
-    return line or '""'

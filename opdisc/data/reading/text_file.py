@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from io import StringIO, TextIOWrapper
 from itertools import chain, islice
-from typing import Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from opdisc.data.files import FilePath, unusable
+from opdisc.data.files import unusable
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
 from opdisc.data.reading.header_rule import header_doubt, refuse_other_text
-from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+    from opdisc.data.reading.table_format import TableFormat
 
 _DELIMITERS = ",;\t|"
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import cell_texts
-from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
-from opdisc.data.reading.provenance import DTYPES_DECLARED
+from opdisc.data.reading.chunks import CHUNK_CELLS, DTYPES_DECLARED, Chunk
 from opdisc.data.value_labels import dictionary_values
 from opdisc.errors import FileMistake, OPDiscError, TableError
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
 
 _NARROW = {"halffloat": np.float16, "float": np.float32}
 """Types of numpy for Arrow's numbers of less than double precision."""

@@ -13,16 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from itertools import chain, islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from opdisc.data.files import FilePath
 from opdisc.data.reading.cell_texts import chunk_of_rows
-from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
+from opdisc.data.reading.chunks import CHUNK_CELLS, DTYPES_DECLARED
 from opdisc.data.reading.header_rule import header_doubt
-from opdisc.data.reading.provenance import DTYPES_DECLARED
 from opdisc.data.reading.text_file import names_unlike_columns, refuse_named_header
 from opdisc.data.reading.typed_file import library_refusals, optional_module
 from opdisc.errors import FileMistake, TableError, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+    from opdisc.data.reading.chunks import Chunk
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 

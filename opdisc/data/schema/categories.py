@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema.checks import (
-    Kind,
-    Sign,
     as_tuple,
     check_keys,
     check_name,
@@ -25,6 +24,12 @@ from opdisc.data.schema.checks import (
 )
 from opdisc.data.spelling import plain_text
 from opdisc.errors import SchemaError, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.checks import (
+        Kind,
+        Sign,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

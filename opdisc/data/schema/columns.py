@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from opdisc.data.schema.categories import BinaryFeature
-from opdisc.data.schema.checks import Kind, as_tuple, did_you_mean, refuse_repeats
-from opdisc.data.schema.features import Feature
+from opdisc.data.schema.checks import as_tuple, did_you_mean, refuse_repeats
 from opdisc.errors import SchemaError, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.checks import Kind
+    from opdisc.data.schema.features import Feature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema.checks import check_keys
-from opdisc.data.schema.target import Label
 from opdisc.errors import SchemaError, quoted
 from oracles.errors import InvalidProblem
 from oracles.problem import ErrorCosts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from opdisc.data.schema.target import Label
 
 CostsLike: TypeAlias = ErrorCosts | Mapping[Any, Any] | Literal["balanced"]
 """Costs as ``error_costs=`` and schema files declare them."""

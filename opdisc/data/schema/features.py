@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opdisc.data.cells import format_number, parse_number, plain_number
 from opdisc.data.schema.categories import BinaryFeature, Category, CategoryFeature, binary_values
 from opdisc.data.schema.checks import (
-    Kind,
-    Sign,
     as_tuple,
     check_keys,
     check_name,
@@ -23,6 +21,12 @@ from opdisc.data.schema.checks import (
 )
 from opdisc.data.schema.quantiles import QuantileFeature, quantile_feature
 from opdisc.errors import SchemaError, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.checks import (
+        Kind,
+        Sign,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from opdisc.data.cells import plain_number
 from opdisc.data.schema.checks import (
-    Kind,
-    Sign,
     as_tuple,
     check_keys,
     check_name,
@@ -22,6 +21,12 @@ from opdisc.data.schema.checks import (
     stated,
 )
 from opdisc.errors import SchemaError, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.checks import (
+        Kind,
+        Sign,
+    )
 
 MOST_CANDIDATES = 100_000
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from opdisc.data.schema.schema import Schema
-from opdisc.data.schema.target import Label
 from opdisc.errors import escaped
 from oracles.problem import LARGEST_COST
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.schema import Schema
+    from opdisc.data.schema.target import Label
 
 _EXPECTED, _OFTEN = Fraction(1, 10), Fraction(1, 4)
 """Weights of an outcome below which one answer is to be expected, or often given.

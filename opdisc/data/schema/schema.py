@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.schema.categories import BinaryFeature, CategoryFeature
@@ -25,7 +25,7 @@ from opdisc.data.schema.checks import (
 )
 from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
 from opdisc.data.schema.draft import refuse_blanks
-from opdisc.data.schema.error_costs import CostsLike, checked_share, parse_error_costs
+from opdisc.data.schema.error_costs import checked_share, parse_error_costs
 from opdisc.data.schema.features import (
     Feature,
     ThresholdFeature,
@@ -34,7 +34,6 @@ from opdisc.data.schema.features import (
 from opdisc.data.schema.quantiles import QuantileFeature
 from opdisc.data.schema.schema_file import read_toml
 from opdisc.data.schema.target import (
-    Label,
     MulticlassTarget,
     Target,
     make_target,
@@ -43,6 +42,12 @@ from opdisc.data.schema.target import (
 )
 from opdisc.errors import SchemaError, escaped, quoted
 from oracles.problem import ColumnGroup, ErrorCosts, complete_structure
+
+if TYPE_CHECKING:
+    from opdisc.data.schema.error_costs import CostsLike
+    from opdisc.data.schema.target import (
+        Label,
+    )
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:

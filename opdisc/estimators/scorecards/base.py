@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.convex import ConvexReceipt
 from opdisc.data import (
     CellArray,
     Schema,
@@ -23,6 +22,8 @@ from opdisc.estimators.base import PrivateClassifier
 from opdisc.estimators.scorecards.notebook import ShowsCard
 from opdisc.models import (
     ClassesVerdict,
+    NoBound,
+    Noise,
     OddsScale,
     RiskTable,
     SavedModel,
@@ -31,7 +32,7 @@ from opdisc.models import (
     Verdict,
     used_columns,
 )
-from opdisc.privacy import GridReceipt
+from opdisc.privacy import ConvexReceipt, GridReceipt
 from oracles.arithmetic import FloatArray
 from oracles.problem import Hypothesis
 
@@ -70,7 +71,9 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
         table = pd.DataFrame(values, columns=list(self.schema_.columns))
         return encode_features(table, self.schema_)
 
-    def _publish(self, hypothesis: Hypothesis, receipt: GridReceipt) -> None:
+    def _publish(
+        self, hypothesis: Hypothesis, receipt: GridReceipt, noise: Noise | None = None
+    ) -> None:
         schema = self.schema_
         card = Scorecard(
             target=schema.target.column,
@@ -79,13 +82,16 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
             points=hypothesis[1:],
             start=hypothesis[0],
         )
-        self._publish_card(card, receipt)
+        self._publish_card(card, receipt, noise or NoBound())
 
-    def _publish_card(self, card: Scorecard, receipt: GridReceipt | ConvexReceipt) -> None:
+    def _publish_card(
+        self, card: Scorecard, receipt: GridReceipt | ConvexReceipt, noise: Noise
+    ) -> None:
         self.scorecard_ = card
         self.coef_ = np.array([card.points], dtype=np.int64)
         self.intercept_ = np.array([card.start], dtype=np.int64)
         self.receipt_ = receipt
+        self._noise_ = noise
 
     def _totals(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.int64]:
         rows = self._rows(X)
@@ -145,6 +151,7 @@ class ScorecardClassifier(ShowsCard, PrivateClassifier):
             receipt=self.receipt_,
             risk_table=getattr(self, "risk_table_", None),
             odds=getattr(self, "odds_", None),
+            noise=getattr(self, "_noise_", None),
         )
 
     def decision_function(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:

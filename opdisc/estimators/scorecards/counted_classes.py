@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from opdisc.data import CellArray, EncodedTable, RowCounts, aggregate
-from opdisc.mechanisms import Question
+from opdisc.privacy import Question
 from oracles.arithmetic import IntArray
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opdisc.convex import ConvexReceipt, PublicStart, hull_perturbation
+from opdisc.convex import PublicStart, hull_perturbation
 from opdisc.data import RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
 from opdisc.planning import LOGISTIC, logistic_public
-from opdisc.privacy import EntropySource, Ledger, PrivacyParams, Reason
+from opdisc.privacy import ConvexReceipt, EntropySource, Ledger, PrivacyParams, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,15 +48,10 @@ from opdisc.estimators.scorecards.counted_classes import (
 )
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.mechanisms import (
-    TREE,
     BaseMeasure,
     CardRisks,
     CardsRelease,
-    MulticlassReceipt,
-    Question,
     RiskSpec,
-    ask,
-    preferences,
     run_cards,
 )
 from opdisc.models import (
@@ -73,7 +68,16 @@ from opdisc.planning import (
     decide_cards,
     patience_of_each,
 )
-from opdisc.privacy import Ledger, PrivacyParams, PublicInputs
+from opdisc.privacy import (
+    TREE,
+    Ledger,
+    MulticlassReceipt,
+    PrivacyParams,
+    PublicInputs,
+    Question,
+    ask,
+    preferences,
+)
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.interface import Oracle
 

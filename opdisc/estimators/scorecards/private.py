@@ -12,6 +12,7 @@ import pandas as pd
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
+from opdisc.convex import Pilot, Prior, start_from
 from opdisc.data import (
     Classes,
     CostsLike,
@@ -49,15 +50,7 @@ from opdisc.mechanisms import (
     receipt_with_thresholds,
     rehearse_thresholds,
 )
-from opdisc.models import (
-    LARGEST_POINTS,
-    Pilot,
-    Prior,
-    ScaleLike,
-    fitted_risks,
-    parse_scale,
-    start_from,
-)
+from opdisc.models import LARGEST_POINTS, ScaleLike, fitted_risks, parse_scale
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
@@ -65,11 +58,13 @@ from opdisc.planning import (
     MechanismSettings,
     SettledFit,
     decide_card,
+    noise_of_card,
     parse_automatic_bound,
     parse_base_measure,
     parse_max_rounds,
     parse_time_limit,
     takes_logistic,
+    tilt_of,
 )
 from opdisc.privacy import (
     EntropySource,
@@ -409,7 +404,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             choice=reason,
         )
         self.odds_ = found.odds
-        self._publish_card(found.card, found.receipt)
+        self._publish_card(found.card, found.receipt, tilt_of(counts.schema, found.receipt))
 
     def _check_options(self) -> None:
         """Refuse what no table could be fitted with, before one is read."""
@@ -452,6 +447,14 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             return charge_with_risks(card, problem, risks, structure)
 
         charge, receipt = charge_of(prepared, problem), None
+        noise = noise_of_card(
+            settled.mechanism,
+            settled.public,
+            schema,
+            whole=whole.params.epsilon,
+            by_default=bool(settled.reason.brief),
+            patience=self._patience(schema),
+        )
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             if counts.recount is not None:
@@ -478,7 +481,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             release = charge.run(ledger)
         if risks is not None:
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
-        self._publish(release.hypothesis, receipt or release.receipt)
+        self._publish(release.hypothesis, receipt or release.receipt, noise)
 
     def _request(self, schema: Schema) -> CardRequest:
         """Return what is asked of each card."""

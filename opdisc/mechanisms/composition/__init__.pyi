@@ -10,14 +10,6 @@ from .cards import (
     run_cards as run_cards,
 )
 from .quantiles import Cut as Cut, draw_cuts as draw_cuts, plan_cuts as plan_cuts
-from .questions import (
-    STRATEGIES as STRATEGIES,
-    TREE as TREE,
-    Question as Question,
-    ask as ask,
-    preferences as preferences,
-)
-from .receipt import MulticlassReceipt as MulticlassReceipt
 from .risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,
@@ -38,9 +30,5 @@ from .thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .totals import (
-    Bins as Bins,
-    bin_totals as bin_totals,
-    count_by_bin as count_by_bin,
-    possible_totals as possible_totals,
-)
+from .validation import validate_card as validate_card
+from .validation_counts import calibrate_validation as calibrate_validation

@@ -9,11 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.composition.questions import Question, ask
-from opdisc.mechanisms.composition.receipt import MulticlassReceipt
 from opdisc.mechanisms.composition.risks import RiskSpec, count_totals, receipt_with_risks
-from opdisc.mechanisms.composition.totals import Bins
 from opdisc.mechanisms.receipts import PreparedRelease
+from opdisc.models import Bins
 from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
@@ -24,6 +22,7 @@ from opdisc.privacy import (
     PublicInputs,
     common_fields,
 )
+from opdisc.privacy.receipts import MulticlassReceipt, Question, ask
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
 

@@ -16,13 +16,13 @@ import numpy as np
 from opdisc.arguments import check_within
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import Release
-from opdisc.mechanisms.composition.totals import (
+from opdisc.mechanisms.receipts import PreparedRelease
+from opdisc.models import (
     Bins,
     bin_totals,
     count_by_bin,
     possible_totals,
 )
-from opdisc.mechanisms.receipts import PreparedRelease
 from opdisc.noise import (
     check_noise_fits,
     discrete_laplace,

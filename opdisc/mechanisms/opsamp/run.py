@@ -14,7 +14,6 @@ from opdisc.mechanisms.opsamp.calibration import UNIFORM_BITS
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, tilted_minimisers
 from opdisc.mechanisms.opsamp.public import OPSampSpec
-from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.noise import discrete_laplace, geometric
 from opdisc.privacy import (
     EntropySource,
@@ -25,6 +24,7 @@ from opdisc.privacy import (
     common_fields,
     receipt_costs,
 )
+from opdisc.privacy.receipts import OPSampReceipt
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,

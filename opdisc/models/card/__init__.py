@@ -1,4 +1,4 @@
-"""Cards people can use: a released scorecard as a page, a picture, text, SQL and Python."""
+"""Cards people can use: a released scorecard as a page, a picture and text."""
 
 import lazy_loader
 

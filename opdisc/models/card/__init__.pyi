@@ -1,3 +1,15 @@
+from .characteristics import (
+    NO_XML as NO_XML,
+    AtLeast as AtLeast,
+    Characteristic as Characteristic,
+    Column as Column,
+    OneOf as OneOf,
+    card_characteristics as card_characteristics,
+    card_columns as card_columns,
+    is_number_text as is_number_text,
+    single_card as single_card,
+    spelled as spelled,
+)
 from .content import Card as Card, card_content as card_content
 from .explanation import (
     ClassExplanation as ClassExplanation,
@@ -9,7 +21,9 @@ from .explanation import (
 from .markdown import card_markdown as card_markdown
 from .page import card_fragment as card_fragment, card_page as card_page
 from .picture import card_picture as card_picture
-from .pmml import card_pmml as card_pmml
-from .python_code import card_python as card_python
-from .source import CardSource as CardSource, CardsSource as CardsSource
-from .sql import card_sql as card_sql
+from .source import (
+    CardSource as CardSource,
+    CardsSource as CardsSource,
+    plain as plain,
+    used_features as used_features,
+)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from opdisc.data import CategoryFeature, Schema
+from opdisc.data import CategoryFeature
 from opdisc.models.card.example import longest_way, made_up_row
-from opdisc.models.card.explanation import Explanation, explain_row
-from opdisc.models.card.parts import CardPart, only_part, several_parts
-from opdisc.models.card.source import CardSource, CardsSource, used_features
-from opdisc.models.scorecard import Scorecard
+from opdisc.models.card.explanation import explain_row
+from opdisc.models.card.parts import only_part, several_parts
+from opdisc.models.card.source import CardsSource, used_features
+
+if TYPE_CHECKING:
+    from opdisc.data import Schema
+    from opdisc.models.card.explanation import Explanation
+    from opdisc.models.card.parts import CardPart
+    from opdisc.models.card.source import CardSource
+    from opdisc.models.scorecard import Scorecard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from opdisc.data import (
     BinaryFeature,
     CategoryFeature,
-    Schema,
     ThresholdFeature,
     format_number,
     parse_number,
 )
-from opdisc.models.card.explanation import ClassExplanation
-from opdisc.models.card.source import CardsSource, used_features
-from opdisc.models.scorecard import Scorecard
+from opdisc.models.card.source import used_features
+
+if TYPE_CHECKING:
+    from opdisc.data import (
+        Schema,
+    )
+    from opdisc.models.card.explanation import ClassExplanation
+    from opdisc.models.card.source import CardsSource
+    from opdisc.models.scorecard import Scorecard
 
 _LONGEST_EXAMPLE = 6
 """Used columns that the made-up row fills; the others are left blank."""

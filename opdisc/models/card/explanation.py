@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 
-from opdisc.data import CellArray, Label, Schema, as_table, encode_features, plain_cells
+from opdisc.data import encode_features, plain_cells
 from opdisc.errors import TableError, escaped
-from opdisc.mechanisms import TREE, Question, preferences, way_to
-from opdisc.models.scorecard import Scorecard, used_columns
+from opdisc.models.scorecard import used_columns
+from opdisc.privacy import TREE, preferences, way_to
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from opdisc.data import CellArray, Label, Schema
+    from opdisc.models.scorecard import Scorecard
+    from opdisc.privacy import Question
 
 Row: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.Series[Any] | pd.DataFrame"
 """One row: cells by column, or one cell for each column of the schema in order."""
@@ -89,7 +95,7 @@ class ClassExplanation:
     target : str
         Name of what is predicted.
     strategy : str
-        How the cards go together, as in :func:`opdisc.mechanisms.ask`.
+        How the cards go together, as in :func:`opdisc.privacy.ask`.
     cards : tuple of (int, Explanation)
         Number of each card that the row meets, from 1, and how its points add up there.
     answer : str, int, float or bool
@@ -176,7 +182,7 @@ def explain_class(
     questions : tuple of Question
         What each card tells apart.
     strategy : str
-        As in :func:`opdisc.mechanisms.ask`.
+        As in :func:`opdisc.privacy.ask`.
     schema, row
         As in :func:`explain_row`.
     """
@@ -210,6 +216,10 @@ def _explained(scorecard: Scorecard, encoded: CellArray) -> Explanation:
 
 
 def _one_row(row: Row, schema: Schema, used: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    from opdisc.data import as_table  # loads readers: a card that is shown has none
+
     if isinstance(row, pd.Series):
         row = plain_cells(row)
     if isinstance(row, Mapping | pd.Series):

@@ -10,11 +10,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from opdisc.models.card.content import Card, card_content
-from opdisc.models.card.explanation import Explanation
-from opdisc.models.card.parts import CardPart, PointsGroup
-from opdisc.models.card.source import CardSource, CardsSource, plain, signed
+from opdisc.models.card.content import card_content
+from opdisc.models.card.source import plain, signed
+
+if TYPE_CHECKING:
+    from opdisc.models.card.content import Card
+    from opdisc.models.card.explanation import Explanation
+    from opdisc.models.card.parts import CardPart, PointsGroup
+    from opdisc.models.card.source import CardSource, CardsSource
 
 _MANY = 12
 """Statements without points that are listed at once; more are shown on request."""

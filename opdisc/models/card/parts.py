@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opdisc.data import (
     BinaryFeature,
     CategoryFeature,
-    Feature,
-    Schema,
     ThresholdFeature,
     format_number,
 )
-from opdisc.mechanisms import TREE, card_that_tells
 from opdisc.models.attainable import attainable_totals
-from opdisc.models.card.source import CardSource, CardsSource, signed, used_features
-from opdisc.models.odds import OddsScale, chance_text
-from opdisc.models.scorecard import Scorecard
+from opdisc.models.card.source import signed, used_features
+from opdisc.models.odds import chance_text
+from opdisc.privacy import TREE, card_that_tells
+
+if TYPE_CHECKING:
+    from opdisc.data import (
+        Feature,
+        Schema,
+    )
+    from opdisc.models.card.source import CardSource, CardsSource
+    from opdisc.models.odds import OddsScale
+    from opdisc.models.scorecard import Scorecard
 
 _YES = "yes"
 """What is true of a column that holds yes or no."""

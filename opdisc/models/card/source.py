@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from opdisc.convex import ConvexReceipt
-from opdisc.data import Feature, Schema
 from opdisc.errors import escaped
-from opdisc.mechanisms import MulticlassReceipt, Question
-from opdisc.models.card.explanation import ClassExplanation, Row
-from opdisc.models.scorecard import Scorecard
-from opdisc.privacy import GridReceipt
+
+if TYPE_CHECKING:
+    from opdisc.data import Feature, Schema
+    from opdisc.models.card.explanation import ClassExplanation, Row
+    from opdisc.models.scorecard import Scorecard
+    from opdisc.privacy import ConvexReceipt, GridReceipt, MulticlassReceipt, Question
 
 
 class Source(Protocol):

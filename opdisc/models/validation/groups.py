@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from opdisc.data import RowCounts, column_structure
-from opdisc.mechanisms import Bins, bin_totals, count_by_bin, possible_totals
+from opdisc.models import Bins, bin_totals, count_by_bin, possible_totals
 from opdisc.models.risk_table import Rate
 from opdisc.models.scorecard_file import SavedModel
 from opdisc.privacy import Record

@@ -5,9 +5,8 @@ import pandas as pd
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.data.schema import Schema
-from opdisc.mechanisms import MulticlassReceipt, ask
 from opdisc.models import SavedModel, SavedMulticlassModel, Scorecard, card_classes
-from opdisc.privacy import PrivacyReceipt
+from opdisc.privacy import MulticlassReceipt, PrivacyReceipt, ask
 
 HOSTILE = (
     "<script>alert(1)</script>",

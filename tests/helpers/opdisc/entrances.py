@@ -10,8 +10,8 @@ from opdisc.data import Schema, open_table
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import encode_features, keep_first_of_exclusive
 from opdisc.data.packing import unpack_rows
+from opdisc.data.reading.cell_texts import csv_text
 from opdisc.data.reading.table_format import TableFormat
-from opdisc.data.reading.tables import csv_text
 from opdisc.errors import TableError
 from opdisc.models import card_python, card_sql
 

@@ -1,6 +1,6 @@
 """A receipt for ledgers to record."""
 
-from opdisc.privacy.grid_receipt import GridReceipt
+from opdisc.privacy.receipts.grid_receipt import GridReceipt
 
 
 def receipt(epsilon=0.1, delta=0.0, delta_numerical=0.0):

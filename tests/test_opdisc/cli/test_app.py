@@ -642,7 +642,7 @@ def test_oracles_are_listed_with_their_licences_on_two_lines_each(run):
     assert all(r["licence"] for r in records if r["name"].partition(":")[0] != "mine")
 
 
-@pytest.mark.parametrize("command", [None, *cli.commands])
+@pytest.mark.parametrize("command", [None, *cli.list_commands(None)])
 def test_help_says_what_it_does_and_gives_an_example(command, run):
     status, out, _ = run(*([] if command is None else [command]), "--help")
     assert status == 0 and "Example" in out
@@ -659,7 +659,7 @@ def test_help_lists_options_in_groups(command, run):
     _, out, _ = run(command, "--help")
     found = [line[:-1] for line in out.splitlines() if line[:-1] in GROUPS]
     assert found == [name for name in GROUPS if name in found] and len(found) >= 2
-    options = [name for param in cli.commands[command].params for name in param.opts[:1]]
+    options = [name for param in cli.get_command(None, command).params for name in param.opts[:1]]
     options = ["--help", *(name for name in options if name.startswith("--"))]
     listed = re.findall(r"^  (?:-h, )?(--[\w-]+)", out, re.M)
     assert sorted(listed) == sorted(options)  # each of them once, in one group

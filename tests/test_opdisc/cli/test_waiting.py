@@ -14,8 +14,9 @@ from helpers.opdisc.terminals import open_terminal
 from helpers.processes import PATIENCE, wait_until
 
 from opdisc.cli.app import cli
-from opdisc.cli.console import progress_steps, run_command_line
+from opdisc.cli.console import run_command_line
 from opdisc.cli.fitting import limit_note
+from opdisc.cli.progress import progress_steps
 from opdisc.privacy.ledger.ledger import Ledger
 from oracles.arithmetic import compiling, is_watched
 

@@ -19,11 +19,10 @@ from opdisc import (
 )
 from opdisc.data import aggregate, column_structure, counted_problem, encode_features
 from opdisc.errors import CalibrationError, ModelFileError
-from opdisc.mechanisms import ask
 from opdisc.mechanisms.composition import risks as composition
 from opdisc.models import card_markdown, card_page
 from opdisc.models.document import model_digest
-from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs
+from opdisc.privacy import NeighboringRelation, PrivacyParams, PublicInputs, ask
 from opdisc.privacy.entropy import SystemEntropy
 from oracles import WeightGrid
 

@@ -22,9 +22,9 @@ from opdisc import (
     save_model,
 )
 from opdisc.errors import CalibrationError, LedgerError, ModelFileError, SchemaError, TableError
-from opdisc.mechanisms.composition.questions import STRATEGIES, ask, preferences
 from opdisc.models.document import model_digest
 from opdisc.privacy.entropy import SystemEntropy
+from opdisc.privacy.receipts.questions import STRATEGIES, ask, preferences
 
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 GRADES = ("low", "middle", "high")

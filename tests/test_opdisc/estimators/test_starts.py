@@ -14,10 +14,10 @@ from opdisc import (
     read_table,
     save_model,
 )
+from opdisc.convex import start_from
 from opdisc.convex.hull.mechanism import largest_score
 from opdisc.data import encode_features
 from opdisc.errors import CalibrationError, TableError
-from opdisc.models import start_from
 from opdisc.privacy import Ledger
 
 SCHEMA = Schema.from_dict(

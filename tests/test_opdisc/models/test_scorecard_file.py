@@ -102,7 +102,8 @@ def test_any_points_and_labels_read_back_the_same(tmp_path_factory, data):
 def test_the_file_holds_the_published_parts_only(tmp_path):
     save_model(MODEL, tmp_path / "m.json")
     record = json.loads((tmp_path / "m.json").read_text())
-    assert set(record) == {"format", "version", "scorecard", "schema", "receipt", "sha256"}
+    parts = {"format", "version", "scorecard", "schema", "receipt", "noise", "sha256"}
+    assert set(record) == parts
     assert os.listdir(tmp_path) == ["m.json"]
 
 
@@ -176,7 +177,7 @@ def test_no_file_crashes_the_reader(tmp_path_factory, data):
         (lambda r: r["receipt"].update(rows_per_unit=2), "the privacy unit of its schema"),
         (lambda r: r["receipt"].update(privacy_unit="us"), "the privacy unit of its schema"),
         (lambda r: r.update(format="sklearn"), "written by opdisc fit"),
-        (lambda r: r.update(version=3), "format version 1 or 2"),
+        (lambda r: r.update(version=4), "format version 1 or 2 or 3"),
         (lambda r: r.update(version=2), "valid parts"),
         (lambda r: r["scorecard"].update(threshold=2), "only a logistic card"),
         (lambda r: r.update(version=True), "format version 1"),

@@ -9,7 +9,8 @@ import pytest
 from opdisc import Ledger, PrivateScorecardClassifier, Schema
 from opdisc.convex import HullShape, mean_square
 from opdisc.convex.hull.noise import HullNoise
-from opdisc.planning import TiltVerdict, plan_fit, prefers_logistic, tilt_of
+from opdisc.models import TiltVerdict
+from opdisc.planning import plan_fit, prefers_logistic, tilt_of
 from opdisc.planning.logistic import logistic_receipt
 from opdisc.privacy import (
     NeighboringRelation,

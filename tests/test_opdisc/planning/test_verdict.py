@@ -4,8 +4,12 @@ import math
 
 import pytest
 
+from opdisc.data import Schema
+from opdisc.models import NoBound
+from opdisc.planning import MechanismSettings, build_mechanism, noise_of_card, scorecard_grid
 from opdisc.planning.plan import PLANNED_EPSILONS, plan_fit
 from opdisc.planning.verdict import judge_noise, least_epsilon, least_rows
+from opdisc.privacy import GridPublic, PrivacyParams
 
 
 def predicted(epsilon, rows, schema, relation="replace_one"):
@@ -119,3 +123,19 @@ def test_several_epsilons_are_planned_one_by_one():
     assert [item.epsilon for item in planned] == list(PLANNED_EPSILONS)
     shares = [item.verdict.share for item in planned]
     assert shares == sorted(shares, reverse=True)
+
+
+def noise_of(rows):
+    schema = Schema.equal_width(3)
+    public = GridPublic(
+        params=PrivacyParams(epsilon=1.0, delta=0.0), grid=scorecard_grid(schema, 1), n_rows=rows
+    )
+    mechanism, _ = build_mechanism(
+        "permute_and_flip", public.grid, public=public, settings=MechanismSettings()
+    )
+    return noise_of_card(mechanism, public, schema, whole=1.0)
+
+
+def test_numbers_beyond_a_double_leave_the_noise_of_a_card_without_a_bound():
+    assert noise_of(1000).rows == 1000
+    assert noise_of(10**400) == NoBound()

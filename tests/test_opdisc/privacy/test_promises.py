@@ -13,11 +13,11 @@ from helpers.opdisc.ledger_receipts import receipt
 
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SystemEntropy
-from opdisc.privacy.grid_receipt import GridReceipt
 from opdisc.privacy.guarantee import CalibrationStatus, numerical_delta
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import DEFAULT_SPACING, GridPublic, PublicInputs
-from opdisc.privacy.receipt import (
+from opdisc.privacy.receipts.grid_receipt import GridReceipt
+from opdisc.privacy.receipts.receipt import (
     CertifiedReceipt,
     PrivacyReceipt,
     common_fields,

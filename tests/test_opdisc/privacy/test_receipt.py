@@ -9,16 +9,16 @@ import pytest
 
 from opdisc import PrivacyReceipt
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.receipt import ConvexReceipt
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.mechanisms.selection.receipt import SelectionReceipt
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.grid_receipt import GridReceipt
 from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
-from opdisc.privacy.receipt import common_fields
+from opdisc.privacy.receipts.convex_receipt import ConvexReceipt
+from opdisc.privacy.receipts.grid_receipt import GridReceipt
+from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
+from opdisc.privacy.receipts.receipt import common_fields
 from oracles import WeightGrid
 from oracles.convex.constants import RowBounds
 from oracles.convex.domains.balls import L2Ball

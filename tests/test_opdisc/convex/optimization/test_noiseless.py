@@ -19,7 +19,6 @@ from opdisc.convex.optimization.minimisation import NotReached
 from opdisc.convex.perturbation.objective import approximate_minima, objective_perturbation
 from opdisc.convex.perturbation.output import output_perturbation
 from opdisc.convex.public import ConvexPublic, NoPrivacy, convex_params
-from opdisc.convex.receipt import ConvexReceipt
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import exponential_sampling
 from opdisc.convex.sampling.ftrl import private_ftrl
@@ -31,6 +30,7 @@ from opdisc.estimators.simplex import PrivateSimplexRegressor
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.receipts.convex_receipt import ConvexReceipt
 from oracles.convex.constants import RowBounds
 from oracles.convex.domains.balls import L1Ball, L2Ball
 from oracles.convex.domains.polytopes import Simplex

@@ -11,13 +11,13 @@ import pytest
 from opdisc import PrivateMulticlassClassifier, Schema
 from opdisc.errors import CalibrationError, UncertifiedRelease
 from opdisc.mechanisms.composition.cards import card_epsilon, run_cards
-from opdisc.mechanisms.composition.questions import STRATEGIES, ask
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
+from opdisc.privacy.receipts.questions import STRATEGIES, ask
 from oracles.problem import WeightGrid, ZeroOneProblem
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -20,10 +20,10 @@ from opdisc.mechanisms.composition.risks import (
     noisy_counts,
     run_with_risks,
 )
-from opdisc.mechanisms.composition.totals import bin_totals, count_by_bin, possible_totals
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
-from opdisc.models.risk_rates import fitted_risks
+from opdisc.models.risk_table import fitted_risks
+from opdisc.models.totals import bin_totals, count_by_bin, possible_totals
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs

@@ -19,7 +19,6 @@ from opdisc.mechanisms.opsamp.calibration import (
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, solve_chunk
 from opdisc.mechanisms.opsamp.parameter_space import lifted_space, search_space
-from opdisc.mechanisms.opsamp.receipt import OPSampReceipt
 from opdisc.mechanisms.opsamp.run import (
     _noisy,
     _rehearse,
@@ -32,6 +31,7 @@ from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
 from oracles.convex.constants import RowBounds
 from oracles.convex.domains.balls import L1Ball, L2Ball
 from oracles.convex.domains.polytopes import Box, Simplex

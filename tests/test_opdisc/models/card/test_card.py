@@ -20,7 +20,7 @@ from opdisc import PrivateScorecardClassifier
 from opdisc.errors import OPDiscError
 from opdisc.models import card_fragment, card_markdown, card_page, card_picture, card_python
 from opdisc.models.card.content import card_content
-from opdisc.models.card.sql import card_sql
+from opdisc.models.exports.sql import card_sql
 
 SEEDS = st.integers(0, 2**32)
 SCHEMA = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.opdisc.validated import made_card, made_rows
 
-from opdisc.models import validate_card
+from opdisc.mechanisms import validate_card
 from opdisc.models.validation.figures import NoisySum, share
 from opdisc.models.validation.shift import FLOOR, shift_between
 

@@ -641,7 +641,7 @@ def test_a_ledger_that_lost_the_charge_during_a_fit_is_told(folder, run, monkeyp
         Path("ledger").write_bytes(older)
         real(*arguments)
 
-    monkeypatch.setattr("opdisc.cli.app.print_bought", restored_meanwhile)
+    monkeypatch.setattr("opdisc.cli.fitting.commands.print_bought", restored_meanwhile)
     status, out, err = run(*FIT, "--ledger", "ledger")
     assert status == 1 and "guarantee:" in out and "was replaced and lacks one" in err
 

@@ -7,12 +7,11 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
 from opdisc.errors import escaped
-from opdisc.privacy.entropy import EntropySource
 from opdisc.privacy.guarantee import (
     CalibrationStatus,
     Guarantee,
@@ -22,9 +21,12 @@ from opdisc.privacy.guarantee import (
     numerical_reasons,
 )
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.unit import stated_rows, unit_in_words
+
+if TYPE_CHECKING:
+    from opdisc.privacy.entropy import EntropySource
+    from opdisc.privacy.public import PublicInputs
 
 _DIGEST = re.compile(r"([0-9a-f]{64})?")
 

@@ -15,20 +15,22 @@ from xml.etree import ElementTree as ET  # nosec B405 # a document is written, n
 
 from opdisc.data import Schema
 from opdisc.errors import ModelFileError, quoted
-from opdisc.models.card.characteristics import (
+from opdisc.models.card import (
     NO_XML,
     AtLeast,
+    CardSource,
+    CardsSource,
     Characteristic,
     Column,
     OneOf,
     card_characteristics,
     card_columns,
+    card_content,
     is_number_text,
+    plain,
     single_card,
     spelled,
 )
-from opdisc.models.card.content import card_content
-from opdisc.models.card.source import CardSource, CardsSource, plain
 from opdisc.models.odds import LARGEST_LOG_ODDS as _MOST, OddsScale
 from opdisc.models.scorecard import Scorecard
 

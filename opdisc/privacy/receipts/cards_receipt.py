@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from opdisc.mechanisms.composition.questions import ask
 from opdisc.privacy import (
     Count,
     GridReceipt,
@@ -13,6 +12,7 @@ from opdisc.privacy import (
     PrivacyReceipt,
     UnitRows,
 )
+from opdisc.privacy.receipts.questions import ask
 
 
 class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class MulticlassReceipt(PrivacyReceipt, frozen=True, kw_only=True):
     rows_per_unit : int
         As on every receipt; here it is always stated.
     strategy : str
-        Which questions; see :func:`opdisc.mechanisms.ask`.
+        Which questions; see :func:`opdisc.privacy.ask`.
     n_classes : int
         Number of declared classes.
     cards : tuple of GridReceipt

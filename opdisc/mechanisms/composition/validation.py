@@ -11,23 +11,22 @@ import numpy as np
 
 from opdisc.data import RowCounts, count_rows, require_rows
 from opdisc.errors import ModelFileError, TableError
-from opdisc.mechanisms import Bins, noisy_counts, planned_bins
-from opdisc.models.loading import FittedEstimator
-from opdisc.models.scorecard_file import SavedModel
-from opdisc.models.validation.file import load_report
-from opdisc.models.validation.groups import (
-    answers_positive,
-    card_groups,
-    count_groups,
-    counted_groups,
-)
-from opdisc.models.validation.receipt import ValidationReceipt
-from opdisc.models.validation.release import (
+from opdisc.mechanisms import noisy_counts, planned_bins
+from opdisc.mechanisms.composition.validation_counts import (
     calibrate_validation,
     noise_rate,
     validation_receipt,
 )
-from opdisc.models.validation.report import ValidationReport
+from opdisc.models import Bins, FittedEstimator, SavedModel
+from opdisc.models.validation import (
+    ValidationReceipt,
+    ValidationReport,
+    answers_positive,
+    card_groups,
+    count_groups,
+    counted_groups,
+    load_report,
+)
 from opdisc.privacy import (
     EntropySource,
     Ledger,

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdisc.errors import CalibrationError, quoted
 from opdisc.privacy import MOST_ROWS_GUESSED
-from oracles.arithmetic import IntArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from oracles.arithmetic import IntArray
 
 TREE, ONE_VERSUS_REST = "tree", "one_versus_rest"
 

@@ -28,14 +28,12 @@ from opdisc.data import (
     count_rows,
 )
 from opdisc.errors import CalibrationError, TableError, quoted
-from opdisc.models.loading import load_points
-from opdisc.models.odds import OddsScale
-from opdisc.models.scorecard_file import SavedModel
+from opdisc.models import OddsScale, SavedModel, load_points
 from opdisc.privacy import Guarantee
 from oracles.problem import ErrorCosts
 
 if TYPE_CHECKING:
-    from opdisc.models.linear_file import SavedLinearModel
+    from opdisc.models import SavedLinearModel
 
 Prior: TypeAlias = "SavedModel | SavedLinearModel | Mapping[str, float] | str | PathLike[str]"
 Pilot: TypeAlias = pd.DataFrame | RowCounts | str | PathLike[str]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oracles.arithmetic import IntArray
-from oracles.problem import ColumnGroup, Hypothesis
+if TYPE_CHECKING:
+    from oracles.arithmetic import IntArray
+    from oracles.problem import ColumnGroup, Hypothesis
 
 Bins = tuple[tuple[int, int], ...]
 """(lowest, highest) totals of each group, in order."""

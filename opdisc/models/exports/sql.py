@@ -26,10 +26,10 @@ from opdisc.data import (
     spellings,
 )
 from opdisc.errors import ModelFileError, escaped
-from opdisc.mechanisms import TREE, way_to
-from opdisc.models.card.source import CardSource, CardsSource, used_features
+from opdisc.models.card import CardSource, CardsSource, used_features
 from opdisc.models.odds import LARGEST_LOG_ODDS, OddsScale
 from opdisc.models.scorecard import Scorecard
+from opdisc.privacy import TREE, way_to
 
 _BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 """What Python's ``str.strip`` takes away."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from opdisc.mechanisms import NoiseSpec
-from opdisc.models.validation.receipt import ValidationReceipt
+from opdisc.models.validation import ValidationReceipt
 from opdisc.noise import check_noise_fits, geometric_total_variation, largest_geometric
 from opdisc.privacy import CalibrationStatus, EntropySource, PublicInputs, common_fields
 

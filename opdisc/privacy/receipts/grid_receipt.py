@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from opdisc.privacy.public import MOST_ROWS_GUESSED
-from opdisc.privacy.receipt import BRIEF, CertifiedReceipt, Lines, power_of_two
+from opdisc.privacy.receipts.receipt import BRIEF, CertifiedReceipt, power_of_two
 from opdisc.privacy.records import Amount, Count, Record
 from opdisc.privacy.stages import Stage
 from oracles.problem import LARGEST_COST, ErrorCosts
+
+if TYPE_CHECKING:
+    from opdisc.privacy.receipts.receipt import Lines
 
 Point = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31)]
 """A weight of a size that can be added up."""

@@ -22,10 +22,10 @@ from opdisc.data import (
     parse_number,
 )
 from opdisc.errors import escaped
-from opdisc.mechanisms import TREE, way_to
-from opdisc.models.card.source import CardSource, CardsSource, used_features
+from opdisc.models.card import CardSource, CardsSource, used_features
 from opdisc.models.odds import LARGEST_LOG_ODDS
 from opdisc.models.scorecard import Scorecard
+from opdisc.privacy import TREE, way_to
 
 _FILE = '''\
 """{kind} released under differential privacy, as code that needs no package."""

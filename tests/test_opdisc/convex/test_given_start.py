@@ -15,10 +15,10 @@ from opdisc import (
     Schema,
     load_model,
 )
-from opdisc.convex import MADE_WITHOUT_ROWS, PublicStart
+from opdisc.convex import CONSTANT, MADE_WITHOUT_ROWS, PublicStart, start_from
 from opdisc.data import count_rows, encode_features
 from opdisc.errors import CalibrationError, ModelFileError, TableError
-from opdisc.models import CONSTANT, save_model, start_from
+from opdisc.models import save_model
 
 SCHEMA = Schema.from_dict(
     {

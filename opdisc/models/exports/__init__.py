@@ -1,0 +1,5 @@
+"""What scores elsewhere: a released scorecard as SQL, Python and PMML."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,3 @@
+from .pmml import card_pmml as card_pmml
+from .python_code import card_python as card_python
+from .sql import card_sql as card_sql
