@@ -19,6 +19,8 @@ from .params import (
     NeighboringRelation as NeighboringRelation,
     PrivacyParams as PrivacyParams,
     parse_relation as parse_relation,
+    stated_rows as stated_rows,
+    unit_in_words as unit_in_words,
 )
 from .prepared import Prepared as Prepared, told_of_spending as told_of_spending
 from .public import (
@@ -62,4 +64,3 @@ from .statements import (
     all_statements as all_statements,
     find_statements as find_statements,
 )
-from .unit import stated_rows as stated_rows, unit_in_words as unit_in_words

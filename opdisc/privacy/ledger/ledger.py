@@ -22,7 +22,7 @@ from opdisc.privacy.ledger import lines as ledger_text
 from opdisc.privacy.ledger.file import LedgerFile, LineMaker
 from opdisc.privacy.ledger.lines import Book, Head, Header
 from opdisc.privacy.ledger.spending import Spending, Spent, is_amount
-from opdisc.privacy.unit import stated_rows, unit_in_words
+from opdisc.privacy.params import stated_rows, unit_in_words
 
 _LONGEST_NAME = 200
 

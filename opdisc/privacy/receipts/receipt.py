@@ -20,9 +20,8 @@ from opdisc.privacy.guarantee import (
     numerical_delta,
     numerical_reasons,
 )
-from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from opdisc.privacy.params import NeighboringRelation, PrivacyParams, stated_rows, unit_in_words
 from opdisc.privacy.records import Amount, Count, Record
-from opdisc.privacy.unit import stated_rows, unit_in_words
 
 if TYPE_CHECKING:
     from opdisc.privacy.entropy import EntropySource
