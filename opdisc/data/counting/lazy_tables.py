@@ -21,7 +21,6 @@ from opdisc.data.reading import (
     FrameReader,
     TableReader,
     optional_module,
-    query_refusals,
     relation_batches,
 )
 from opdisc.data.schema import Schema
@@ -76,7 +75,7 @@ def lazy_table(source: Any) -> LazyTable | None:
         If narwhals is needed and not installed.
     """
     engine = _engine(source)
-    if engine is None or (engine == "duckdb" and not _are_installed("narwhals", "pyarrow")):
+    if engine is None or (engine == "duckdb" and not are_installed("narwhals", "pyarrow")):
         return None
     narwhals = optional_module("narwhals", "tables", "a lazy table")
     frame = narwhals.from_native(source)
@@ -85,12 +84,15 @@ def lazy_table(source: Any) -> LazyTable | None:
     return LazyTable(frame, is_exact=engine in _EXACT)
 
 
-def _are_installed(*names: str) -> bool:
+def are_installed(*names: str) -> bool:
+    """Return whether some modules are installed; none is imported."""
     return all(importlib.util.find_spec(name) is not None for name in names)
 
 
 def count_lazily(counter: PointCounter, table: LazyTable, chunk_cells: int) -> None:
     """Add all rows of a lazy table, most of them counted by its engine.
+
+    What an engine says of a fault may hold a cell: the caller lets none of it out.
 
     Raises
     ------
@@ -98,17 +100,16 @@ def count_lazily(counter: PointCounter, table: LazyTable, chunk_cells: int) -> N
         As for a table in memory; or if a column's type is none that the engine compares exactly.
         Then no row was read.
     """
-    with query_refusals():
-        schema = counter.encoded_by
-        frame, types = declared_columns(table, schema)
-        nw: Any = importlib.import_module("narwhals")
-        columns = {name: nw.col(at) for name, (at, _) in types.items()}
-        dtypes = {name: dtype for name, (_, dtype) in types.items()}
-        statements = schema_statements(schema, columns, dtypes, is_exact=table.is_exact)
-        n_unsure = _add_groups(counter, frame, statements)
-        if n_unsure:
-            _add_unsure(counter, frame.filter(statements.unsure), n_unsure, chunk_cells)
-        counter.assume(table.assumptions)
+    schema = counter.encoded_by
+    frame, types = declared_columns(table, schema)
+    nw: Any = importlib.import_module("narwhals")
+    columns = {name: nw.col(at) for name, (at, _) in types.items()}
+    dtypes = {name: dtype for name, (_, dtype) in types.items()}
+    statements = schema_statements(schema, columns, dtypes, is_exact=table.is_exact)
+    n_unsure = _add_groups(counter, frame, statements)
+    if n_unsure:
+        _add_unsure(counter, frame.filter(statements.unsure), n_unsure, chunk_cells)
+    counter.assume(table.assumptions)
 
 
 def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, tuple[str, Any]]]:

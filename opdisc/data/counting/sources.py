@@ -16,6 +16,7 @@ import pandas as pd
 from opdisc.data.counting.cell_expressions import InexactColumn
 from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
+from opdisc.data.counting.parquet import parquet_table
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import (
@@ -196,6 +197,8 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
     schema = counter.schema
     counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
+        if _add_parquet(counter, source, declared, chunk_cells):
+            return
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
     elif isinstance(source, RowCounts):
@@ -229,12 +232,29 @@ def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
     if counter.schema.private_thresholds or (table := lazy_table(source)) is None:
         return False
     try:
-        count_lazily(counter, table, chunk_cells)
+        with query_refusals():
+            count_lazily(counter, table, chunk_cells)
     except InexactColumn:  # before any row was read
         if not _has_reader(source):
             raise
         return False
     return True
+
+
+def _add_parquet(
+    counter: PointCounter, path: str | PathLike[str], declared: TableFormat, chunk_cells: int
+) -> bool:
+    """Add all rows of a Parquet file that DuckDB counts; return whether it is one."""
+    schema = counter.schema
+    if schema.private_thresholds:
+        return False
+    with parquet_table(path, declared, (*schema.columns, schema.target.column)) as table:
+        try:
+            if table is not None:
+                count_lazily(counter, table, chunk_cells)
+        except InexactColumn:  # before any row was read
+            return False
+        return table is not None
 
 
 def _has_reader(source: Any) -> bool:

@@ -35,5 +35,5 @@ from .tables import (
     table_text as table_text,
     write_table as write_table,
 )
-from .typed_file import optional_module as optional_module
+from .typed_file import optional_module as optional_module, plain_name as plain_name
 from .workbook import told_sheets as told_sheets
