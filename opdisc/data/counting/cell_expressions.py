@@ -162,17 +162,14 @@ class Reals(Cells):
 
     def __init__(self, column: Any, name: str, kind: str) -> None:
         super().__init__(column if kind == "float64" else column.cast(_nw().Float64), name)
-        self._is_narrow, self._has_nan = kind == "float32", kind != "decimal"
+        self._is_narrow = kind == "float32"
 
     def missing(self) -> Any:
         """Return where there is no number."""
-        null = self.column.is_null()
-        return null | self._sure(self.column.is_nan()) if self._has_nan else null
+        return self.column.is_null() | self._sure(self.column.is_nan())
 
     def odd(self) -> Any:
         """Return where a number is infinite, or one of the zeros that SAS files come with."""
-        if not self._has_nan:
-            return _nw().lit(False)
         size = self.column.abs()
         return self._sure(((size == math.inf) | (size == SAS_ZERO)) & ~self.column.is_nan())
 

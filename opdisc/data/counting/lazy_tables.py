@@ -29,8 +29,15 @@ from opdisc.errors import TableError
 _EXACT = ("polars",)
 """Engines that compare texts letter by letter, whatever a column declares."""
 
-_LAZY = {"polars": "LazyFrame", "duckdb": "DuckDBPyRelation"}
-"""Engines, and how they call what they have not computed yet."""
+_LAZY = {
+    ("polars", "LazyFrame"): "polars",
+    ("duckdb", "DuckDBPyRelation"): "duckdb",
+    ("ibis", "Table"): "ibis",
+}
+"""Packages and their classes of what they have not computed yet, and what we call them."""
+
+_BEHIND_IBIS = ("duckdb", "postgres")
+"""Databases whose cells are compared exactly by way of Ibis; a type of SQLite binds no cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +66,11 @@ def is_lazy(source: object) -> bool:
 
 def _engine(source: object) -> str | None:
     """Return the name of the engine of a lazy table; no library is imported to see it."""
-    kind = type(source)
-    package = kind.__module__.partition(".")[0].lstrip("_")
-    return package if _LAZY.get(package) == kind.__name__ else None
+    for kind in type(source).__mro__:
+        package = kind.__module__.partition(".")[0].lstrip("_")
+        if (package, kind.__name__) in _LAZY:
+            return _LAZY[package, kind.__name__]
+    return None
 
 
 def lazy_table(source: Any) -> LazyTable | None:
@@ -72,11 +81,17 @@ def lazy_table(source: Any) -> LazyTable | None:
     Raises
     ------
     TableError
-        If narwhals is needed and not installed.
+        If narwhals is needed and not installed, or a database is behind Ibis that does not count
+        exactly.
     """
     engine = _engine(source)
     if engine is None or (engine == "duckdb" and not are_installed("narwhals", "pyarrow")):
         return None
+    if engine == "ibis" and source.get_backend().name not in _BEHIND_IBIS:
+        raise TableError(
+            "a table of Ibis must be one of DuckDB or PostgreSQL to be counted there, but this is "
+            "one of another database; read it by a cursor or a query, or as a table of Arrow"
+        )
     narwhals = optional_module("narwhals", "tables", "a lazy table")
     frame = narwhals.from_native(source)
     if not isinstance(frame, narwhals.LazyFrame):  # a relation, to a narwhals of old
@@ -152,13 +167,20 @@ def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> in
     nw: Any = importlib.import_module("narwhals")
     bits = [f"b{at}" for at in range(len(statements.features))]
     is_sure = ~statements.unsure
+    is_one = {
+        "positives": statements.positive & is_sure,
+        "negatives": statements.negative & is_sure,
+        "unsure": statements.unsure,
+    }
     flags = frame.select(
         *(said.alias(name) for name, said in zip(bits, statements.features, strict=True)),
-        (statements.positive & is_sure).cast(nw.Int64).alias("positives"),
-        (statements.negative & is_sure).cast(nw.Int64).alias("negatives"),
-        statements.unsure.cast(nw.Int64).alias("unsure"),
+        # PostgreSQL casts no truth value to 64 bits, and polars adds up narrow ones in their type.
+        *(
+            nw.when(each).then(1).otherwise(0).cast(nw.Int64).alias(name)
+            for name, each in is_one.items()
+        ),
     )
-    sums = ("positives", "negatives", "unsure")
+    sums = tuple(is_one)
     grouped = flags.group_by(*bits).agg(
         *(nw.col(name).sum().cast(nw.Int64) for name in sums), nw.len().cast(nw.Int64).alias("n")
     )

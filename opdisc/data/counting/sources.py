@@ -65,11 +65,11 @@ def count_rows(
     ----------
     source : path, table or iterable
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
-        Arrow or whatever narwhals knows; a LazyFrame of polars or a DuckDB relation, whose engine
-        groups and adds up; a Dask or Ray data set, counted where its parts are; a database
-        cursor; an iterable of any of these. An iterable's tables are added up; a table that is
-        given twice is refused where that can be seen, else that no row is in two of them becomes
-        a condition.
+        Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation or a table of
+        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a Dask or Ray data set,
+        counted where its parts are; a database cursor; an iterable of any of these. An iterable's
+        tables are added up; a table that is given twice is refused where that can be seen, else
+        that no row is in two of them becomes a condition.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, sheet, names

@@ -4,6 +4,7 @@ import datetime
 import random
 
 import pytest
+from helpers.opdisc.engines import ibis_table
 from helpers.opdisc.hostile_cells import TEXTS
 
 from opdisc import PrivateScorecardClassifier
@@ -32,13 +33,15 @@ SCHEMA = Schema.from_dict(
 ENGINES = [
     pytest.param("polars", marks=pytest.mark.extras("narwhals", "pyarrow", "polars")),
     pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
+    pytest.param("ibis", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")),
+    pytest.param("postgres", marks=pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")),
 ]
 
 
 def rows(number=400, seed=0):
     """Return typed columns with hostile texts that are read, none of which is refused."""
     choose = random.Random(seed)
-    wards = ("a", "7", "x", None, "", "NA", *TEXTS)
+    wards = ("a", "7", "x", None, "", "NA", *(text for text in TEXTS if "\0" not in text))
     days = (None, datetime.date(2020, 1, 2), datetime.date(2021, 1, 2))
     return {
         "note": [CANARY] * number,
@@ -65,9 +68,11 @@ def lazy(table, engine):
         import polars
 
         return polars.from_arrow(table).lazy()
-    import duckdb
+    if engine == "duckdb":
+        import duckdb
 
-    return duckdb.connect().from_arrow(table)
+        return duckdb.connect().from_arrow(table)
+    return ibis_table(table, engine)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -134,8 +139,11 @@ def test_what_an_engine_says_of_a_fault_of_its_own_is_not_told(engine, capfd):
         import polars
 
         source = lazy(table, engine).with_columns(age=polars.col("note").cast(polars.Int64))
-    else:
+    elif engine == "duckdb":
         source = lazy(table, engine).project("* EXCLUDE (age), CAST(note AS BIGINT) AS age")
+    else:
+        source = lazy(table, engine)
+        source = source.mutate(age=source.note.cast("int64"))
     with pytest.raises(TableError, match="must run to its end on the database") as caught:
         count_rows(source, SCHEMA)
     assert CANARY not in str(caught.value) + "".join(capfd.readouterr())
@@ -156,6 +164,16 @@ def test_names_of_columns_are_found_exactly(engine):
     assert counts.points.tolist() == count_rows(named, Schema.from_dict(raw)).points.tolist()
     with pytest.raises(TableError, match="'age' is missing"):
         count_rows(lazy(table.drop_columns(["age"]), engine), SCHEMA)
+
+
+@pytest.mark.extras("narwhals", "ibis")
+def test_a_database_whose_types_bind_no_cell_is_refused():
+    import ibis
+
+    connection = ibis.sqlite.connect()
+    connection.raw_sql("CREATE TABLE t (x REAL, y TEXT)").close()
+    with pytest.raises(TableError, match="one of DuckDB or PostgreSQL to be counted there"):
+        count_rows(connection.table("t"), SCHEMA)
 
 
 @pytest.mark.extras("narwhals", "pyarrow", "polars")
