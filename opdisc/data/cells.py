@@ -34,7 +34,7 @@ PLAIN_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _LARGEST_EXACT = 2**53
 """Integers below it are doubles, and no other integer is read as one of them."""
 
-_MARKS_OF_MISSING = frozenset(
+MARKS_OF_MISSING = frozenset(
     {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "none", "nil", r"\n", "?", ".", "-", "--"}
 )
 """What programs write where a value is missing, in lower case."""
@@ -73,7 +73,7 @@ def canonical_text(value: object) -> str:
 
 def marks_missing(text: str) -> bool:
     """Return whether a text is one that programs write where a value is missing."""
-    return text.casefold() in _MARKS_OF_MISSING
+    return text.casefold() in MARKS_OF_MISSING
 
 
 def parse_number(value: object) -> float | None:

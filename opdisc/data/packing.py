@@ -50,3 +50,9 @@ def sum_groups(values: npt.NDArray[Any], order: IntArray, starts: IntArray) -> I
     if not len(starts):
         return np.zeros(0, dtype=np.int64)
     return np.add.reduceat(values[order].astype(np.int64), starts)
+
+
+def set_column(words: WordArray, position: int, ones: npt.NDArray[np.bool_]) -> None:
+    """Set one column of packed rows, given as all 0, where it is 1."""
+    shift = np.uint64(WORD_BITS - 1 - position % WORD_BITS)
+    words[:, position // WORD_BITS] |= ones.astype(np.uint64) << shift

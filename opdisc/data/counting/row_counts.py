@@ -295,6 +295,13 @@ class PointCounter:
         signs = labels[kept]
         self._add(words[kept], signs == 1, signs == -1)
 
+    def add_groups(
+        self, words: WordArray, positives: IntArray, negatives: IntArray, n_rows: int
+    ) -> None:
+        """Add packed points with the rows of each class, at least one together, of all rows."""
+        self._n_rows += n_rows
+        self._add(words, positives, negatives)
+
     def add_counts(self, counts: EncodedTable | RowCounts) -> None:
         """Add what was counted already."""
         if isinstance(counts, RowCounts):

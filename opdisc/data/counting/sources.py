@@ -13,7 +13,10 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.data.counting.cell_expressions import InexactColumn
 from opdisc.data.counting.engines import engine_counts
+from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
+from opdisc.data.counting.parquet import parquet_table
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import (
@@ -62,10 +65,11 @@ def count_rows(
     ----------
     source : path, table or iterable
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
-        Arrow or whatever narwhals knows; a Dask or Ray data set; a database cursor or DuckDB
-        relation; an iterable of any of these. A data set is counted where its parts are. An
-        iterable's tables are added up; a table that is given twice is refused where that can be
-        seen, else that no row is in two of them becomes a condition.
+        Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation or a table of
+        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a Dask or Ray data set,
+        counted where its parts are; a database cursor; an iterable of any of these. An iterable's
+        tables are added up; a table that is given twice is refused where that can be seen, else
+        that no row is in two of them becomes a condition.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, sheet, names
@@ -170,6 +174,8 @@ def reads_twice(source: Any) -> bool:
         return source.recount is not None
     if isinstance(source, list | tuple):
         return all(map(reads_twice, source))
+    if is_lazy(source):  # its engine counts statements, and ranks are none
+        return _has_reader(source)
     return hasattr(source, "columns") and not hasattr(source, "fetchmany")
 
 
@@ -191,11 +197,15 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
     schema = counter.schema
     counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
+        if _add_parquet(counter, source, declared, chunk_cells):
+            return
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
     elif isinstance(source, RowCounts):
         drawn = source.recount is not None and not schema.private_thresholds
         counter.add_counts(source.recount(schema) if drawn and source.recount else source)
+    elif _add_lazily(counter, source, chunk_cells):
+        pass
     elif isinstance(source, pd.DataFrame):
         _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
     elif (counts := engine_counts(source, schema, _count_part)) is not None:
@@ -217,6 +227,41 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         raise TableError(_NOTHING.format(type(source).__name__))
 
 
+def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
+    """Add all rows of a table that an engine counts; return whether it is one."""
+    if counter.schema.private_thresholds or (table := lazy_table(source)) is None:
+        return False
+    try:
+        with query_refusals():
+            count_lazily(counter, table, chunk_cells)
+    except InexactColumn:  # before any row was read
+        if not _has_reader(source):
+            raise
+        return False
+    return True
+
+
+def _add_parquet(
+    counter: PointCounter, path: str | PathLike[str], declared: TableFormat, chunk_cells: int
+) -> bool:
+    """Add all rows of a Parquet file that DuckDB counts; return whether it is one."""
+    schema = counter.schema
+    if schema.private_thresholds:
+        return False
+    with parquet_table(path, declared, (*schema.columns, schema.target.column)) as table:
+        try:
+            if table is not None:
+                count_lazily(counter, table, chunk_cells)
+        except InexactColumn:  # before any row was read
+            return False
+        return table is not None
+
+
+def _has_reader(source: Any) -> bool:
+    """Return whether the rows of a lazy table can be read one after the other."""
+    return hasattr(source, "fetch_record_batch")
+
+
 _GIVEN: dict[int, tuple[weakref.ref[Any], str, int | None]] = {}
 """Tables in memory that were counted, by their place: the names that they got, and what they held.
 
@@ -231,7 +276,7 @@ def _parts(source: Any, declared: TableFormat) -> list[str]:
     if isinstance(source, str | PathLike):
         state = "" if _is_pipe(source) else _file_state(source)
         return [f"{state} {declared.sheet} {declared.query}"] if state else []
-    if isinstance(source, RowCounts) or not hasattr(source, "columns"):
+    if isinstance(source, RowCounts) or not (is_lazy(source) or hasattr(source, "columns")):
         return []
     known, held = _GIVEN.get(id(source)), _held(source)
     if known is not None and known[0]() is source and known[2] == held:

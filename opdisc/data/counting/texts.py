@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from opdisc.data.cells import parse_number, read_numbers, refuse_codes_among_numbers
@@ -22,7 +21,7 @@ from opdisc.data.encoding import (
     number_cuts,
     refuse_numbers,
 )
-from opdisc.data.packing import WORD_BITS, CellArray, WordArray
+from opdisc.data.packing import WORD_BITS, CellArray, WordArray, set_column
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema
 from opdisc.data.spelling import without_sas_zeros
@@ -62,7 +61,7 @@ class ChunkEncoder:
         """Return the words in which one of some columns is 1, and last that of none."""
         out = np.zeros((len(indices) + 1, self._width), dtype=np.uint64)
         for row, position in enumerate(indices):
-            _set(out[row : row + 1], position, np.ones(1, dtype=bool))
+            set_column(out[row : row + 1], position, np.ones(1, dtype=bool))
         return out
 
     def packed(self, chunk: Chunk) -> tuple[WordArray, CellArray]:
@@ -78,7 +77,7 @@ class ChunkEncoder:
         schema = self._schema
         labels = self._labels(chunk.cells[-1], -1 + len(self.columns) in chunk.numbers)
         words = np.zeros((chunk.n_rows, self._width), dtype=np.uint64)
-        _set(words, 0, np.ones(chunk.n_rows, dtype=bool))
+        set_column(words, 0, np.ones(chunk.n_rows, dtype=bool))
         for i, (feature, attribute) in enumerate(
             zip(schema.features, schema.attributes, strict=True)
         ):
@@ -88,7 +87,9 @@ class ChunkEncoder:
                 codes = self._categories(i, cells, feature, at in chunk.numbers)
                 words |= self._patterns[i][codes]
             elif isinstance(feature, BinaryFeature):
-                _set(words, first, self._answers(i, cells, feature, at in chunk.numbers) == 1)
+                set_column(
+                    words, first, self._answers(i, cells, feature, at in chunk.numbers) == 1
+                )
             else:
                 missing = schema.missing_texts(feature)
                 numbers = plain_numbers(cells, missing)
@@ -98,7 +99,7 @@ class ChunkEncoder:
                 if self._ranks is not None:
                     self._ranks.add(i, numbers, labels)
                 for k, cut in enumerate(number_cuts(feature)):
-                    _set(words, first + k, numbers >= cut)
+                    set_column(words, first + k, numbers >= cut)
         return words, labels
 
     def _categories(
@@ -180,9 +181,3 @@ def _codes(
     new = list(distinct.difference(known))
     known.update(zip(new, read(pd.Series(new, dtype="str")), strict=True))
     return np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
-
-
-def _set(words: WordArray, position: int, ones: npt.NDArray[np.bool_]) -> None:
-    """Set one column of packed rows, given as all 0, where it is 1."""
-    shift = np.uint64(WORD_BITS - 1 - position % WORD_BITS)
-    words[:, position // WORD_BITS] |= ones.astype(np.uint64) << shift

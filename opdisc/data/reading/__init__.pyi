@@ -14,6 +14,7 @@ from .database import (
     relation_batches as relation_batches,
 )
 from .frames import (
+    FrameReader as FrameReader,
     frame_reader as frame_reader,
     narwhals_frame as narwhals_frame,
     typed_columns as typed_columns,
@@ -37,4 +38,5 @@ from .tables import (
     table_text as table_text,
     write_table as write_table,
 )
+from .typed_file import optional_module as optional_module, plain_name as plain_name
 from .workbook import told_sheets as told_sheets

@@ -105,7 +105,10 @@ def narwhals_frame(source: Any) -> Any:
         ) from None
     frame = narwhals.from_native(source, pass_through=True)
     if isinstance(frame, narwhals.LazyFrame):
-        raise TableError("a table must be in memory, but this one is lazy; collect it first")
+        raise TableError(
+            "a table must be in memory, but this one is lazy; collect it first, or count it by a "
+            "schema with opdisc.count_rows"
+        )
     return frame if isinstance(frame, narwhals.DataFrame) else None
 
 

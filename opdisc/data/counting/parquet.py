@@ -1,0 +1,128 @@
+"""Parquet files, counted by DuckDB within this process where every column's type allows."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from opdisc.data.counting.lazy_tables import LazyTable, are_installed
+from opdisc.data.files import FilePath
+from opdisc.data.reading import DTYPES_DECLARED, TableFormat, plain_name
+from opdisc.errors import OPDiscError, TableError
+
+SETTINGS = {
+    # Rows are written to no disk: what does not fit into memory is an error.
+    "temp_directory": "",
+    "preserve_insertion_order": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+_MAGIC = b"PAR1"
+
+_PATTERN = frozenset("*?[]{}")
+"""Of these DuckDB makes other files of a path."""
+
+_TYPES = {
+    **{
+        f"{sign}int{bits}": f"{sign.upper()}Int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32)
+    },
+    **{"int64": "Int64", "uint64": "UInt64", "float": "Float32", "double": "Float64"},
+    **{"bool": "Boolean", "string": "String", "large_string": "String", "date32[day]": "Date"},
+    **{"timestamp[ms]": "Datetime", "timestamp[us]": "Datetime"},
+}
+"""Types of Arrow that DuckDB reads as these of narwhals, each value the same."""
+
+
+@contextmanager
+def parquet_table(
+    path: FilePath, declared: TableFormat, columns: tuple[str, ...]
+) -> Iterator[LazyTable | None]:
+    """Open a Parquet file as a lazy table; give None for what the reader of rows must read.
+
+    Parameters
+    ----------
+    path : path
+        Any file.
+    declared : TableFormat
+        Of the file.
+    columns : tuple of str
+        Declared columns. One that is missing, or of another type, is the reader's to refuse.
+
+    Raises
+    ------
+    TableError
+        If DuckDB stops while it is used; its own words may hold a cell.
+    """
+    if not (_is_parquet(path, declared) and are_installed("duckdb", "narwhals", "pyarrow")):
+        yield None
+        return
+    names, types = _stored(path)
+    plain = list(map(plain_name, names))
+    if any(plain.count(name) != 1 or types[plain.index(name)] not in _TYPES for name in columns):
+        yield None
+        return
+    expected = {names[plain.index(name)]: _TYPES[types[plain.index(name)]] for name in columns}
+    with _refusals(path), importlib.import_module("duckdb").connect(config=SETTINGS) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        yield _relation(connection, path, names, expected)
+
+
+def _is_parquet(path: FilePath, declared: TableFormat) -> bool:
+    """Return whether a path is that of a Parquet file, about which nothing else is declared."""
+    if (declared.query, declared.sheet, declared.names) != (None, None, None):
+        return False
+    if not os.path.isfile(path) or _PATTERN.intersection(os.fspath(path)):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def _stored(path: FilePath) -> tuple[list[str], list[str]]:
+    """Return names and types of Arrow of a file's columns; none if it cannot be read."""
+    parquet: Any = importlib.import_module("pyarrow.parquet")
+    try:
+        found = parquet.read_schema(path)
+    except Exception:  # the reader of rows says what is wrong
+        return [], []
+    return list(found.names), list(map(str, found.types))
+
+
+def _relation(
+    connection: Any, path: FilePath, names: list[str], expected: dict[str, str]
+) -> LazyTable | None:
+    """Return a file as DuckDB reads it, if it reads the same names and the expected types."""
+    narwhals: Any = importlib.import_module("narwhals")
+    relation = connection.read_parquet(str(Path(path).absolute()), hive_partitioning=False)
+    frame = narwhals.from_native(relation)
+    if not isinstance(frame, narwhals.LazyFrame) or relation.columns != names:
+        return None
+    types = frame.collect_schema()
+    if any(type(types[name]).__name__ != kind for name, kind in expected.items()):
+        return None
+    return LazyTable(frame, is_exact=True, assumptions=(DTYPES_DECLARED,))
+
+
+@contextmanager
+def _refusals(path: FilePath) -> Iterator[None]:
+    try:
+        yield
+    except (OPDiscError, MemoryError):
+        raise
+    except Exception as error:
+        reason = type(error).__name__
+    else:
+        return
+    raise TableError(
+        f"DuckDB must be able to count a Parquet file in memory, but on {path} it stopped "
+        f"({reason}); give it more memory, or write the file again"
+    )

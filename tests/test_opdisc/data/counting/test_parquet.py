@@ -1,0 +1,110 @@
+"""Parquet files: embedded DuckDB counts what the reader of rows counts, on no disk."""
+
+import pytest
+from test_opdisc.data.counting.test_lazy_tables import CANARY, SCHEMA, arrow, rows
+
+from opdisc.data.counting import count_rows, parquet, sources
+from opdisc.data.reading import DTYPES_DECLARED
+from opdisc.data.schema import Schema
+from opdisc.errors import TableError
+
+pytestmark = pytest.mark.extras("duckdb", "narwhals", "pyarrow")
+
+
+def written(folder, table, name="table"):
+    from pyarrow.parquet import write_table
+
+    write_table(table, folder / name, row_group_size=37)
+    return folder / name
+
+
+def by_rows(monkeypatch, path, schema=SCHEMA):
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "_add_parquet", lambda *_: False)
+        return count_rows(path, schema)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return a list that grows by whether DuckDB counts, file by file."""
+    found, whole = [], sources._add_parquet
+
+    def noted(*arguments):
+        found.append(whole(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(sources, "_add_parquet", noted)
+    return found
+
+
+def test_duckdb_counts_what_the_reader_counts(tmp_path, monkeypatch, asked):
+    path = written(tmp_path, arrow(rows()))
+    counts, expected = count_rows(path, SCHEMA), by_rows(monkeypatch, path)
+    assert counts == expected and asked == [True]
+    assert counts.assumptions == expected.assumptions == (DTYPES_DECLARED,)
+    with pytest.raises(TableError, match="given twice"):
+        count_rows([path, path], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "kind", ["long decimal", "dictionary", "capital", "pattern", "thresholds"]
+)
+def test_what_duckdb_would_read_in_another_way_goes_to_the_reader(
+    tmp_path, monkeypatch, asked, kind
+):
+    import pyarrow as pa
+
+    table, schema = arrow(rows(60)), SCHEMA
+    at = table.column_names.index("ward")
+    if kind == "long decimal":
+        table = table.drop_columns(["age"])
+        table = table.append_column("age", pa.array([40] * 60).cast(pa.decimal128(30, 2)))
+    elif kind == "dictionary":
+        table = table.set_column(at, "ward", table["ward"].dictionary_encode())
+    elif kind == "capital":
+        table = table.append_column("AGE", pa.array([0] * 60))
+    elif kind == "thresholds":
+        raw = SCHEMA.to_dict()
+        raw["feature"][0] = {"column": "age", "thresholds": {"quantiles": 2, "range": [0, 99]}}
+        schema = Schema.from_dict(raw)
+    path = written(tmp_path, table, "t[a]ble" if kind == "pattern" else "table")
+    assert count_rows(path, schema) == by_rows(monkeypatch, path, schema)
+    assert asked == [False]
+
+
+def test_a_refusal_is_that_of_the_reader(tmp_path, monkeypatch, asked):
+    import pyarrow as pa
+
+    good = arrow(rows(60))
+    for column, cells in (("ill", ["N/A", *["yes"] * 59]), ("age", [CANARY] * 60)):
+        table = good.drop_columns([column]).append_column(column, pa.array(cells))
+        path = written(tmp_path, table)
+        said = []
+        for count in (count_rows, lambda *given: by_rows(monkeypatch, *given)):
+            with pytest.raises(TableError) as caught:
+                count(path, SCHEMA)
+            said.append(str(caught.value))
+        assert said[0] == said[1] and CANARY not in said[0]
+    with pytest.raises(TableError, match="'age' is missing"):
+        count_rows(written(tmp_path, good.drop_columns(["age"])), SCHEMA)
+
+
+def test_what_does_not_fit_into_memory_is_refused_and_no_disk_is_used(tmp_path, monkeypatch):
+    import numpy as np
+    import pyarrow as pa
+
+    digits = np.random.default_rng(0).integers(0, 2, (20, 100_000))
+    table = pa.table({f"x{at}": column for at, column in enumerate(digits)} | {"y": digits[0]})
+    features = [{"column": f"x{at}", "binary": True} for at in range(20)]
+    target = {"column": "y", "positive": 1, "negative": 0}
+    schema = Schema.from_dict({"name": "s", "target": target, "feature": features})
+    path = written(tmp_path, table)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parquet, "SETTINGS", parquet.SETTINGS | {"memory_limit": "4MB"})
+    with pytest.raises(
+        TableError, match="in memory, but on .*OutOfMemory.*; give it more"
+    ) as caught:
+        count_rows(path, schema)
+    assert caught.value.__cause__ is None and [each.name for each in tmp_path.iterdir()] == [
+        "table"
+    ]
