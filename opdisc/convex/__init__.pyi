@@ -26,13 +26,14 @@ from .perturbation.objective import (
 from .perturbation.objective_calibration import published_j14 as published_j14
 from .perturbation.output import output_perturbation as output_perturbation
 from .public import ConvexPublic as ConvexPublic, convex_params as convex_params
-from .receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
+from .receipt import FRANK_WOLFE as FRANK_WOLFE, HULL as HULL, ConvexReceipt as ConvexReceipt
 from .rows import Rows as Rows
 from .sampling.exponential import exponential_sampling as exponential_sampling
 from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as private_ftrl
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
 from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget
+from .sampling.vertex_steps import frank_wolfe as frank_wolfe
 from .start import (
     MADE_WITHOUT_ROWS as MADE_WITHOUT_ROWS,
     PublicStart as PublicStart,

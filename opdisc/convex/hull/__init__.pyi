@@ -5,3 +5,4 @@ from .mechanism import (
     suits_hull as suits_hull,
 )
 from .shape import HullShape as HullShape, mean_square as mean_square
+from .sigmoid import sigmoid as sigmoid
