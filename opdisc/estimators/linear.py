@@ -58,7 +58,10 @@ _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""
 
 _VERTEX_SCORE = 4.0
-"""Largest score of a vertex of the l1 ball: with few steps a wider ball has coarse weights."""
+"""Largest score of a vertex of the l1 ball of a schema: a wider one would have coarse weights.
+
+The cells of numbers below a norm are seldom near their bound: they keep the wider one.
+"""
 
 
 class PrivateLinearClassifier(PrivateClassifier):
@@ -178,7 +181,8 @@ class PrivateLinearClassifier(PrivateClassifier):
         """Return the set of weights, which bounds the score of a row."""
         dimension, bounds = 1 + len(features.centre), features.bounds
         if self.mechanism == FRANK_WOLFE:
-            return L1Ball(dimension=dimension, radius=_VERTEX_SCORE / bounds.largest_coordinate)
+            reach = _MARGIN if self.schema is None else _VERTEX_SCORE
+            return L1Ball(dimension=dimension, radius=reach / bounds.largest_coordinate)
         return L2Ball(dimension=dimension, radius=_MARGIN / bounds.l2)
 
     def _learn_in_box(self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts) -> None:

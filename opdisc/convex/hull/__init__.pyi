@@ -1,3 +1,4 @@
+from .logistic_function import sigmoid as sigmoid
 from .mechanism import (
     MOST_EPSILON as MOST_EPSILON,
     hull_perturbation as hull_perturbation,
@@ -5,4 +6,3 @@ from .mechanism import (
     suits_hull as suits_hull,
 )
 from .shape import HullShape as HullShape, mean_square as mean_square
-from .sigmoid import sigmoid as sigmoid
