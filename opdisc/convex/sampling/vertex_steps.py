@@ -31,7 +31,7 @@ from oracles.sampling import draw_level
 
 MOST_STEPS = 1000
 
-_BEND = 1 / 20
+_BEND = 1 / 12
 """Share of the largest curvature over the domain that default steps plan for; utility only."""
 
 
