@@ -28,6 +28,7 @@ from opdisc.convex import (
     accelerated_mirror_descent,
     approximate_minima,
     exponential_sampling,
+    frank_wolfe,
     gradient_descent,
     grid_walk_sampling,
     localization,
@@ -44,8 +45,10 @@ from opdisc.privacy import EntropySource, NeighboringRelation, PrivacyParams
 from oracles.convex import (
     Domain,
     HuberisedHingeLoss,
+    L1Ball,
     L2Ball,
     LinearLoss,
+    LogisticLoss,
     RowBounds,
     ScoreLoss,
     Simplex,
@@ -198,6 +201,27 @@ def _sampling_cases() -> tuple[AuditCase, ...]:
     )
 
 
+def _vertex_step_cases() -> tuple[AuditCase, ...]:
+    """Return private Frank-Wolfe beside rows that pull down: the vertex above is drawn seldom.
+
+    Slopes are cut at their bound, so an understated one would hide nothing less.
+    """
+    ball = L1Ball(dimension=1, radius=0.5)
+    case = partial(_case, delta=0.0, zeros=0, domain=ball, louder=overspent)
+    once = partial(frank_wolfe, steps=1)
+    return (
+        replace(case("frank_wolfe", once, others=(-1.0,) * 2), effort=2.0),
+        case(
+            "frank_wolfe, logistic, add-remove",
+            once,
+            relation=ADD,
+            loss=LogisticLoss(),
+            others=(-1.0,),
+            divisor=4.0,
+        ),
+    )
+
+
 def _costly_cases() -> tuple[AuditCase, ...]:
     """Return one mechanism of each kind on a changed row of the class that costs more.
 
@@ -283,6 +307,7 @@ def convex_audit_cases() -> dict[str, AuditCase]:
         *_stochastic_cases(),
         *_perturbation_cases(),
         *_sampling_cases(),
+        *_vertex_step_cases(),
         *_vertex_cases(),
         *_costly_cases(),
         *hull_audit_cases(),

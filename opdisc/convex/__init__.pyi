@@ -38,6 +38,7 @@ from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as priva
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
 from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget
+from .sampling.vertex_steps import frank_wolfe as frank_wolfe
 from .start import (
     MADE_WITHOUT_ROWS as MADE_WITHOUT_ROWS,
     PublicStart as PublicStart,

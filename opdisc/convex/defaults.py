@@ -27,7 +27,12 @@ from opdisc.convex.perturbation import (
 )
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
-from opdisc.convex.sampling import exponential_sampling, grid_walk_sampling, localization
+from opdisc.convex.sampling import (
+    exponential_sampling,
+    frank_wolfe,
+    grid_walk_sampling,
+    localization,
+)
 from opdisc.errors import CalibrationError
 from opdisc.privacy import EntropySource, Ledger
 
@@ -143,6 +148,7 @@ _RUNNERS = (
     Runner("exponential_sampling", exponential_sampling, "none"),
     Runner("grid_walk", grid_walk_sampling, "none", {"spacing": _spacing, "steps": _steps}),
     Runner("localization", localization, "output"),
+    Runner("frank_wolfe", frank_wolfe, "none"),
     Runner("objective_perturbation_c11", objective_perturbation, "sum", fixed={"noise": "c11"}),
     Runner("objective_perturbation_k12", objective_perturbation, "sum", fixed={"noise": "k12"}),
     Runner("objective_perturbation_j14", objective_perturbation, "sum", fixed={"noise": "j14"}),

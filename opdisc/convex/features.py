@@ -55,6 +55,16 @@ class LinearFeatures:
         return cls(centre=centre, scale=1.0, bounds=bounds)
 
     @classmethod
+    def of_signs(cls, schema: Schema) -> LinearFeatures:
+        """Return the map of a schema's 0/1 columns to -1 and 1.
+
+        Where only the largest cell counts, each column then moves a gradient as far as it may.
+        """
+        centre = np.full(schema.n_columns, 0.5)
+        bounds = RowBounds(l2=math.sqrt(1 + len(centre)), linf=1.0)
+        return cls(centre=centre, scale=0.5, bounds=bounds)
+
+    @classmethod
     def of_norm(cls, n_features: int, data_norm: float) -> LinearFeatures:
         """Return the map for numbers whose rows are shortened to ``data_norm``."""
         bounds = RowBounds(l2=math.sqrt(2.0), linf=1.0)
@@ -87,7 +97,7 @@ class LinearFeatures:
         missing = table.n_rows - int(table.positives.sum() + table.negatives.sum())
         counts = np.concatenate([table.positives, table.negatives, [missing]]).astype(np.float64)
         kept = counts > 0
-        return Rows(X=np.ascontiguousarray(X[kept]), y=y[kept], counts=counts[kept])
+        return Rows(X=np.ascontiguousarray(X[kept]), y=y[kept], counts=counts[kept], is_exact=True)
 
     def numeric_rows(self, X: FloatArray, y: FloatArray) -> Rows:
         """Return rows shortened to the declared norm, with the constant in front."""

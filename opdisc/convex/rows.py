@@ -26,11 +26,15 @@ class Rows:
         Labels: -1 or +1 for classification, numbers for regression.
     counts : float64 array of shape (m,), or None
         How many raw rows are equal to each; None means one each.
+    is_exact : bool
+        Whether each row was made of its raw row cell by cell, so that no rounding of it can
+        depend on what stands around it. A norm is a sum, and depends.
     """
 
     X: FloatArray
     y: FloatArray
     counts: FloatArray | None = None
+    is_exact: bool = False
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -69,7 +73,9 @@ class Rows:
         if self.counts is None:
             return self
         times = self.counts.astype(np.int64)
-        return Rows(X=np.repeat(self.X, times, axis=0), y=np.repeat(self.y, times))
+        return Rows(
+            X=np.repeat(self.X, times, axis=0), y=np.repeat(self.y, times), is_exact=self.is_exact
+        )
 
     def sum_gradient(self, loss: LinearLoss, parameters: FloatArray) -> FloatArray:
         """Return the gradient of the sum of losses over raw rows, shape (p,)."""

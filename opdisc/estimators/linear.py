@@ -41,10 +41,12 @@ from opdisc.estimators.base import (
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import HULL, ConvexReceipt, Ledger, PrivacyParams
+from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, PrivacyParams
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
+    Domain,
     HuberisedHingeLoss,
+    L1Ball,
     L2Ball,
     LinearLoss,
     LogisticLoss,
@@ -55,6 +57,12 @@ from oracles.problem import ErrorCosts
 
 _MARGIN = 8.0
 """Radius of the default domain times the bound on a row: the largest score a model can give."""
+
+_VERTEX_SCORE = 4.0
+"""Largest score of a vertex of the l1 ball of a schema: a wider one would have coarse weights.
+
+The cells of numbers below a norm are seldom near their bound: they keep the wider one.
+"""
 
 
 class PrivateLinearClassifier(PrivateClassifier):
@@ -126,14 +134,15 @@ class PrivateLinearClassifier(PrivateClassifier):
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
         else:
             self.schema_ = schema = replace(schema, error_costs=costs)
-            features = LinearFeatures.of_schema(schema)
-        dimension = 1 + len(features.centre)
+            in_signs = self.mechanism == FRANK_WOLFE
+            of = LinearFeatures.of_signs if in_signs else LinearFeatures.of_schema
+            features = of(schema)
         public = ConvexPublic(
             params=params,
             loss=with_costs(self._loss(), costs),
             bounds=features.bounds,
-            dimension=dimension,
-            domain=L2Ball(dimension=dimension, radius=_MARGIN / features.bounds.l2),
+            dimension=1 + len(features.centre),
+            domain=self._domain(features),
             public_row_guess=self.public_row_guess,
             **self._public_facts(len(read.rows), schema, read.assumptions),
         )
@@ -168,6 +177,14 @@ class PrivateLinearClassifier(PrivateClassifier):
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.receipt_ = release.receipt
+
+    def _domain(self, features: LinearFeatures) -> Domain:
+        """Return the set of weights, which bounds the score of a row."""
+        dimension, bounds = 1 + len(features.centre), features.bounds
+        if self.mechanism == FRANK_WOLFE:
+            reach = _MARGIN if self.schema is None else _VERTEX_SCORE
+            return L1Ball(dimension=dimension, radius=reach / bounds.largest_coordinate)
+        return L2Ball(dimension=dimension, radius=_MARGIN / bounds.l2)
 
     def _learn_in_box(self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts) -> None:
         """Release weights of numbers on a public range, by hull noise of its box."""
@@ -302,9 +319,11 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Its law is exact for the logistic loss, so the receipt can hold without a condition on
         rounding; of a support vector classifier it is the default with a schema and delta = 0.
         "objective_perturbation" and "output_perturbation" may be pure. "exponential_sampling" and
-        "localization" are pure and take at most 5 parameters, intercept included. "grid_walk" is
-        conditional on mixing. These need delta > 0: "approximate_minima", "noisy_sgd",
-        "gradient_descent", "gradient_descent_random" (a random iterate),
+        "localization" are pure and take at most 5 parameters, intercept included. "frank_wolfe"
+        takes steps towards single columns, for many columns of which few matter; pure, or by a
+        delta with more steps. "grid_walk" is conditional on mixing. These need delta > 0:
+        "approximate_minima", "noisy_sgd", "gradient_descent", "gradient_descent_random" (a random
+        iterate),
         "accelerated_mirror_descent", "mirror_descent", "svrg" and "svrg++". Published constants
         have receipts that are VOID: "objective_perturbation_c11", "_k12", "_j14" and
         "output_perturbation_j14".

@@ -30,7 +30,11 @@ from .public import (
 )
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
-from .receipts.convex_receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
+from .receipts.convex_receipt import (
+    FRANK_WOLFE as FRANK_WOLFE,
+    HULL as HULL,
+    ConvexReceipt as ConvexReceipt,
+)
 from .receipts.grid_receipt import (
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,

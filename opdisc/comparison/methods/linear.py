@@ -24,6 +24,7 @@ _MECHANISMS = {
     "gradient-descent": ("gradient_descent", "noisy gradient descent"),
     "gradient-descent-random": ("gradient_descent_random", "a random iterate of noisy descent"),
     "svrg": ("svrg", "noisy SVRG"),
+    "frank-wolfe": ("frank_wolfe", "private Frank-Wolfe"),
     "grid-walk": ("grid_walk", "a grid walk"),
     "mirror-descent": ("mirror_descent", "noisy mirror descent"),
     "accelerated-mirror-descent": (

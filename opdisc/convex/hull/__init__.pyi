@@ -1,3 +1,4 @@
+from .logistic_function import sigmoid as sigmoid
 from .mechanism import (
     MOST_EPSILON as MOST_EPSILON,
     hull_perturbation as hull_perturbation,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.convex.hull.sigmoid import sigmoid
+from opdisc.convex.hull.logistic_function import sigmoid
 from opdisc.convex.hull.table import HullTable
 from oracles.arithmetic import FloatArray
 

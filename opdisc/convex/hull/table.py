@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from opdisc.convex.hull.logistic_function import sigmoid
 from opdisc.convex.hull.shape import HullShape
-from opdisc.convex.hull.sigmoid import sigmoid
 from opdisc.data import EncodedTable
 from oracles.arithmetic import FloatArray, IntArray
 from oracles.problem import ErrorCosts

@@ -1,5 +1,9 @@
 from .cards_receipt import MulticlassReceipt as MulticlassReceipt
-from .convex_receipt import HULL as HULL, ConvexReceipt as ConvexReceipt
+from .convex_receipt import (
+    FRANK_WOLFE as FRANK_WOLFE,
+    HULL as HULL,
+    ConvexReceipt as ConvexReceipt,
+)
 from .grid_receipt import (
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
+from opdisc.noise import FLOATING_POINT
 from opdisc.privacy import (
     Amount,
     Lines,
@@ -18,7 +19,8 @@ from opdisc.privacy import (
 )
 
 HULL = "hull"
-"""The mechanism whose law is that of real arithmetic."""
+FRANK_WOLFE = "frank_wolfe"
+"""The mechanisms whose law is that of real arithmetic, for the logistic loss."""
 
 
 class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,7 +77,8 @@ class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def delta_text(self) -> str:
         """Return delta, alone where nothing was cut short or rounded."""
-        is_exact = self.mechanism == HULL and self.delta_numerical == 0
+        exact = self.mechanism in (HULL, FRANK_WOLFE) and FLOATING_POINT not in self.conditions
+        is_exact = exact and self.delta_numerical == 0
         return f"{self.delta:g}" if is_exact else super().delta_text()
 
     def terms(self) -> Lines:

@@ -39,7 +39,12 @@ def test_a_quick_audit_tells_calibrated_noise_from_half_of_it():
 
 
 USUAL_DRAWS = {"exponential": 3, "opdisc": 10, "opdisc_costs": 2}
-USUAL_DRAWS |= {"attribute_tables": 3, "thresholds_median": 3, "order_of_rows": 0.25}
+USUAL_DRAWS |= {
+    "attribute_tables": 3,
+    "thresholds_median": 3,
+    "order_of_rows": 0.25,
+    "frank_wolfe": 2,
+}
 
 
 def test_one_class_holds_every_case_and_each_makes_the_draws_it_needs():

@@ -1,5 +1,7 @@
 """Error costs in the convex mechanisms: their losses grow by a public cost, as does the noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from opdisc.convex.rows import Rows
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
+from oracles.convex.domains.balls import L1Ball, L2Ball
 from oracles.convex.losses.classification import LogisticLoss
 from oracles.convex.losses.costly import with_costs
 from oracles.problem.error_costs import ErrorCosts
@@ -82,6 +84,8 @@ def test_every_mechanism_takes_costs_and_equal_ones_change_no_bit(mechanism):
 
     def run(costs):
         public = facts(costs)
+        if mechanism == "frank_wolfe":
+            public = replace(public, domain=L1Ball(dimension=2, radius=1.0))
         if relation is not public.relation:
             public = ConvexPublic(
                 params=public.params,

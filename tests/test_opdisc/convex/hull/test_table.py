@@ -6,8 +6,8 @@ from flint import arb, ctx
 from helpers.opdisc.hull import groups
 from hypothesis import given, settings, strategies as st
 
+from opdisc.convex.hull.logistic_function import SIGMOID_ERROR, sigmoid
 from opdisc.convex.hull.shape import HullShape
-from opdisc.convex.hull.sigmoid import SIGMOID_ERROR, sigmoid
 from opdisc.convex.hull.table import HullTable, mapped_into
 from opdisc.data import EncodedTable
 from oracles.problem import ErrorCosts
