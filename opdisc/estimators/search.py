@@ -29,7 +29,7 @@ from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
 from opdisc.mechanisms import CandidateReceipt, SelectionReceipt, run_selection, trial_law
-from opdisc.models import SavedLinearModel, SavedModel
+from opdisc.models import NoBound, SavedLinearModel, SavedModel
 from opdisc.privacy import (
     EntropySource,
     Expense,
@@ -217,6 +217,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
         best.receipt_ = _within_search(best.receipt_, selected.receipt)
+        if hasattr(best, "_noise_"):
+            best._noise_ = NoBound()  # none is known of the best of several trials
         self.receipt_ = selected.receipt
 
     def _or_its(self, name: str) -> Any:

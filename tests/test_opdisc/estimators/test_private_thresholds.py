@@ -224,7 +224,7 @@ def test_a_private_search_may_try_shares():
 def test_nothing_but_the_release_is_kept():
     assert {name for name in vars(fitted()) if name.endswith("_")} == {
         *("schema_", "scorecard_", "receipt_", "coef_", "intercept_", "classes_"),
-        *("n_features_in_", "feature_names_in_"),
+        *("n_features_in_", "feature_names_in_", "_noise_"),
     }
 
 

@@ -76,9 +76,9 @@ def test_other_repetitions_of_scikit_learn_are_seen(meta):
     receipts = []
 
     class Watched(PrivateScorecardClassifier):
-        def _publish(self, hypothesis, receipt):
+        def _publish(self, hypothesis, receipt, noise):
             receipts.append(receipt)
-            super()._publish(hypothesis, receipt)
+            super()._publish(hypothesis, receipt, noise)
 
     _, said = warned(lambda: meta(Watched(epsilon=5.0)).fit(X, Y))
     assert len(receipts) > 1 and said >= 1

@@ -41,6 +41,7 @@ ALLOWED = {
     "classes_",
     "n_features_in_",
     "feature_names_in_",
+    "_noise_",
 }
 
 

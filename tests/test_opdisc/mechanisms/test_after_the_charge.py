@@ -62,7 +62,7 @@ def validation(ledger):
         (vote, "robust_vote.run.collect_votes"),
         (vote, "robust_vote.rules.RobustVoteMechanism.choose"),
         (opsamp, "opsamp.run.discrete_laplace"),
-        (validation, "opdisc.models.validation.run.noisy_counts"),
+        (validation, "opdisc.mechanisms.composition.validation.noisy_counts"),
     ],
 )
 def test_a_failure_after_the_charge_says_nothing_of_it(release, place, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from opdisc.models import NoBound
 from opdisc.planning import MechanismSettings, build_mechanism, noise_of_card, scorecard_grid
 from opdisc.planning.plan import PLANNED_EPSILONS, plan_fit
 from opdisc.planning.verdict import judge_noise, least_epsilon, least_rows
-from opdisc.privacy import GridPublic, PrivacyParams
+from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams
 
 
 def predicted(epsilon, rows, schema, relation="replace_one"):
@@ -128,7 +128,10 @@ def test_several_epsilons_are_planned_one_by_one():
 def noise_of(rows):
     schema = Schema.equal_width(3)
     public = GridPublic(
-        params=PrivacyParams(epsilon=1.0, delta=0.0), grid=scorecard_grid(schema, 1), n_rows=rows
+        params=PrivacyParams(epsilon=1.0, delta=0.0),
+        relation=NeighboringRelation.REPLACE_ONE,
+        grid=scorecard_grid(schema, 1),
+        n_rows=rows,
     )
     mechanism, _ = build_mechanism(
         "permute_and_flip", public.grid, public=public, settings=MechanismSettings()
