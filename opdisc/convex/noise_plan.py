@@ -18,8 +18,8 @@ import numpy as np
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows, check_rows, toy_rows
 from opdisc.errors import CalibrationError, rehearse
-from opdisc.noise import FLOATING_POINT
 from opdisc.privacy import (
+    FLOATING_POINT,
     CalibrationStatus,
     EntropySource,
     Ledger,

@@ -16,7 +16,6 @@ from .lattice import (
     sphere_total_variation as sphere_total_variation,
 )
 from .real import (
-    FLOATING_POINT as FLOATING_POINT,
     NormalStream as NormalStream,
     categorical as categorical,
     fixed_sample as fixed_sample,

@@ -1,7 +1,7 @@
 """Vectorised draws in double precision from an entropy source's words.
 
 The words are the operating system's, but the transforms are rounded: receipts of mechanisms that
-use them carry :data:`FLOATING_POINT` as a condition.
+use them carry :data:`opdisc.privacy.FLOATING_POINT` as a condition.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ import numpy as np
 
 from opdisc.privacy import EntropySource
 from oracles.arithmetic import FloatArray, IntArray
-
-FLOATING_POINT = (
-    "floating point: noise and arithmetic are double precision, the release is rounded, and the "
-    "proof is for real numbers"
-)
 
 _CHUNK = 1 << 20
 

@@ -31,6 +31,7 @@ from .public import (
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .receipts.convex_receipt import (
+    FLOATING_POINT as FLOATING_POINT,
     FRANK_WOLFE as FRANK_WOLFE,
     HULL as HULL,
     ConvexReceipt as ConvexReceipt,

@@ -158,20 +158,35 @@ class Reals(Cells):
         As for the others.
     kind : {"float64", "float32", "decimal"}
         What the engine holds. The column is cast to doubles first.
+    is_direct : bool
+        Whether DuckDB or Polars gets the expression as it is written here.
+
+    Notes
+    -----
+    DuckDB 2.0.1 takes a Parquet file's word for the range of a column, where NaN does not count:
+    ``isnan`` is then false everywhere, and a comparison may be true of NaN. ``isfinite`` and texts
+    are looked at cell by cell, so they decide what is missing, and nothing missing is a number.
     """
 
-    def __init__(self, column: Any, name: str, kind: str) -> None:
+    def __init__(self, column: Any, name: str, kind: str, is_direct: bool) -> None:
         super().__init__(column if kind == "float64" else column.cast(_nw().Float64), name)
         self._is_narrow = kind == "float32"
+        size = self.column.abs()
+        self._is_infinite = self._sure(size == math.inf)
+        if is_direct:
+            self._is_nan = ~self._sure(self.column.is_finite()) & ~self._is_infinite
+        else:
+            text = self.column.cast(_nw().String)
+            self._is_nan = self._sure(text.str.to_lowercase() == "nan")
+        self._is_sas_zero = self._sure(size == SAS_ZERO)
 
     def missing(self) -> Any:
         """Return where there is no number."""
-        return self.column.is_null() | self._sure(self.column.is_nan())
+        return self.column.is_null() | self._is_nan
 
     def odd(self) -> Any:
         """Return where a number is infinite, or one of the zeros that SAS files come with."""
-        size = self.column.abs()
-        return self._sure(((size == math.inf) | (size == SAS_ZERO)) & ~self.column.is_nan())
+        return (self._is_infinite | self._is_sas_zero) & ~self.missing()
 
     def at_least(self, cut: float) -> Any:
         """Return where a number is at least this much; NaN is the greatest of all to engines."""
@@ -186,7 +201,7 @@ class Reals(Cells):
             if _shortest(number) != number:
                 return _nw().lit(False)
             number = float(np.float32(number))
-        return self._sure(self.column == number)
+        return self._sure(self.column == number) & ~self.missing()
 
     def is_text(self, text: str) -> Any:
         """Return where a number is spelled like this."""

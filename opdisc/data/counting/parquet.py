@@ -40,6 +40,10 @@ _TYPES = {
 """Types of Arrow that DuckDB reads as these of narwhals, each value the same."""
 
 
+_READ = "SELECT * FROM read_parquet(?, hive_partitioning = false, can_have_nan = true)"
+"""What a file says of a column's range leaves NaN out; DuckDB takes that for "there is none"."""
+
+
 @contextmanager
 def parquet_table(
     path: FilePath, declared: TableFormat, columns: tuple[str, ...]
@@ -102,7 +106,7 @@ def _relation(
 ) -> LazyTable | None:
     """Return a file as DuckDB reads it, if it reads the same names and the expected types."""
     narwhals: Any = importlib.import_module("narwhals")
-    relation = connection.read_parquet(str(Path(path).absolute()), hive_partitioning=False)
+    relation = _opened(connection, str(Path(path).absolute()))
     frame = narwhals.from_native(relation)
     if not isinstance(frame, narwhals.LazyFrame) or relation.columns != names:
         return None
@@ -110,6 +114,14 @@ def _relation(
     if any(type(types[name]).__name__ != kind for name, kind in expected.items()):
         return None
     return LazyTable(frame, is_exact=True, assumptions=(DTYPES_DECLARED,))
+
+
+def _opened(connection: Any, path: str) -> Any:
+    """Return a file as a relation; versions that know no such option look for NaN anyway."""
+    try:
+        return connection.sql(_READ, params=[path])
+    except importlib.import_module("duckdb").BinderException:
+        return connection.read_parquet(path, hive_partitioning=False)
 
 
 @contextmanager

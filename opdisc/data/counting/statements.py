@@ -109,9 +109,9 @@ def typed_cells(column: Any, dtype: Any, name: str, is_exact: bool) -> Cells:
         low, high = (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         return Wholes(column, name, low, high)
     if kind in ("Float32", "Float64"):
-        return Reals(column, name, kind.lower())
+        return Reals(column, name, kind.lower(), is_exact)
     if kind == "Decimal" and 0 < (getattr(dtype, "precision", None) or 0) <= MOST_DIGITS:
-        return Reals(column, name, "decimal")
+        return Reals(column, name, "decimal", is_exact)
     if kind == "Boolean":
         return Truths(column, name)
     if kind == "Date":

@@ -1,5 +1,6 @@
 from .cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .convex_receipt import (
+    FLOATING_POINT as FLOATING_POINT,
     FRANK_WOLFE as FRANK_WOLFE,
     HULL as HULL,
     ConvexReceipt as ConvexReceipt,

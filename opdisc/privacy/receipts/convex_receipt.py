@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from opdisc.noise import FLOATING_POINT
 from opdisc.privacy import (
     Amount,
     Lines,
@@ -21,6 +20,11 @@ from opdisc.privacy import (
 HULL = "hull"
 FRANK_WOLFE = "frank_wolfe"
 """The mechanisms whose law is that of real arithmetic, for the logistic loss."""
+
+FLOATING_POINT = (
+    "floating point: noise and arithmetic are double precision, the release is rounded, and the "
+    "proof is for real numbers"
+)
 
 
 class ConvexReceipt(PrivacyReceipt, frozen=True, kw_only=True, omit_defaults=True):

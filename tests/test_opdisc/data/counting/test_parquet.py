@@ -108,3 +108,37 @@ def test_what_does_not_fit_into_memory_is_refused_and_no_disk_is_used(tmp_path, 
     assert caught.value.__cause__ is None and [each.name for each in tmp_path.iterdir()] == [
         "table"
     ]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_nan_is_missing_though_the_file_says_that_a_column_has_none(kind, tmp_path, monkeypatch):
+    """The file states the range of what is not NaN: DuckDB 2.0.1 then finds no NaN by isnan."""
+    import duckdb
+    import numpy as np
+    import pyarrow
+
+    schema = Schema.from_dict(
+        {
+            "name": "nan",
+            "target": {"column": "ill", "positive": 1, "negative": 0},
+            "feature": [
+                {"column": "one", "categories": [1.5]},
+                {"column": "many", "thresholds": [2, 5]},
+            ],
+        }
+    )
+    cells = {
+        "one": np.array([1.5, np.nan, 1.5, np.nan] * 9),  # its least is its largest
+        "many": np.array([1.0, 3.0, np.nan, np.nan] * 9),
+        "ill": np.array([1.0, 0.0, np.nan, 1.0] * 9),
+    }
+    table = pyarrow.table({name: pyarrow.array(c.astype(kind)) for name, c in cells.items()})
+    path = written(tmp_path, table, "nan.parquet")
+    expected = by_rows(monkeypatch, path, schema)
+    assert expected.points.tolist() == [[1, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]]
+    with duckdb.connect() as connection:
+        relation = connection.sql(f"SELECT * FROM read_parquet('{path}')")
+        for found in (count_rows(path, schema), count_rows(relation, schema)):
+            assert found.points.tolist() == expected.points.tolist()
+            assert found.positives.tolist() == expected.positives.tolist()
+            assert found.negatives.tolist() == expected.negatives.tolist()
