@@ -120,7 +120,7 @@ def _opened(connection: Any, path: str) -> Any:
     """Return a file as a relation; versions that know no such option look for NaN anyway."""
     try:
         return connection.sql(_READ, params=[path])
-    except importlib.import_module("duckdb").BinderException:
+    except importlib.import_module("duckdb").Error:
         return connection.read_parquet(path, hive_partitioning=False)
 
 
