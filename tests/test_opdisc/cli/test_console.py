@@ -16,9 +16,9 @@ from opdisc.cli.console import (
     CommandGroup,
     print_json,
     print_text,
-    progress_steps,
     run_command_line,
 )
+from opdisc.cli.progress import progress_steps
 from opdisc.comparison import ComparisonError, ComparisonMistake
 from opdisc.errors import (
     AuditFailure,
