@@ -35,6 +35,7 @@ from opdisc.cli.fitting import (
     name_in_ledger,
     predict_file,
     predicted_lines,
+    read_pilot,
     reading_options,
     refuse_overwriting,
     start_options,
@@ -243,7 +244,9 @@ def fit(
         from opdisc.cli.fitting import learn_model, read_to_learn  # heavy imports only when needed
 
         step("reading the table")
-        table = read_to_learn(data, schema, taken_reading(arguments), warn)
+        reading = taken_reading(arguments)
+        read_pilot(arguments, schema, reading)
+        table = read_to_learn(data, schema, reading, warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
@@ -319,6 +322,7 @@ def plan(
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
     stated_starts(arguments, data)
+    read_pilot(arguments, schema, reading)
     one = epsilon is not None
     in_detail = one and (explain or as_json)
     plan_one = planner_for(declared, arguments, costs, in_detail=in_detail, look_ahead=one)

@@ -116,6 +116,7 @@ from .separator.sets import (
     conjunction_rows as conjunction_rows,
     coordinate_rows as coordinate_rows,
 )
+from .staged.changes import LARGEST_SHIFT as LARGEST_SHIFT, PublicCard as PublicCard
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
 from .staged.sequence import LARGEST_START as LARGEST_START
 from .staged.stages import STUMP_WEIGHT as STUMP_WEIGHT, stump_columns as stump_columns

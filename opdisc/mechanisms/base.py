@@ -47,6 +47,10 @@ class NoiseSpec:
         added to no objective.
     patience : float or None
         Seconds that draws are planned for at most; None where nothing depends on such a plan.
+    start : str
+        The public card that candidates are counted from, for a receipt; empty without one.
+    start_points : tuple of int
+        Its points.
     """
 
     law: str
@@ -58,6 +62,8 @@ class NoiseSpec:
     spacing: float
     most_steps: float = 0.0
     patience: float | None = None
+    start: str = ""
+    start_points: tuple[int, ...] = ()
 
 
 class Perturbable(Protocol):

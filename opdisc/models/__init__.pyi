@@ -33,6 +33,7 @@ from .start import (
     Pilot as Pilot,
     Prior as Prior,
     start_from as start_from,
+    whole_points as whole_points,
 )
 from .validation import (
     CountedGroup as CountedGroup,

@@ -14,6 +14,7 @@ from opdisc.mechanisms import (
     SPHERE_NOISES,
     TREE,
     BaseMeasure,
+    PublicCard,
     Question,
     StagedMechanism,
     way_to,
@@ -260,6 +261,9 @@ def _of_the_receipt(
     named = MechanismSettings(structure=structure, allowance=receipt.allowance)
     if receipt.patience is not None:  # draws are planned for half of what a fit may take
         named = replace(named, patience=2 * receipt.patience)
+    if receipt.start_points:
+        card = PublicCard(points=receipt.start_points, source=receipt.start)
+        named = replace(named, around=card)
     own = replace(named, allowance=0.0)  # an allowance may be the mechanism's own
     options = [named, own]
     options += [

@@ -9,7 +9,7 @@ from .classes import plan_cards as plan_cards
 from .effort.first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .effort.reach import can_list as can_list
 from .effort.work import PATIENCE as PATIENCE, Work as Work, predict_work as predict_work
-from .grid import scorecard_grid as scorecard_grid
+from .grid import grid_around as grid_around, scorecard_grid as scorecard_grid
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,
     check_costs_of_classes as check_costs_of_classes,
@@ -31,7 +31,7 @@ from .logistic import (
     why_logistic as why_logistic,
     worth_of_start as worth_of_start,
 )
-from .named import MechanismSettings as MechanismSettings
+from .named import MechanismSettings as MechanismSettings, check_starts as check_starts
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
     RARE_BY_CHANCES as RARE_BY_CHANCES,

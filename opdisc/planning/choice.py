@@ -31,6 +31,7 @@ from opdisc.planning.expected_errors import expected_excess
 from opdisc.planning.named import (
     MechanismSettings,
     check_uniform,
+    mechanism_around,
     permute_and_flip,
     staged_mechanism,
 )
@@ -117,6 +118,8 @@ def build_mechanism(
         If the name is unknown, or the mechanism cannot run on the grid.
     """
     settings = settings or MechanismSettings(structure=structure)
+    if settings.around is not None:
+        return mechanism_around(name, settings.around, settings), Reason()
     allowance = settings.allowance
     measure = settings.base_measure or BaseMeasure()
     if name in MECHANISMS and name not in ("auto", "exponential", "staged"):

@@ -181,7 +181,7 @@ def _constant_share(spec: NoiseSpec) -> float | None:
     if not isinstance(spec, StagedSpec):
         return None
     cards = spec.stages.first
-    if not isinstance(cards, SparseCards) or cards.shares is None:
+    if not isinstance(cards, SparseCards) or cards.shares is None or cards.centre is not None:
         return None
     low, high = cards.starts[0]
     answers = min(high, 1 - low)  # starts from 1 on say "+", the others "-"

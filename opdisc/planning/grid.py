@@ -6,6 +6,7 @@ import numpy as np
 
 from opdisc.data import Schema
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms import LARGEST_SHIFT
 from oracles.problem import WeightGrid
 
 
@@ -58,3 +59,34 @@ def scorecard_grid(
         values=tuple(values[sign] for sign in signs),
         norm_budget=norm_budget if max_nonzero is None else max_nonzero,
     )
+
+
+def grid_around(schema: Schema, points: tuple[int, ...], bound: int | None = None) -> WeightGrid:
+    """Return the weights of cards that change points of a public one by 1.
+
+    Parameters
+    ----------
+    schema : Schema
+        A feature's ``sign`` restricts its points as in :func:`scorecard_grid`.
+    points : tuple of int
+        The card's, those that everyone starts with first, which may change by more; within the
+        bound and the signs.
+    bound : int or None
+        Largest points of a statement; None: one more than those of the card.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The grid stands on the receipt.
+    """
+    start = range(points[0] - LARGEST_SHIFT, points[0] + LARGEST_SHIFT + 1)
+    signs = [f.sign for f in schema.features for _ in f.column_names]
+
+    def is_allowed(point: int, sign: str | None) -> bool:
+        against = {"positive": point < 0, "negative": point > 0}
+        return not against.get(sign or "", False) and (bound is None or abs(point) <= bound)
+
+    values = (
+        tuple(new for new in (point - 1, point, point + 1) if is_allowed(new, sign))
+        for point, sign in zip(points[1:], signs, strict=True)
+    )
+    return WeightGrid(values=(tuple(start), *values))

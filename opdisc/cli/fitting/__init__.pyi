@@ -23,4 +23,8 @@ from .releasing import (
     refuse_overwriting as refuse_overwriting,
     told_weak_promises as told_weak_promises,
 )
-from .starts import start_options as start_options, stated_starts as stated_starts
+from .starts import (
+    read_pilot as read_pilot,
+    start_options as start_options,
+    stated_starts as stated_starts,
+)

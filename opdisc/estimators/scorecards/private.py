@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as replaced
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -39,9 +39,11 @@ from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
+    LARGEST_SHIFT,
     THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
+    PublicCard,
     after_the_spend,
     calibrate_risks,
     draw_thresholds,
@@ -61,6 +63,7 @@ from opdisc.models import (
     fitted_risks,
     parse_scale,
     start_from,
+    whole_points,
 )
 from opdisc.planning import (
     LOGISTIC,
@@ -70,6 +73,8 @@ from opdisc.planning import (
     ScorecardMechanism,
     SettledFit,
     build_mechanism,
+    check_starts,
+    grid_around,
     parse_automatic_bound,
     parse_base_measure,
     parse_max_rounds,
@@ -90,6 +95,9 @@ from opdisc.privacy import (
 )
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import WeightGrid, ZeroOneProblem
+
+_KEPT = ("risk_budget",)
+"""Options of other mechanisms that a draw around a start takes."""
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -185,7 +193,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         A public start: a released model of ours, its file, or points of a published score by the
         names of the schema's statements (``"start with"`` names those that everyone has; a total
         of 1 or more is the positive label). With a start
-        "auto" takes the logistic card, and no other mechanism takes one. None starts from 0.
+        "auto" takes the logistic card. "staged" and "permute_and_flip", which are one draw then,
+        and "exponential" draw a card that changes few points of it by 1: points that were given
+        stay up to 10, others are rounded to at most 5, and ``weight_bound`` decides otherwise.
+        None starts from 0.
     pilot : DataFrame, RowCounts, path, or None
         Public rows with labels, read by the schema: the start is plain logistic regression on
         them. They must be public, and none of the private rows.
@@ -403,7 +414,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         if self.mechanism == LOGISTIC:
             return Reason()
         if self._is_started():
-            return STARTED
+            return STARTED if self.mechanism == "auto" else None
         free = self.mechanism == "auto" and self.weight_bound == "auto"
         if not free or any(self._others_options().values()):
             return None
@@ -438,10 +449,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 f"odds_scale needs mechanism='{LOGISTIC}', got {self.mechanism!r}; leave it out."
             )
         elif is_started:
-            raise CalibrationError(
-                f"a start needs mechanism='{LOGISTIC}' or 'auto', got {self.mechanism!r}; leave "
-                "out prior and pilot."
-            )
+            check_starts(self.mechanism)
+            refuse_other_options(self._others_options(), "a draw around a start", kept=_KEPT)
         counts = read()
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
@@ -459,8 +468,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             risks = calibrate_risks(PublicInputs(params=params, **facts), self.risk_budget)
             params = PrivacyParams(epsilon=risks.card_epsilon, delta=self.delta)
 
+        ledger = self._open_ledger()
+        around = self._public_card(facts, schema, bound, ledger)
+
         def public_for(weight_bound: int) -> GridPublic:
             grid = self._grid(schema, weight_bound)
+            if around is not None:
+                grid = grid_around(schema, around.points, bound)
             return GridPublic(
                 params=params,
                 grid=grid,
@@ -469,12 +483,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 **facts,
             )
 
-        settled = settle_fit(bound, public_for, lambda public: self._mechanism(schema, public))
+        settled = settle_fit(
+            bound if around is None else LARGEST_SHIFT,
+            public_for,
+            lambda public: self._built(schema, public, around),
+        )
         settled, entropy = settled.without_spare_delta(), self._entropy()
         problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
-        structure, ledger = column_structure(schema), self._open_ledger()
-        receipt = None
+        structure, receipt = column_structure(schema), None
         if cuts is not None:
             # All that can fail without the rows was tried with stand-ins for the thresholds.
             if counts.recount is not None:
@@ -509,6 +526,32 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             # OPDisc's published grid: squared norms up to the number of coordinates.
             budget = schema.n_columns + 1
         return scorecard_grid(schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
+
+    def _public_card(
+        self, facts: dict[str, Any], schema: Schema, bound: int | None, ledger: Ledger | None
+    ) -> PublicCard | None:
+        """Return the card that is drawn around, and add its conditions to the public facts."""
+        if not self._is_started():
+            return None
+        if schema.private_thresholds:
+            raise CalibrationError(
+                "a start needs thresholds that are written down, but the schema leaves some to be "
+                "found; declare them, or leave out prior and pilot."
+            )
+        costs, counted = schema.error_costs, models_in(ledger)
+        start = start_from(self.prior, self.pilot, schema, costs=costs, counted=counted)
+        assert start is not None
+        facts["assumptions"] = (*facts["assumptions"], *start.conditions)
+        return PublicCard(points=whole_points(start, schema, bound), source=start.source)
+
+    def _built(
+        self, schema: Schema, public: GridPublic, around: PublicCard | None
+    ) -> tuple[ScorecardMechanism, Reason]:
+        """Return what draws around a public card, or from all of the grid."""
+        if around is None:
+            return self._mechanism(schema, public)
+        settings = replaced(self._settings(schema), around=around)
+        return build_mechanism(self.mechanism, public.grid, public=public, settings=settings)
 
     def _mechanism(self, schema: Schema, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
         """Return the mechanism and, if it was chosen automatically, the reason."""

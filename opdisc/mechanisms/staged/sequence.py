@@ -38,6 +38,8 @@ class Stages:
             return "the best card of the drawn column alone, constant ones included"
         if isinstance(self.first, EqualSteps):
             return "the best scorecard of one point of -1..1 for all thresholds of an attribute"
+        if self.first.centre is not None:
+            return f"the best card that changes at most {self.first.most} points of the start by 1"
         return f"the best scorecard of at most {self.first.most} points of -1..1"
 
     def describe(self) -> str:
@@ -51,14 +53,19 @@ class Stages:
         # The words of earlier versions, so that a verdict finds the law of their cards too.
         return (
             "staged exact draws, each permute-and-flip over counted candidates: "
-            f"{self._candidates()}, 1 of epsilon"
+            f"{self.candidates()}, 1 of epsilon"
         )
 
-    def _candidates(self) -> str:
+    def candidates(self) -> str:
         """Return what is drawn from in words."""
         assert not isinstance(self.first, Stumps)
         if isinstance(self.first, EqualSteps):
             return self.first.describe()
+        if self.first.centre is not None:
+            return (
+                f"cards that change at most {self.first.most} points of the start by 1, each "
+                "number of changes weighs half the one before"
+            )
         low, high = self.first.starts[0]
         return (
             f"1. scorecards of at most {self.first.most} points of -1..1, start "

@@ -160,9 +160,10 @@ def _staged(mechanism: StagedMechanism, public: GridPublic) -> Work:
 
 def _counted(cards: SparseCards, public: GridPublic) -> Work:
     """Return what it takes to count scorecards of few points by their loss."""
-    used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
+    used, n_scores = sum(1 for signs in cards.signs if signs), len(cards.scores)
+    n_starts = max(high - low + 1 for low, high in cards.starts)
     rows = public.typical_rows or ASSUMED_ROWS
     return Work(
-        seconds=sparse_work(used, cards.most, high - low + 1, rows),
-        memory=sparse_memory(used, cards.most),
+        seconds=sparse_work(used, cards.most, n_starts, rows, n_scores),
+        memory=sparse_memory(used, cards.most, n_scores),
     )
