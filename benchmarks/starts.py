@@ -88,7 +88,9 @@ def starts(name: str, schema: Schema) -> Iterator[tuple[str, Pilot | None]]:
         yield "60 people of 22 to 29", young
 
 
-def accuracies(name: str, splits: int, draws: int) -> Iterator[tuple[str, list[float]]]:
+def accuracies(
+    name: str, splits: int, draws: int, mechanism: str
+) -> Iterator[tuple[str, list[float]]]:
     """Yield each start, and the accuracy of it alone (NaN for none) and at every epsilon."""
     table, schema = load_comparison_dataset(name)
     target, positive = schema.target.column, str(schema.classes[1])
@@ -111,7 +113,7 @@ def accuracies(name: str, splits: int, draws: int) -> Iterator[tuple[str, list[f
                 row = [((encode_features(held, schema) @ weights > 0) == truth).mean()]
             for epsilon in EPSILONS:
                 model = PrivateScorecardClassifier(
-                    epsilon=epsilon, schema=schema, mechanism="logistic", **given
+                    epsilon=epsilon, schema=schema, mechanism=mechanism, **given
                 )
                 answers = [model.fit(rest, rest[target]).predict(held) for _ in range(draws)]
                 row.append(((np.array(answers).astype(str) == positive) == truth).mean())
@@ -124,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--splits", type=int, default=8)
     parser.add_argument("--draws", type=int, default=4, help="of each split and epsilon")
+    parser.add_argument("--mechanism", default="logistic", help="what draws, such as staged")
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--save", type=Path, help="result file to write")
     asked = parser.parse_args()
@@ -131,7 +134,7 @@ def main() -> None:
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
     rows = []
     for name in asked.tables:
-        for kind, means in accuracies(name, asked.splits, asked.draws):
+        for kind, means in accuracies(name, asked.splits, asked.draws, asked.mechanism):
             cells = ["" if np.isnan(mean) else f"{mean:.3f}".lstrip("0") for mean in means]
             rows.append([name if not any(row[0] == name for row in rows) else "", kind, *cells])
             print(f"| {' | '.join(rows[-1])} |", flush=True)

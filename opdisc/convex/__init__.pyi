@@ -5,6 +5,7 @@ from .given_start import (
     Pilot as Pilot,
     Prior as Prior,
     start_from as start_from,
+    whole_points as whole_points,
 )
 from .gradient.full_gradient import (
     accelerated_mirror_descent as accelerated_mirror_descent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +28,7 @@ from opdisc.data import (
     count_rows,
 )
 from opdisc.errors import CalibrationError, TableError, quoted
-from opdisc.models import OddsScale, SavedModel, load_points
+from opdisc.models import LARGEST_POINTS, OddsScale, SavedModel, load_points, within_signs
 from opdisc.privacy import Guarantee
 from oracles.problem import ErrorCosts
 
@@ -45,17 +45,34 @@ _SPREAD = 1.0
 """Log-odds that one standard deviation of a score without odds stands for, if all rows of a
 schema are equally likely."""
 
+_ROUNDED = 5
+"""Largest points of a start that is rounded, where nobody chose: a change by 1 is to matter."""
+
 _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Score:
-    """Weights by the name of the statement, towards a label; odds, or points of unknown worth."""
+    """Weights by the name of the statement, towards a label; odds, or points of unknown worth.
+
+    Of a card also its own points, and the least total that is answered with the label.
+    """
 
     constant: float
     weights: Mapping[str, float]
     towards: Label | None
     is_odds: bool
+    least: int | None = None
+    whole: Mapping[str, float] = field(default_factory=dict)
+
+    def points(self, schema: Schema, sign: int) -> tuple[int, ...] | None:
+        """Return whole points by a schema, towards its positive label; None if there are none."""
+        values = [self.whole.get(name, 0) for name in (CONSTANT, *schema.column_names)]
+        if self.least is None or any(value != int(value) for value in values):
+            return None
+        first, *rest = map(int, values)
+        above = first - self.least + 1  # a total of 1 or more
+        return (above if sign > 0 else 1 - above, *(sign * value for value in rest))
 
 
 def start_from(
@@ -72,7 +89,8 @@ def start_from(
     ----------
     prior : SavedModel, SavedLinearModel, path, mapping of str to float, or None
         A released scorecard or linear model, points by the names of the schema's statements, or a
-        file with either (points as a JSON object). Statements without a name there get 0.
+        file with either: points as a JSON object, or in a schema file (.toml) whose features have
+        ``points``. Statements without a name there get 0.
     pilot : DataFrame, RowCounts, path, or None
         Public rows with labels.
     schema : Schema
@@ -105,7 +123,10 @@ def start_from(
 
 
 def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicStart:
-    rows = count_rows(pilot, schema)
+    # Costs decide nothing of how rows are counted.
+    is_counted = isinstance(pilot, RowCounts)
+    same = is_counted and pilot.schema.at_equal_costs() == schema.at_equal_costs()
+    rows = count_rows(pilot, pilot.schema if same else schema)
     if not rows.positives.sum() or not rows.negatives.sum():
         raise TableError(
             "a pilot must have rows of both labels, but this one has not; take more public rows."
@@ -141,8 +162,43 @@ def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicSta
                 f"what the start cost, epsilon {receipt.epsilon:g}{delta}, is added to this where "
                 "it was learned from the same rows",
             )
-    weights = _weights(score, schema)
-    return PublicStart(weights=weights, source=source, conditions=conditions)
+    sign = _sign(score, schema)
+    return PublicStart(
+        weights=_weights(score, schema, sign),
+        source=source,
+        conditions=conditions,
+        points=score.points(schema, sign),
+    )
+
+
+def whole_points(start: PublicStart, schema: Schema, bound: int | None = None) -> tuple[int, ...]:
+    """Return a start as a card in whole points, those that everyone has first.
+
+    Parameters
+    ----------
+    start : PublicStart
+        By the schema.
+    schema : Schema
+        Its statements; points against the signs that it declares are 0.
+    bound : int or None
+        Largest points of a statement. None: points that were given stay up to 10, and what has to
+        be rounded gets up to 5.
+
+    Returns
+    -------
+    tuple of int
+        A total of 1 or more is the positive label. Those that everyone has are no more than decide
+        every answer.
+    """
+    points = start.points
+    if points is None or max(map(abs, points[1:])) > (LARGEST_POINTS if bound is None else bound):
+        weights = list(map(float, start.weights))
+        unit = (_ROUNDED if bound is None else bound) / (max(map(abs, weights[1:])) or 1.0)
+        # Rounded up, it leaves each decision of whole points as it is.
+        points = (math.ceil(weights[0] * unit), *(round(weight * unit) for weight in weights[1:]))
+    rest = list(map(int, within_signs(points[1:], schema)))
+    most = sum(map(abs, rest)) + 1
+    return (max(-most, min(most, points[0])), *rest)
 
 
 def _mapped(points: Mapping[Any, Any]) -> _Score:
@@ -158,7 +214,9 @@ def _mapped(points: Mapping[Any, Any]) -> _Score:
     if not any(rest.values()):
         raise CalibrationError("a prior must have points for a statement; leave it out.")
     constant = float(points.get(CONSTANT, 0.0)) - 0.5
-    return _Score(constant=constant, weights=rest, towards=None, is_odds=False)
+    return _Score(
+        constant=constant, weights=rest, towards=None, is_odds=False, least=1, whole=points
+    )
 
 
 def _released(model: Any) -> _Score:
@@ -173,6 +231,8 @@ def _released(model: Any) -> _Score:
             },
             towards=card.classes[1],
             is_odds=model.odds is not None,
+            least=card.threshold,
+            whole={CONSTANT: card.start, **dict(zip(card.columns, card.points, strict=True))},
         )
     if getattr(model, "schema", None) is None or not hasattr(model, "coefficients"):
         raise CalibrationError(
@@ -187,8 +247,14 @@ def _released(model: Any) -> _Score:
     )
 
 
-def _weights(score: _Score, schema: Schema) -> Any:
-    """Return a score's weights for the statements of a schema, towards its positive label."""
+def _sign(score: _Score, schema: Schema) -> int:
+    """Return 1 if a score is towards the schema's positive label, -1 if towards the other.
+
+    Raises
+    ------
+    CalibrationError
+        If it is about other statements or labels.
+    """
     unknown = [n for n, w in score.weights.items() if w and n not in schema.column_names]
     if unknown:
         raise CalibrationError(
@@ -202,7 +268,11 @@ def _weights(score: _Score, schema: Schema) -> Any:
             "a prior must tell the schema's labels apart, "
             f"{' and '.join(map(repr, schema.classes))}; give a model of these."
         )
-    sign = 1.0 if towards == labels[1] else -1.0
+    return 1 if towards == labels[1] else -1
+
+
+def _weights(score: _Score, schema: Schema, sign: int) -> Any:
+    """Return a score's weights for the statements of a schema, towards its positive label."""
     own = [score.weights.get(name, 0.0) for name in schema.column_names]
     factor = sign if score.is_odds else sign * _SPREAD / (_spread(own, schema) or 1.0)
     return rounded_weights(factor * weight for weight in (score.constant, *own))

@@ -31,11 +31,15 @@ class PublicStart:
         Where they come from, for plan and receipt.
     conditions : tuple of str
         What a guarantee rests on for it.
+    points : tuple of int or None
+        Of a card in whole points, these: those that everyone has first; a total of 1 or more is
+        the positive label.
     """
 
     weights: tuple[Fraction, ...]
     source: str
     conditions: tuple[str, ...] = (MADE_WITHOUT_ROWS,)
+    points: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse weights that leave no room, or have more digits than are kept."""

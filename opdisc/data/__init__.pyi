@@ -116,6 +116,7 @@ from .schema.features import (
     features_from_dict as features_from_dict,
 )
 from .schema.pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
+from .schema.points import schema_points as schema_points
 from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.rarity import (
     constant_remedy as constant_remedy,

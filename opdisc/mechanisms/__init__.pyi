@@ -108,6 +108,7 @@ from .separator.sets import (
     conjunction_rows as conjunction_rows,
     coordinate_rows as coordinate_rows,
 )
+from .staged.changes import LARGEST_SHIFT as LARGEST_SHIFT, PublicCard as PublicCard
 from .staged.mechanism import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
 from .staged.stages import (
     ASSUMED_ROWS as ASSUMED_ROWS,

@@ -55,6 +55,10 @@ class NoiseSpec:
         added to no objective.
     patience : float or None
         Seconds that draws are planned for at most; None where nothing depends on such a plan.
+    start : str
+        The public card that candidates are counted from, for a receipt; empty without one.
+    start_points : tuple of int
+        Its points.
     """
 
     law: str
@@ -66,6 +70,8 @@ class NoiseSpec:
     spacing: float
     most_steps: float = 0.0
     patience: float | None = None
+    start: str = ""
+    start_points: tuple[int, ...] = ()
 
     @property
     def yardstick(self) -> str:

@@ -132,6 +132,8 @@ def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, 
         # Where the number of rows is public, plans take that one.
         "public_row_guess": public.public_row_guess if public.n_rows is None else None,
         "patience": spec.patience,
+        "start": spec.start,
+        "start_points": spec.start_points,
     }
 
 

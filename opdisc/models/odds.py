@@ -206,7 +206,7 @@ def points_of(
     **Guarantee.** Post-processing: a function of released weights and public facts.
     """
     negative, positive = schema.classes
-    kept = [_signed(w, sign) for w, sign in zip(weights[1:], _signs(schema), strict=True)]
+    kept = within_signs(weights[1:], schema)
     high = positive if scale is None or scale.high is None else scale.high
     towards = 1 if high == positive else -1
     if scale is None:
@@ -233,6 +233,11 @@ def with_threshold(
     least = Fraction(costs.false_positive, costs.false_negative)
     odds = least if card.classes[1] == positive else 1 / least
     return msgspec.structs.replace(card, threshold=scale.total_of(float(odds)))
+
+
+def within_signs(weights: Sequence[float], schema: Schema) -> list[float]:
+    """Return the weights of statements; one against the sign that the schema declares is 0."""
+    return [_signed(w, sign) for w, sign in zip(weights, _signs(schema), strict=True)]
 
 
 def _signs(schema: Schema) -> list[Literal["positive", "negative"] | None]:

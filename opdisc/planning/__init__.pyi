@@ -36,7 +36,7 @@ from .logistic import (
     why_logistic as why_logistic,
     worth_of_start as worth_of_start,
 )
-from .named import MechanismSettings as MechanismSettings
+from .named import MechanismSettings as MechanismSettings, check_starts as check_starts
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
     RARE_BY_CHANCES as RARE_BY_CHANCES,
@@ -47,6 +47,7 @@ from .promise import Promise as Promise
 from .request import (
     CardRequest as CardRequest,
     Shares as Shares,
+    grid_around as grid_around,
     scorecard_grid as scorecard_grid,
 )
 from .utility import (

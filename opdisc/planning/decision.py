@@ -100,7 +100,7 @@ def takes_logistic(
     if request.mechanism == LOGISTIC:
         return Reason()
     if is_started:
-        return STARTED
+        return STARTED if request.mechanism == "auto" else None
     if request.is_free and prefers_logistic(request.schema, public):
         return why_logistic(request.schema, public)
     return None

@@ -13,6 +13,7 @@ from opdisc.mechanisms import (
     BlockOneHotMechanism,
     ExponentialMechanism,
     PermuteAndFlipMechanism,
+    PublicCard,
     ScorecardMechanism,
     SeparatorMechanism,
     SeparatorNoise,
@@ -27,6 +28,9 @@ from opdisc.planning.effort import PATIENCE, even_blocks, searchable_blocks
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import SearchProgress
+
+AROUND_A_START = ("staged", "permute_and_flip", "exponential")
+"""Mechanisms whose levels can be the points that are changed of a public card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,35 @@ def staged_mechanism(settings: MechanismSettings) -> StagedMechanism:
         patience=settings.patience / 2,
         structure=settings.structure,
     )
+
+
+def mechanism_around(
+    name: str, around: PublicCard, settings: MechanismSettings
+) -> StagedMechanism:
+    """Return what draws a card near a public one; permute-and-flip and staged are one draw.
+
+    Raises
+    ------
+    CalibrationError
+        If the mechanism of a name cannot.
+    """
+    check_starts(name)
+    is_exponential = name == "exponential"
+    return StagedMechanism(
+        patience=settings.patience / 2,
+        around=around,
+        is_exponential=is_exponential,
+        name=name if is_exponential else "staged",
+    )
+
+
+def check_starts(name: str) -> None:
+    """Refuse the name of a mechanism that takes no start; "auto" takes the logistic card."""
+    if name not in (*AROUND_A_START, "logistic", "auto"):
+        raise CalibrationError(
+            "a start needs mechanism='logistic', 'staged', 'permute_and_flip', 'exponential' or "
+            f"'auto', got {name!r}; name one of them, or leave out prior and pilot."
+        )
 
 
 def check_uniform(measure: BaseMeasure, other: str) -> None:

@@ -8,14 +8,16 @@ from opdisc.arguments import check_integer
 from opdisc.data import Schema, count_combinations
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    LARGEST_SHIFT,
     THRESHOLD_BUDGET,
+    PublicCard,
     RiskSpec,
     ThresholdPlan,
     calibrate_risks,
     plan_thresholds,
 )
 from opdisc.planning.choice import ScorecardMechanism, build_mechanism
-from opdisc.planning.named import MechanismSettings
+from opdisc.planning.named import MechanismSettings, mechanism_around
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
 from oracles.problem import WeightGrid
 
@@ -41,6 +43,8 @@ class CardRequest:
         Share of epsilon that finds private thresholds, where the schema leaves some open.
     risk_budget : float or None
         Share of what is left then that buys risks.
+    around : PublicCard or None
+        A public card, to draw one that changes few of its points.
     """
 
     schema: Schema
@@ -51,6 +55,7 @@ class CardRequest:
     settings: MechanismSettings = MechanismSettings()
     threshold_budget: float = THRESHOLD_BUDGET
     risk_budget: float | None = None
+    around: PublicCard | None = None
 
     @property
     def is_free(self) -> bool:
@@ -68,11 +73,7 @@ class CardRequest:
         return self.mechanism == "auto" and not settings.minimise and given == (None,) * len(given)
 
     def on_grid(self, public: PublicInputs, bound: int) -> GridPublic:
-        """Return public facts of a card with the grid that belongs to a bound."""
-        budget = self.norm_budget
-        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
-            budget = self.schema.n_columns + 1
-        grid = scorecard_grid(self.schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
+        """Return public facts of a card with the grid of a bound, or that around its start."""
         return GridPublic(
             params=public.params,
             relation=public.relation,
@@ -83,14 +84,24 @@ class CardRequest:
             public_row_guess=public.public_row_guess,
             assumptions=public.assumptions,
             earlier_delta=public.earlier_delta,
-            grid=grid,
+            grid=self._grid(bound),
             error_costs=self.schema.error_costs,
             most_points=count_combinations(self.schema),
         )
 
     def build(self, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
         """Return what draws, and why if it was chosen; refuses with CalibrationError."""
+        if self.around is not None:
+            return mechanism_around(self.mechanism, self.around, self.settings), Reason()
         return build_mechanism(self.mechanism, public.grid, public=public, settings=self.settings)
+
+    def _grid(self, bound: int) -> WeightGrid:
+        if self.around is not None:
+            return grid_around(self.schema, self.around.points, self.bound)
+        budget = self.norm_budget
+        if budget is None and self.max_nonzero is None and self.mechanism == "opdisc":
+            budget = self.schema.n_columns + 1
+        return scorecard_grid(self.schema, bound, norm_budget=budget, max_nonzero=self.max_nonzero)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,3 +208,34 @@ def scorecard_grid(
         values=tuple(values[sign] for sign in signs),
         norm_budget=norm_budget if max_nonzero is None else max_nonzero,
     )
+
+
+def grid_around(schema: Schema, points: tuple[int, ...], bound: int | None = None) -> WeightGrid:
+    """Return the weights of cards that change points of a public one by 1.
+
+    Parameters
+    ----------
+    schema : Schema
+        A feature's ``sign`` restricts its points as in :func:`scorecard_grid`.
+    points : tuple of int
+        The card's, those that everyone starts with first, which may change by more; within the
+        bound and the signs.
+    bound : int or None
+        Largest points of a statement; None: one more than those of the card.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts. The grid stands on the receipt.
+    """
+    start = range(points[0] - LARGEST_SHIFT, points[0] + LARGEST_SHIFT + 1)
+    signs = [f.sign for f in schema.features for _ in f.column_names]
+
+    def is_allowed(point: int, sign: str | None) -> bool:
+        against = {"positive": point < 0, "negative": point > 0}
+        return not against.get(sign or "", False) and (bound is None or abs(point) <= bound)
+
+    values = (
+        tuple(new for new in (point - 1, point, point + 1) if is_allowed(new, sign))
+        for point, sign in zip(points[1:], signs, strict=True)
+    )
+    return WeightGrid(values=(tuple(start), *values))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
+    LARGEST_SHIFT,
     ExponentialMechanism,
     Mechanism,
     NeededBound,
@@ -86,6 +87,8 @@ def settle_fit(request: CardRequest, public: PublicInputs) -> SettledFit:
     permute-and-flip by A* sampling. There the start reaches one further up than down, so that the
     card that gives every row the other answer is in the grid too: a score of s is one of 1 - s.
     """
+    if request.around is not None:
+        return _settled(request, public, LARGEST_SHIFT)
     least = _within_reach(request, public, 1 if request.bound is None else request.bound)
     if request.bound is not None:
         return least

@@ -25,7 +25,11 @@ from .staged.joint import (
     draw_joint as draw_joint,
 )
 from .staged.points import MOST_LEVELS as MOST_LEVELS, BinaryPoints as BinaryPoints
-from .staged.sparse_cards import SparseCards as SparseCards, draw_sparse_card as draw_sparse_card
+from .staged.sparse_cards import (
+    SparseCards as SparseCards,
+    draw_sparse_card as draw_sparse_card,
+    draw_weighed_card as draw_weighed_card,
+)
 from .staged.stumps import Stumps as Stumps, draw_stump as draw_stump
 from .staged.work import (
     LARGEST_TABLES as LARGEST_TABLES,

@@ -25,7 +25,7 @@ from opdisc.cli.fitting.releasing import (
     refuse_overwriting,
     told_weak_promises,
 )
-from opdisc.cli.fitting.starts import start_options, stated_starts
+from opdisc.cli.fitting.starts import read_pilot, start_options, stated_starts
 from opdisc.cli.progress import progress_steps
 from opdisc.cli.show import model_text
 from opdisc.data import FilePath, load_schema, public_facts
@@ -196,7 +196,9 @@ def fit(
 
         declared = load_schema(schema)  # once: it may be a pipe, or edited while the table is read
         step("reading the table")
-        table = read_to_learn(data, declared, taken_reading(arguments), warn)
+        reading = taken_reading(arguments)
+        read_pilot(arguments, declared, reading)
+        table = read_to_learn(data, declared, reading, warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
@@ -272,6 +274,7 @@ def plan(
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
     stated_starts(arguments, data)
+    read_pilot(arguments, declared, reading)
     one = epsilon is not None
     in_detail = one and (explain or as_json)
     plan_one = planner_for(declared, arguments, costs, in_detail=in_detail, look_ahead=one)

@@ -190,7 +190,8 @@ def _learn_card(
     if mechanism == "opdisc":
         if any(settings.pop(option, None) is not None for option in ("prior", "pilot")):
             raise CalibrationError(
-                f"a start needs --mechanism {LOGISTIC} or auto; leave out --prior and --pilot."
+                f"a start needs --mechanism {LOGISTIC}, staged, permute_and_flip, exponential or "
+                "auto; name one of them, or leave out --prior and --pilot."
             )
         settings.pop("max_rounds", None)
         settings.pop("base_measure", None)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from opdisc.data import holds_the_same
+from opdisc.data import Schema, count_rows, holds_the_same
 from opdisc.errors import TableError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -17,14 +17,27 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def start_options(command: _Command) -> _Command:
     """Add ``--prior`` and ``--pilot`` to a command."""
     for name, what in (
-        ("pilot", "Start from the labelled rows in this file, which must be public."),
+        (
+            "pilot",
+            "Start from the labelled rows in this file, which must be public; read as DATA is.",
+        ),
         (
             "prior",
-            "Start from this public card: a saved model, or JSON with points by statement.",
+            "Start from this public card: a saved model, or points in JSON or a schema file.",
         ),
     ):
         command = click.option(f"--{name}", type=click.Path(path_type=Path), help=what)(command)
     return command
+
+
+def read_pilot(arguments: dict[str, Any], schema: Schema, reading: dict[str, Any]) -> None:
+    """Count the rows of a pilot as those of the table are read, where options say how that is."""
+    given = {name: value for name, value in reading.items() if value != _USUAL[name]}
+    if arguments["pilot"] is not None and given and not schema.is_multiclass:
+        arguments["pilot"] = count_rows(arguments["pilot"], schema, **given)
+
+
+_USUAL = {"delimiter": None, "encoding": "utf-8", "query": None, "sheet": None, "names": None}
 
 
 def stated_starts(arguments: dict[str, Any], data: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as replaced
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -12,7 +12,7 @@ import pandas as pd
 from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
-from opdisc.convex import Pilot, Prior, start_from
+from opdisc.convex import Pilot, Prior, start_from, whole_points
 from opdisc.data import (
     Classes,
     CostsLike,
@@ -43,6 +43,7 @@ from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
     BaseMeasure,
     PreparedRelease,
+    PublicCard,
     charge_with_risks,
     draw_thresholds,
     prepare_mechanism,
@@ -57,6 +58,7 @@ from opdisc.planning import (
     CardRequest,
     MechanismSettings,
     SettledFit,
+    check_starts,
     decide_card,
     noise_of_card,
     parse_automatic_bound,
@@ -76,6 +78,9 @@ from opdisc.privacy import (
 )
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import ZeroOneProblem
+
+_KEPT = ("risk_budget",)
+"""Options of other mechanisms that a draw around a start takes."""
 
 
 class PrivateScorecardClassifier(ScorecardClassifier):
@@ -171,7 +176,10 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         A public start: a released model of ours, its file, or points of a published score by the
         names of the schema's statements (``"start with"`` names those that everyone has; a total
         of 1 or more is the positive label). With a start
-        "auto" takes the logistic card, and no other mechanism takes one. None starts from 0.
+        "auto" takes the logistic card. "staged" and "permute_and_flip", which are one draw then,
+        and "exponential" draw a card that changes few points of it by 1: points that were given
+        stay up to 10, others are rounded to at most 5, and ``weight_bound`` decides otherwise.
+        None starts from 0.
     pilot : DataFrame, RowCounts, path, or None
         Public rows with labels, read by the schema: the start is plain logistic regression on
         them. They must be public, and none of the private rows.
@@ -418,10 +426,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 f"odds_scale needs mechanism='{LOGISTIC}', got {self.mechanism!r}; leave it out."
             )
         elif is_started:
-            raise CalibrationError(
-                f"a start needs mechanism='{LOGISTIC}' or 'auto', got {self.mechanism!r}; leave "
-                "out prior and pilot."
-            )
+            check_starts(self.mechanism)
+            refuse_other_options(self._others_options(), "a draw around a start", kept=_KEPT)
 
     def _learn_counts(self, counts: RowCounts) -> None:
         schema = counts.schema
@@ -434,12 +440,15 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             self._learn_logistic(counts, facts, logistic)
             return
 
+        ledger = self._open_ledger()
+        if self._is_started():
+            request, whole = self._around(request, whole, ledger)
         decided = decide_card(request, whole)
         cuts, risks = decided.shares.thresholds, decided.shares.risks
         settled, entropy = decided.settled.without_spare_delta(), self._entropy()
         problem = counted_problem(counts, settled.public.grid)
         prepared = self._prepare(problem, settled, entropy)
-        structure, ledger = column_structure(schema), self._open_ledger()
+        structure = column_structure(schema)
 
         def charge_of(card: PreparedRelease, problem: ZeroOneProblem) -> Prepared[Any]:
             if risks is None:
@@ -495,6 +504,24 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             threshold_budget=self.threshold_budget,
             risk_budget=self.risk_budget,
         )
+
+    def _around(
+        self, request: CardRequest, whole: PublicInputs, ledger: Ledger | None
+    ) -> tuple[CardRequest, PublicInputs]:
+        """Return what is asked with the card that is drawn around, and what that is based on."""
+        schema = request.schema
+        if schema.private_thresholds:
+            raise CalibrationError(
+                "a start needs thresholds that are written down, but the schema leaves some to be "
+                "found; declare them, or leave out prior and pilot."
+            )
+        costs, counted = schema.error_costs, models_in(ledger)
+        start = start_from(self.prior, self.pilot, schema, costs=costs, counted=counted)
+        assert start is not None
+        points = whole_points(start, schema, request.bound)
+        around = PublicCard(points=points, source=start.source)
+        conditions = (*whole.assumptions, *start.conditions)
+        return replaced(request, around=around), replaced(whole, assumptions=conditions)
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take."""

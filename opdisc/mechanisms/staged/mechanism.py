@@ -9,7 +9,9 @@ from typing import ClassVar
 
 from opdisc.arguments import check_finite
 from opdisc.calibration import inverse_temperature
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NeededBound, NoiseSpec, Work
+from opdisc.mechanisms.staged.changes import PublicCard, plan_changes
 from opdisc.mechanisms.staged.equal_steps import EqualSteps
 from opdisc.mechanisms.staged.sequence import LARGEST_START, WHY_NO_MORE, Stages
 from opdisc.mechanisms.staged.stages import ASSUMED_ROWS, PATIENCE, plan_stages
@@ -30,6 +32,7 @@ from oracles.sampling import (
     draw_joint,
     draw_sparse_card,
     draw_stump,
+    draw_weighed_card,
 )
 
 
@@ -116,13 +119,19 @@ class StagedMechanism:
         Public facts about the columns, from the schema: which are thresholds of one attribute.
     stump : bool or None
         Whether a decision stump is all that is drawn, instead of the public rule.
+    around : PublicCard or None
+        A public card: candidates are those that change few of its points
+        (:func:`~opdisc.mechanisms.staged.changes.plan_changes`).
+    is_exponential : bool
+        Whether a card around it is drawn by the exponential mechanism, not permute-and-flip.
     name : str
         Name on receipts.
 
     Notes
     -----
-    **Guarantee.** Pure epsilon-DP: permute-and-flip over candidates that are public
-    (docs/theory.md, staged-draws). A stump's two sides share no row, so each has all of epsilon.
+    **Guarantee.** Pure epsilon-DP: permute-and-flip or the exponential mechanism over candidates
+    that are public, weighed by a public measure (docs/theory.md, staged-draws). A stump's two
+    sides share no row, so each has all of epsilon.
 
     References
     ----------
@@ -133,6 +142,8 @@ class StagedMechanism:
     patience: float = PATIENCE
     structure: tuple[ColumnGroup, ...] = ()
     stump: bool | None = None
+    around: PublicCard | None = None
+    is_exponential: bool = False
     name: str = "staged"
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
@@ -140,6 +151,10 @@ class StagedMechanism:
     def __post_init__(self) -> None:
         """Refuse impossible settings."""
         check_finite("patience", self.patience)
+        if self.is_exponential and self.around is None:
+            raise CalibrationError(
+                "the exponential mechanism draws few points around a start only; give one."
+            )
 
     @property
     def sampler(self) -> str:
@@ -154,24 +169,15 @@ class StagedMechanism:
     def calibrate(self, public: GridPublic) -> StagedSpec:
         """Return the draw and its inverse temperature; refuse grids that are no box."""
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
-        weight = None if public.typical_loss is None else float(2 * beta * public.typical_loss)
-        groups = None
-        if self.by_levels and self.structure:
-            groups = complete_structure(self.structure, public.grid.n_features)
-        stages = plan_stages(
-            public.grid,
-            weight,
-            public.typical_rows,
-            by_levels=self.by_levels,
-            patience=self.patience,
-            structure=groups,
-            stump=self.stump,
-        )
-        theorem = "McKenna, Sheldon 2020, Theorem 1"
+        stages = self._stages(public)
+        law, theorem = stages.describe(), "McKenna, Sheldon 2020, Theorem 1"
+        if self.is_exponential:
+            law = f"Gibbs law over counted candidates: {stages.candidates()}"
+            theorem = "McSherry, Talwar 2007, Theorem 6"
         if isinstance(stages.first, Stumps):
             theorem += " and sides of a column, which share no row"
         return StagedSpec(
-            law=stages.describe(),
+            law=law,
             scales=(float(beta),),
             theorem=f"{theorem} (docs/theory.md, staged-draws)",
             status=CalibrationStatus.PROVEN,
@@ -182,6 +188,28 @@ class StagedMechanism:
             beta=beta,
             log_inverse=_log_inverse(stages.first),
             patience=self.patience,
+            start="" if self.around is None else self.around.source,
+            start_points=() if self.around is None else self.around.points,
+        )
+
+    def _stages(self, public: GridPublic) -> Stages:
+        """Return what is drawn from."""
+        if self.around is not None:
+            points = self.around.points
+            return plan_changes(public.grid, points, public.typical_rows, self.patience)
+        beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)
+        weight = None if public.typical_loss is None else float(2 * beta * public.typical_loss)
+        groups = None
+        if self.by_levels and self.structure:
+            groups = complete_structure(self.structure, public.grid.n_features)
+        return plan_stages(
+            public.grid,
+            weight,
+            public.typical_rows,
+            by_levels=self.by_levels,
+            patience=self.patience,
+            structure=groups,
+            stump=self.stump,
         )
 
     def work(self, public: GridPublic, points: float) -> Work:
@@ -208,6 +236,8 @@ class StagedMechanism:
         assert isinstance(spec, StagedSpec)
         bits, first = RandomBits(entropy), spec.stages.first
         points = BinaryPoints.of(problem)
+        if isinstance(first, SparseCards) and self.is_exponential:
+            return draw_weighed_card(points, first, spec.beta, bits)
         if isinstance(first, SparseCards):
             return draw_sparse_card(points, first, spec.beta, bits)
         if isinstance(first, Stumps):

@@ -49,7 +49,7 @@ class Stages:
         None where no base measure by numbers of points is drawn from.
         """
         cards = self.first
-        if not isinstance(cards, SparseCards) or cards.shares is None:
+        if not isinstance(cards, SparseCards) or cards.shares is None or cards.centre is not None:
             return None
         low, high = cards.starts[0]
         answers = min(high, 1 - low)  # starts from 1 on say "+", the others "-"
@@ -65,9 +65,10 @@ class Stages:
             seconds, entries = self.first.work(rows)
             return seconds, 4.0 * entries + _BYTES_PER_MOVE * len(self.first.directions) * rows
         cards = self.first
-        used, (low, high) = sum(1 for signs in cards.signs if signs), cards.starts[0]
-        seconds = sparse_work(used, cards.most, high - low + 1, rows)
-        return seconds, sparse_memory(used, cards.most)
+        used, n_scores = sum(1 for signs in cards.signs if signs), len(cards.scores)
+        n_starts = max(high - low + 1 for low, high in cards.starts)
+        seconds = sparse_work(used, cards.most, n_starts, rows, n_scores)
+        return seconds, sparse_memory(used, cards.most, n_scores)
 
     @property
     def yardstick(self) -> str:
@@ -76,6 +77,8 @@ class Stages:
             return "the best card of the drawn column alone, constant ones included"
         if isinstance(self.first, EqualSteps):
             return "the best scorecard of one point of -1..1 for all thresholds of an attribute"
+        if self.first.centre is not None:
+            return f"the best card that changes at most {self.first.most} points of the start by 1"
         return f"the best scorecard of at most {self.first.most} points of -1..1"
 
     def describe(self) -> str:
@@ -89,14 +92,19 @@ class Stages:
         # The words of earlier versions, so that a verdict finds the law of their cards too.
         return (
             "staged exact draws, each permute-and-flip over counted candidates: "
-            f"{self._candidates()}, 1 of epsilon"
+            f"{self.candidates()}, 1 of epsilon"
         )
 
-    def _candidates(self) -> str:
+    def candidates(self) -> str:
         """Return what is drawn from in words."""
         assert not isinstance(self.first, Stumps)
         if isinstance(self.first, EqualSteps):
             return self.first.describe()
+        if self.first.centre is not None:
+            return (
+                f"cards that change at most {self.first.most} points of the start by 1, each "
+                "number of changes weighs half the one before"
+            )
         low, high = self.first.starts[0]
         return (
             f"1. scorecards of at most {self.first.most} points of -1..1, start "

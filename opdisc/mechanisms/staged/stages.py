@@ -132,7 +132,7 @@ def _cards(
     low, high = max(starts[0], 1 - largest), min(starts[1], largest)
     most = 0  # constant cards, the private majority vote, always end
     while most < used and (
-        sparse_work(used, most + 1, high - low + 1, rows) <= _allowed(most + 1, patience)
+        sparse_work(used, most + 1, high - low + 1, rows) <= allowed_seconds(most + 1, patience)
         and sparse_memory(used, most + 1) <= 4 * LARGEST_TABLES
     ):
         most += 1
@@ -147,7 +147,7 @@ def _cards(
     return SparseCards(signs=signs, starts=tuple(ranges))
 
 
-def _allowed(size: int, patience: float) -> float:
+def allowed_seconds(size: int, patience: float) -> float:
     """Return the seconds that scorecards of so many points may take."""
     if size <= MOST_POINTS:
         return patience

@@ -134,6 +134,10 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         written if None.
     patience : float or None
         Seconds that a staged draw was planned for, a public limit. Not written if None.
+    start : str
+        The public card that the candidates were counted from. Not written if empty.
+    start_points : tuple of int
+        Its points, those that everyone starts with first. Not written if empty.
     """
 
     weights: tuple[tuple[Point, ...], ...]
@@ -145,6 +149,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     choice_detail: str = ""
     public_row_guess: RowGuess | None = None
     patience: Amount | None = None
+    start: str = ""
+    start_points: tuple[Point, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -185,6 +191,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         step = f"multiples of {power_of_two(self.spacing)} {unit}"
         lines = [
             *self.terms(),
+            *([("start", self.start)] if self.start else []),
             ("sensitivity", f"{self.sensitivity} {unit}, {gap}"),
             ("lattice", step if self.spacing > 0 else "none: exact draw"),
             ("hypotheses", self._grid_text()),
@@ -202,6 +209,8 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
 
     def _grid_text(self) -> str:
         lows, highs = {v[0] for v in self.weights}, {v[-1] for v in self.weights}
+        if self.start_points:
+            return f"{len(self.weights)} weights around the start's, in {min(lows)}..{max(highs)}"
         budget = "" if self.norm_budget is None else f", |w|^2 <= {self.norm_budget}"
         signs = (
             ("never negative", sum(v[0] >= 0 for v in self.weights)),

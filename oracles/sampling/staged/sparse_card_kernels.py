@@ -14,6 +14,7 @@ def walk_pairs(
     totals: IntArray,
     prefix: IntArray,
     allowed: IntArray,
+    least_score: int,
     least_start: int,
     n_starts: int,
     base: int,
@@ -27,9 +28,9 @@ def walk_pairs(
 
     A card has the columns ``prefix``, in rising order, and two later ones, each with a weight of
     1 or -1; ``allowed[column]`` is 1 if the column may have 1, 2 if it may have -1, 3 for both.
-    ``overlaps[subset, c, e]`` is the sum of the costs over the points where all columns of a
-    subset of the prefix (bit k: its k-th) and c and e are active, ``totals[subset]`` that over
-    the points where the subset is.
+    ``overlaps[subset, k, c, e]`` is the sum of the costs over the points that the centre scores
+    ``least_score + k`` and where all columns of a subset of the prefix (bit k: its k-th) and c
+    and e are active, ``totals[subset, k]`` that over the points where the subset is.
 
     Losses above ``last`` count at it. With ``level`` -1 everything is counted; with -2 the least
     loss is put into ``counts[0]``, where it is less. It returns what is left of ``rank``, or -1
@@ -39,13 +40,14 @@ def walk_pairs(
     q = len(prefix)
     size = q + 2
     n_patterns = 1 << size
-    n_columns = overlaps.shape[1]
+    n_scores, n_columns = overlaps.shape[1], overlaps.shape[2]
     first = prefix[q - 1] + 1 if q else 0
-    exact = np.zeros(n_patterns, dtype=np.int64)
+    exact = np.zeros((n_scores, n_patterns), dtype=np.int64)
     active = np.zeros(n_patterns, dtype=np.int64)  # number of bits set
     for pattern in range(1, n_patterns):
         active[pattern] = active[pattern >> 1] + (pattern & 1)
-    by_score = np.zeros(2 * size + 1, dtype=np.int64)
+    by_score = np.zeros(2 * size + n_scores, dtype=np.int64)
+    lowest = least_score - size  # the score of its first entry
     fixed_plus, fixed_minus = 0, 0
     for k in range(q):
         if allowed[prefix[k]] == 1:
@@ -61,30 +63,32 @@ def walk_pairs(
                 elif allowed[column] == 2:
                     minus |= 1 << k
             # Sums over supersets of a pattern, then over the pattern itself.
-            for subset in range(1 << q):
-                exact[subset] = totals[subset]
-                exact[subset | (1 << q)] = int(overlaps[subset, c, c])
-                exact[subset | (2 << q)] = int(overlaps[subset, e, e])
-                exact[subset | (3 << q)] = int(overlaps[subset, c, e])
-            for bit in range(size):
-                for pattern in range(n_patterns):
-                    if not pattern >> bit & 1:
-                        exact[pattern] -= exact[pattern | (1 << bit)]
+            for k in range(n_scores):
+                for subset in range(1 << q):
+                    exact[k, subset] = totals[subset, k]
+                    exact[k, subset | (1 << q)] = int(overlaps[subset, k, c, c])
+                    exact[k, subset | (2 << q)] = int(overlaps[subset, k, e, e])
+                    exact[k, subset | (3 << q)] = int(overlaps[subset, k, c, e])
+                for bit in range(size):
+                    for pattern in range(n_patterns):
+                        if not pattern >> bit & 1:
+                            exact[k, pattern] -= exact[k, pattern | (1 << bit)]
             for signs in range(n_patterns):
                 if signs & plus or ~signs & minus:
                     continue
-                for v in range(2 * size + 1):
+                for v in range(2 * size + n_scores):
                     by_score[v] = 0
                 for pattern in range(n_patterns):
-                    score = active[pattern & ~signs] - active[pattern & signs]
-                    by_score[size + score] += exact[pattern]
+                    moved = active[pattern & ~signs] - active[pattern & signs]
+                    for k in range(n_scores):
+                        by_score[size + moved + k] += exact[k, pattern]
                 # From the smallest start up, more and more scores are at least 1.
                 above = 0
-                at = size
+                at = 2 * size + n_scores - 1
                 for t in range(n_starts):
                     start = least_start + t
-                    while at >= -size and at + start >= 1:
-                        above += by_score[at + size]
+                    while at >= 0 and lowest + at + start >= 1:
+                        above += by_score[at]
                         at -= 1
                     loss = base + above
                     if level == -2:

@@ -1,7 +1,8 @@
 """Exact draws of sparse cards: few columns with a weight of 1 or -1, any start from a range.
 
-Cards are counted, not listed. For every choice of columns the cost of each pattern of active ones
-follows from sums over the points where some of them are active. Those come from matrix products. A
+Or of cards that differ so from a given one, the centre. Cards are counted, not listed. For every
+choice of columns the cost of each pattern of active ones follows from sums over the points where
+some of them are active and the centre's score is the same. Those come from matrix products. A
 card's loss is a sum over patterns. A first walk counts the cards of each size by loss, a second
 one stops at the drawn card.
 """
@@ -21,6 +22,7 @@ from oracles.arithmetic import FloatArray, IntArray, RandomBits, products_on_one
 from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
 from oracles.sampling.coin_order import CoinOrder
+from oracles.sampling.listed import draw_level
 from oracles.sampling.staged.points import BinaryPoints
 
 _CHUNK = 1 << 24
@@ -30,23 +32,34 @@ _EXACT_IN_SINGLE = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseCards:
-    """The candidates of one draw.
+    """The candidates of one draw: the centre, and what differs from it in few weights by 1.
 
     Parameters
     ----------
     signs : tuple of tuple of int
-        For each column that is not constant, which of 1 and -1 its weight may be; 0 always.
+        For each column that is not constant, by which of 1 and -1 its weight may differ; 0 always.
     starts : tuple of (int, int)
-        For each number of weights other than 0, from none to the most allowed, the least and the
-        largest weight of the constant column.
+        For each number of weights that differ, from none to the most allowed, by how much the
+        weight of the constant column differs at least and at most.
     shares : tuple of int or None
         For each number of weights, how much all cards of that size weigh together; None: every
         card weighs the same.
+    centre : tuple of int or None
+        The weights that cards differ from, the constant column's first; None: 0.
     """
 
     signs: tuple[tuple[int, ...], ...]
     starts: tuple[tuple[int, int], ...]
     shares: tuple[int, ...] | None = None
+    centre: tuple[int, ...] | None = None
+
+    @property
+    def scores(self) -> range:
+        """Scores of the centre that cards may tell apart; lower ones never reach 1, higher do."""
+        if self.centre is None:
+            return range(1)
+        low, high = min(low for low, _ in self.starts), max(high for _, high in self.starts)
+        return range(-high - self.most, 2 - low + self.most)
 
     @property
     def most(self) -> int:
@@ -108,6 +121,23 @@ def draw_sparse_card(
             continue
         card = levels.member(k, bits)
         if coins.keeps(loss, points.loss(card)):
+            return card
+
+
+def draw_weighed_card(
+    points: BinaryPoints, cards: SparseCards, beta: Fraction, bits: RandomBits
+) -> Hypothesis:
+    """Draw a card with probability proportional to what it weighs times ``exp(-beta * loss)``.
+
+    Parameters are those of :func:`draw_sparse_card`; every decision is exact.
+    """
+    levels = CardLevels(CardWalk(points, cards), cards.factors)
+    while True:
+        k = draw_level(levels.losses, levels.weights, beta, bits)
+        card = levels.member(k, bits)
+        if levels.is_exact(k):
+            return card
+        if bits.exponential_trial(beta * (points.loss(card) - levels.losses[k])):
             return card
 
 
@@ -174,10 +204,20 @@ class CardWalk:
         self._allowed = np.array(masks, dtype=np.int64)
         single = points.total < _EXACT_IN_SINGLE
         self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
-        self._known: dict[tuple[int, ...], tuple[FloatArray, int]] = {}
+        self._known: dict[tuple[int, ...], tuple[FloatArray, IntArray]] = {}
+        self._scores = cards.scores
+        self._of_score = self._points_by_score()
         self._last, self.least = points.last_level, 0
         if not points.is_told_apart:
             self.least = self._least()
+
+    def _points_by_score(self) -> list[IntArray]:
+        """Return which points the centre gives each score, those beyond at the ends."""
+        if self._cards.centre is None:
+            return [np.arange(len(self._points.costs))]
+        ends = self._scores[0], self._scores[-1]
+        scores = np.clip(self._points.scores(self._cards.centre), *ends)
+        return [np.flatnonzero(scores == score) for score in self._scores]
 
     def is_exact(self, level: int) -> bool:
         """Return whether all cards of a level have its loss, not at least its loss."""
@@ -217,12 +257,23 @@ class CardWalk:
         return int(least[0])
 
     @functools.cached_property
+    def _totals(self) -> IntArray:
+        """Cost of the points of each score."""
+        return self._costs_of(self._of_score)
+
+    def _costs_of(self, parts: Sequence[IntArray]) -> IntArray:
+        return np.array([self._points.costs[part].sum() for part in parts], dtype=np.int64)
+
+    @functools.cached_property
     def _sums(self) -> IntArray:
-        """Cost of the points where each column is active."""
-        costs = self._points.costs.astype(np.float64)
+        """Cost of the points of each score where each column is active."""
+        return np.array([self._sums_over(part) for part in self._of_score], dtype=np.int64)
+
+    def _sums_over(self, part: IntArray) -> IntArray:
+        costs = self._points.costs[part].astype(np.float64)
         step = max(1, _CHUNK // max(1, len(costs)))
         columns = self._columns
-        parts = [columns[k : k + step] @ costs for k in range(0, len(columns), step)]
+        parts = [columns[k : k + step][:, part] @ costs for k in range(0, len(columns), step)]
         # Integers within a double's precision: any order is exact.
         return np.concatenate([np.zeros(0), *parts]).astype(np.int64)
 
@@ -275,26 +326,26 @@ class CardWalk:
         return None
 
     def _card(self, start: int, weights: dict[int, int]) -> Hypothesis:
-        card = [start] + [0] * len(self._cards.signs)
+        card = list(self._cards.centre or (0,) * (1 + len(self._cards.signs)))
+        card[0] += start
         for c, weight in weights.items():
-            card[1 + self._used[c]] = weight
+            card[1 + self._used[c]] += weight
         return tuple(card)
 
     def _smallest(self, size: int) -> Iterator[tuple[int, dict[int, int], int]]:
         """Yield start, weights and loss of the cards of no or of one column."""
         low, high = self._cards.starts[size]
-        costs, base = self._points.costs, self._points.base
-        everything = int(costs.sum())
+        base, scores = self._points.base, np.array(self._scores)
         if size == 0:
             for start in range(low, high + 1):
-                yield start, {}, base + (everything if start >= 1 else 0)
+                yield start, {}, base + int(self._totals[scores + start >= 1].sum())
             return
-        active = self._sums
         for c in range(len(self._used)):
+            active = self._sums[:, c]
             for sign in self._cards.signs[self._used[c]]:
                 for start in range(low, high + 1):
-                    loss = base + (int(active[c]) if start + sign >= 1 else 0)
-                    loss += everything - int(active[c]) if start >= 1 else 0
+                    loss = base + int(active[scores + start + sign >= 1].sum())
+                    loss += int((self._totals - active)[scores + start >= 1].sum())
                     yield start, {c: sign}, loss
 
     def _prefixes(self, length: int) -> Iterator[tuple[int, ...]]:
@@ -310,15 +361,16 @@ class CardWalk:
             yield prefix
             del self._known[prefix]
 
-    def _overlaps(self, subset: tuple[int, ...]) -> tuple[FloatArray, int]:
-        """Return the cost of the points where a subset and two later columns are active."""
+    def _overlaps(self, subset: tuple[int, ...]) -> tuple[FloatArray, IntArray]:
+        """Return the cost where a subset and two columns are active, of each score, and in all."""
+        columns = self._columns[list(subset)]
+        parts = [part[columns[:, part].all(axis=0)] for part in self._of_score]
+        sums = np.array([self._overlaps_over(subset, part) for part in parts])
+        return sums, self._costs_of(parts)
+
+    def _overlaps_over(self, subset: tuple[int, ...], active: IntArray) -> FloatArray:
         columns, costs = self._columns, self._points.costs
-        if subset:
-            active = np.flatnonzero(columns[list(subset)].all(axis=0))
-            first = subset[-1] + 1
-        else:
-            active, first = np.arange(len(costs)), 0
-        n = len(columns)
+        n, first = len(columns), subset[-1] + 1 if subset else 0
         sums = np.zeros((n, n))
         step = max(1, _CHUNK // max(1, n - first))
         for begin in range(0, len(active), step):
@@ -327,7 +379,7 @@ class CardWalk:
             # Partial sums are integers within the type's precision: any order is exact.
             weighted = chosen * costs[part].astype(self._dtype)
             sums[first:, first:] += np.matmul(weighted, chosen.T)
-        return sums, int(costs[active].sum())
+        return sums
 
     def _pairs(
         self,
@@ -346,9 +398,10 @@ class CardWalk:
         low, high = self._cards.starts[len(prefix) + 2]
         left: int = walk_pairs(
             np.array([sums for sums, _ in parts]),
-            np.array([total for _, total in parts], dtype=np.int64),
+            np.array([totals for _, totals in parts]),
             np.array(prefix, dtype=np.int64),
             self._allowed,
+            self._scores[0],
             low,
             high - low + 1,
             self._points.base - self.least,

@@ -17,7 +17,9 @@ LARGEST_TABLES = 2**27
 """Table entries of four bytes that joint steps may hold."""
 
 
-def sparse_work(n_columns: int, most: int, n_starts: int, n_points: int) -> float:
+def sparse_work(
+    n_columns: int, most: int, n_starts: int, n_points: int, n_scores: int = 1
+) -> float:
     """Return seconds that a draw of sparse cards is expected to take at most.
 
     Parameters
@@ -30,17 +32,19 @@ def sparse_work(n_columns: int, most: int, n_starts: int, n_points: int) -> floa
         Weights of the constant column.
     n_points : int
         Rows of the table at most.
+    n_scores : int
+        Scores of the centre that are told apart.
     """
     products, cards = float(n_points * n_columns), 0.0
     for size in range(2, most + 1):
-        cards += math.comb(n_columns, size) * 2.0**size * (n_starts + 2.0**size / 4)
+        cards += math.comb(n_columns, size) * 2.0**size * (n_starts + n_scores * 2.0**size / 4)
         # Of every product the columns after the prefix only: squares that add up to this.
         products += 2.0 * math.comb(n_columns + 1, size) / max(1, size - 1) * n_points
-        products += math.comb(n_columns, size - 2) * 2.0**size * n_columns**2 / 2
+        products += math.comb(n_columns, size - 2) * 2.0**size * n_scores * n_columns**2 / 2
     return 2 * (products / SPARSE_PRODUCTS_PER_SECOND + cards / (CARDS_PER_SECOND * n_starts))
 
 
-def sparse_memory(n_columns: int, most: int) -> float:
+def sparse_memory(n_columns: int, most: int, n_scores: int = 1) -> float:
     """Return bytes that a draw of sparse cards takes at most for its sums over pairs of columns.
 
     Parameters
@@ -49,11 +53,13 @@ def sparse_memory(n_columns: int, most: int) -> float:
         Columns that may have a weight.
     most : int
         Largest number of weights other than 0.
+    n_scores : int
+        Scores of the centre that are told apart.
     """
     if most < 2:
         return 0.0
     kept = sum(math.comb(n_columns, shorter) for shorter in range(most - 2))
-    return 8.0 * n_columns**2 * (kept + 2.0 ** (most - 1))
+    return 8.0 * n_scores * n_columns**2 * (kept + 2.0 ** (most - 1))
 
 
 def joint_work(n_directions: int, most: int, n_shifts: int, n_points: int) -> tuple[float, float]:

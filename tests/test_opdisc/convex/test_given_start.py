@@ -15,9 +15,9 @@ from opdisc import (
     Schema,
     load_model,
 )
-from opdisc.convex import CONSTANT, MADE_WITHOUT_ROWS, PublicStart, start_from
+from opdisc.convex import CONSTANT, MADE_WITHOUT_ROWS, PublicStart, start_from, whole_points
 from opdisc.data import count_rows, encode_features
-from opdisc.errors import CalibrationError, ModelFileError, TableError
+from opdisc.errors import CalibrationError, ModelFileError, SchemaError, TableError
 from opdisc.models import save_model
 
 SCHEMA = Schema.from_dict(
@@ -138,6 +138,42 @@ def test_a_score_without_odds_has_a_standard_deviation_of_1_over_all_rows():
     assert ((found > 0) == (points >= 1)).all()
 
 
+def whole(prior, schema=SCHEMA, **settings):
+    return whole_points(start_from(prior, None, schema), schema, **settings)
+
+
+def answers(points, table):
+    return encode_features(table, SCHEMA) @ np.array(points) >= 1
+
+
+def test_given_points_stay_as_long_as_they_are_small():
+    given = {"age >= 65": 4, "ward = b": -10, CONSTANT: -2}
+    assert whole(given) == (-2, 0, 4, 0, -10, 0, 0)
+    assert whole(given, bound=5) == (-1, 0, 2, 0, -5, 0, 0)
+    larger = whole({**given, "ward = b": -20})
+    assert max(map(abs, larger[1:])) == 5 and all(type(point) is int for point in larger)
+    assert max(map(abs, whole({"smoker": 0.5, "age >= 65": 1.25})[1:])) == 5
+    # The constant is no more than decides every answer.
+    assert whole({"smoker": 1, CONSTANT: 10**12}) == (2, 0, 0, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "logistic"])
+def test_a_card_of_ours_stays_in_whole_points(mechanism):
+    model, table = card(mechanism, weight_bound=4), rows(seed=3)
+    assert (answers(whole(model), table) == model.predicts_positive(table)).all()
+    later = Schema.from_dict(
+        SCHEMA.to_dict() | {"target": {"column": "ill", "positive": "no", "negative": "yes"}}
+    )
+    turned = answers(whole(model, later), table)
+    assert (turned == ~answers(whole(model), table)).all()
+
+
+def test_points_against_a_declared_sign_are_none():
+    signed = SCHEMA.to_dict()
+    signed["feature"][2]["sign"] = "negative"
+    assert whole({"smoker": 2, "age >= 65": 1}, Schema.from_dict(signed))[-1] == 0
+
+
 def test_a_linear_model_starts_with_its_weights():
     table = rows()
     model = PrivateLogisticRegression(epsilon=5, schema=SCHEMA).fit(table, table["ill"]).to_model()
@@ -170,6 +206,44 @@ def test_a_file_of_points_is_a_published_score(tmp_path):
     given = {"age >= 65": 2, "smoker": 1}
     path = points_in(tmp_path, json.dumps(given))
     assert start_from(path, None, SCHEMA) == start_from(given, None, SCHEMA)
+
+
+POINTED = """name = "ward"
+"start with" = -1
+[target]
+column = "ill"
+positive = "yes"
+negative = "no"
+[[feature]]
+column = "age"
+thresholds = [40, 65]
+points = [0, 2]
+[[feature]]
+column = "ward"
+categories = ["a", "b", "c"]
+[[feature]]
+column = "smoker"
+binary = true
+points = 1
+"""
+
+
+def test_a_schema_with_points_is_a_published_score(tmp_path):
+    path = tmp_path / "score.toml"
+    path.write_text(POINTED)
+    given = {CONSTANT: -1, "age >= 40": 0, "age >= 65": 2, "smoker": 1}
+    assert start_from(path, None, SCHEMA) == start_from(given, None, SCHEMA)
+    for old, new, words in (
+        ("points = [0, 2]", "points = [2]", "one number for each of its 2 statements"),
+        ("points = 1", 'points = "1"', "'smoker' has none"),
+        ("binary", "binry", "binry"),
+    ):
+        path.write_text(POINTED.replace(old, new))
+        with pytest.raises((SchemaError, CalibrationError), match=words):
+            start_from(path, None, SCHEMA)
+    path.write_text("\n".join(line for line in POINTED.split("\n") if "points" not in line))
+    with pytest.raises(SchemaError, match="has none"):
+        start_from(path, None, SCHEMA)
 
 
 @pytest.mark.parametrize(

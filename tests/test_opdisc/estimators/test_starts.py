@@ -113,6 +113,63 @@ def test_the_ledger_adds_both_and_the_condition_goes(tmp_path):
     assert "what the start cost, epsilon 1" in alone.receipt_.conditions[0]
 
 
+DRAWS = ("staged", "permute_and_flip", "exponential")
+
+
+@pytest.mark.parametrize("mechanism", DRAWS)
+def test_exact_draws_change_few_points_of_a_start(mechanism, tmp_path):
+    given = {"c0": 2, "c1": 1, "c7": -10, "start with": -1}
+    model = card(epsilon=0.5, prior=given, mechanism=mechanism).fit(TABLE, TABLE["ill"])
+    receipt, points = model.receipt_, (-1, 2, 1, 0, 0, 0, 0, 0, -10)
+    assert receipt.start_points == points and receipt.start.startswith("given points, sha256 ")
+    assert "the start was made without the private rows" in receipt.conditions
+    drawn = (model.scorecard_.start, *model.scorecard_.points)
+    assert abs(drawn[0] - points[0]) <= 2
+    assert max(abs(a - b) for a, b in zip(drawn[1:], points[1:], strict=True)) <= 1
+    save_model(model, tmp_path / "card.json")
+    assert load_model(tmp_path / "card.json").receipt == receipt
+    assert ("start", receipt.start) in receipt.lines()
+    assert "points of the start" in str(model.verdict_)
+
+
+def test_rounding_is_decided_by_the_bound_and_rows_win_in_the_end():
+    settings = dict(prior={"c7": 1}, mechanism="staged")
+    assert score(card(epsilon=50.0, **settings).fit(TABLE, TABLE["ill"])) > 0.8
+    narrow = card(epsilon=50.0, prior={"c0": 4, "c1": 2}, mechanism="staged", weight_bound=2)
+    receipt = narrow.fit(TABLE, TABLE["ill"]).receipt_
+    assert receipt.start_points == (0, 2, 1, *[0] * 6) and receipt.weights[1] == (1, 2)
+
+
+def test_risks_can_be_bought_for_a_card_near_a_start():
+    model = card(epsilon=1.0, prior={"c0": 1}, mechanism="exponential", risk_budget=0.3)
+    assert len(model.fit(TABLE, TABLE["ill"]).predict_proba(HELD)) == len(HELD)
+
+
+def test_the_ledger_adds_the_start_of_an_exact_draw_too(tmp_path):
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    counts = count_rows(tmp_path / "t.csv", SCHEMA)
+    book = Ledger.create(tmp_path / "book")
+    first = card(epsilon=1, ledger=book).fit_counts(counts).to_model()
+    book.name_model(first.to_dict()["sha256"])
+    second = card(epsilon=0.5, prior=first, mechanism="staged", ledger=book).fit_counts(counts)
+    assert (second.receipt_.guarantee, second.receipt_.conditions) == ("HOLDS", ())
+    assert second.receipt_.start.endswith("which the ledger has")
+    own = first.scorecard
+    assert second.receipt_.start_points == (own.start, *own.points)
+    assert sum(spending.epsilon for spending in book.spendings()) == 1.5
+
+
+def test_thresholds_that_are_to_be_found_take_no_start(tmp_path):
+    feature = {"column": "c0", "thresholds": {"quantiles": 2, "range": [0, 9]}}
+    schema = Schema.from_dict(SCHEMA.to_dict() | {"feature": [feature]})
+    model = PrivateScorecardClassifier(
+        schema=schema, prior={"c0": 1}, mechanism="staged", ledger=tmp_path / "book"
+    )
+    with pytest.raises(CalibrationError, match="thresholds that are written down"):
+        model.fit(TABLE, TABLE["ill"])
+    assert not (tmp_path / "book").exists()
+
+
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_under_both_relations_public_numbers_decide(relation):
     settings = dict(epsilon=1, pilot=PILOT, relation=relation, public_row_guess=400)
@@ -132,7 +189,13 @@ def test_regression_weights_start_there_too():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (card(pilot=PILOT, mechanism="one_hot"), "a start needs mechanism='logistic' or 'auto'"),
+        (card(pilot=PILOT, mechanism="one_hot"), "a start needs mechanism='logistic', 'staged'"),
+        (card(pilot=PILOT, mechanism="staged", max_nonzero=3), "max_nonzero does not apply"),
+        (
+            card(pilot=PILOT, mechanism="exponential", oracle="enumeration"),
+            "oracle does not",
+        ),
+        (card(pilot=PILOT, mechanism="staged", base_measure="levels"), "base_measure does not"),
         (card(pilot=PILOT, risk_budget=0.2), "risk_budget does not apply"),
         (card(pilot=PILOT, max_nonzero=3), "max_nonzero does not apply"),
         (card(pilot=PILOT, prior={"c0": 1}), "leave one out"),

@@ -83,8 +83,8 @@ def test_a_released_card_is_the_next_start_and_the_ledger_counts_both(run):
         (("--pilot", "t.csv"), "is the private table"),
         (("--pilot", "v.csv", "--prior", "score.json"), "leave one out"),
         (("--prior", "none.json"), "No such file"),
-        (("--pilot", "v.csv", "--mechanism", "opdisc"), "--mechanism logistic or auto"),
-        (("--pilot", "v.csv", "--mechanism", "one_hot"), "mechanism='logistic' or 'auto'"),
+        (("--pilot", "v.csv", "--mechanism", "opdisc"), "--mechanism logistic, staged"),
+        (("--pilot", "v.csv", "--mechanism", "one_hot"), "mechanism='logistic', 'staged'"),
         (("--pilot", "v.csv", "--max-nonzero", 3), "max_nonzero does not apply"),
     ],
 )
@@ -97,6 +97,30 @@ def test_what_is_no_start_is_one_sentence_and_costs_nothing(run, options, words)
     if "opdisc" not in options and "one_hot" not in options:
         status, out, err = run("plan", *TABLE, *options)
         assert status != 0 and out == "" and err.count("\n") == 1
+
+
+def test_a_pilot_is_read_as_the_table_is(run):
+    for name in ("t.csv", "v.csv"):
+        text = Path(name).read_text().replace(",", ";").replace("yes", "jä").replace("no", "nö")
+        Path(name).write_bytes(text.encode("latin-1"))
+    words = SCHEMA.replace('"yes"', '"jä"').replace('"no"', '"nö"')
+    Path("s.toml").write_text(words, encoding="utf-8")
+    options = ("--pilot", "v.csv", "--delimiter", ";", "--encoding", "latin-1")
+    costs = ("--false-negative-cost", 2)
+    assert run("fit", *TABLE, *options, *costs, "--out", "m.json")[0] == 0
+    assert load_model("m.json").receipt.start.startswith("logistic regression on 60 public rows")
+    assert run("plan", *TABLE, *options)[0] == 0
+    assert run("fit", *TABLE, "--pilot", "v.csv")[0] != 0
+
+
+@pytest.mark.parametrize("mechanism", ["staged", "exponential"])
+def test_an_exact_draw_starts_from_the_points_of_a_schema(run, mechanism):
+    Path("score.toml").write_text(
+        '"start with" = -1\n' + SCHEMA.replace("65]", "65]\npoints=[0, 2]")
+    )
+    call = ("--prior", "score.toml", "--mechanism", mechanism, "--out", "m.json")
+    assert run("fit", *TABLE, *call)[0] == 0
+    assert load_model("m.json").receipt.start_points == (-1, 0, 2, 0)
 
 
 def test_a_model_never_overwrites_its_start(run):

@@ -13,7 +13,12 @@ from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
 from oracles.problem.perturbation import Perturbation
 from oracles.sampling.staged import points as points_module
 from oracles.sampling.staged.points import BinaryPoints
-from oracles.sampling.staged.sparse_cards import CardWalk, SparseCards, draw_sparse_card
+from oracles.sampling.staged.sparse_cards import (
+    CardWalk,
+    SparseCards,
+    draw_sparse_card,
+    draw_weighed_card,
+)
 
 BOTH = (1, -1)
 
@@ -33,12 +38,13 @@ def points(seed, n_columns, n_points=14, largest=5, times=1):
 
 def listed(cards):
     """Every card with its size, in no particular order."""
+    centre = cards.centre or (0,) * (1 + len(cards.signs))
     for weights in itertools.product(*((0, *signs) for signs in cards.signs)):
         size = sum(1 for weight in weights if weight)
         if size <= cards.most:
             low, high = cards.starts[size]
             for start in range(low, high + 1):
-                yield size, (start, *weights)
+                yield size, tuple(map(sum, zip(centre, (start, *weights), strict=True)))
 
 
 CARDS = [
@@ -49,6 +55,18 @@ CARDS = [
     SparseCards(signs=(BOTH,) * 6, starts=((-1, 2),) * 6, shares=(1, 2, 0, 1, 3, 1)),
     SparseCards(signs=(), starts=((-1, 1),), shares=(1,)),
     SparseCards(signs=(BOTH,) * 3, starts=((-1, 0), (-1, 1))),
+    SparseCards(
+        signs=(BOTH,) * 5,
+        starts=((0, 0), (-1, 1), (-1, 2), (-1, 1), (0, 1)),
+        shares=(1, 2, 4, 2, 4),
+        centre=(-2, 3, 0, -1, 5, 2),
+    ),
+    SparseCards(
+        signs=(BOTH, (1,), (), (-1,), BOTH, BOTH),
+        starts=((-3, 3), (-2, 3), (0, 1)),
+        centre=(1, 0, 2, -4, 1, 1, -1),
+    ),
+    SparseCards(signs=(), starts=((-1, 1),), shares=(1,), centre=(2,)),
 ]
 
 
@@ -116,7 +134,7 @@ def test_counts_beyond_single_precision_stay_exact():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("which", [0, 1, 2, 5, 6])
 @pytest.mark.parametrize(("most", "times"), [(10**6, 1), (2, 1), (10**4, 10**10)])
 def test_draws_follow_the_target_law(which, most, times, monkeypatch):
     # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each; and it would notice a
@@ -149,6 +167,31 @@ def test_draws_follow_the_target_law(which, most, times, monkeypatch):
     assert not agrees(first_head_law(losses, 0.375, factors))
     if cards.shares is not None:
         assert not agrees(first_head_law(losses, 0.25))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("most", [10**6, 2])
+def test_weighed_draws_follow_the_law_of_gibbs(most, monkeypatch):
+    # Chi-square over cards by loss and size, 1,500 draws, false alarm 1e-6.
+    monkeypatch.setattr(points_module, "MOST_LEVELS", most)
+    monkeypatch.setattr(points_module, "LEVELS_BEYOND", most)
+    cards, made = CARDS[5], points(7, 5)
+    everything = list(listed(cards))
+    names = {card: k for k, (_, card) in enumerate(everything)}
+    sizes = np.array([size for size, _ in everything])
+    losses = np.array([made.loss(card) for _, card in everything])
+    bits = RandomBits(SeededEntropy(1))
+    drawn = [names[draw_weighed_card(made, cards, Fraction(1, 4), bits)] for _ in range(1500)]
+    cells = np.unique(np.column_stack([losses, sizes]), axis=0, return_inverse=True)[1].ravel()
+
+    def agrees(beta):
+        law = np.array(cards.factors, dtype=float)[sizes] * np.exp(-beta * losses)
+        expected = np.bincount(cells, weights=law / law.sum()) * 1500
+        seen, few = np.bincount(cells[drawn], minlength=len(expected)), expected < 5
+        expected = np.append(expected[~few], expected[few].sum())
+        return stats.chisquare(np.append(seen[~few], seen[few].sum()), expected).pvalue > 1e-6
+
+    assert agrees(0.25) and not agrees(0.125)
 
 
 @pytest.mark.statistical
