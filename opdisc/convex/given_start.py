@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,9 +27,17 @@ from opdisc.data import (
     canonical_text,
     column_structure,
     count_rows,
+    schema_points,
 )
 from opdisc.errors import CalibrationError, TableError, quoted
-from opdisc.models import LARGEST_POINTS, OddsScale, SavedModel, load_points, within_signs
+from opdisc.models import (
+    LARGEST_POINTS,
+    OddsScale,
+    SavedModel,
+    load_model,
+    read_object,
+    within_signs,
+)
 from opdisc.privacy import Guarantee
 from oracles.problem import ErrorCosts
 
@@ -122,6 +131,14 @@ def start_from(
     return _from_pilot(pilot, schema, costs)
 
 
+def _read(path: str | PathLike[str]) -> Any:
+    """Return the model in a file, or the points by statement of a JSON object or a schema file."""
+    if Path(path).suffix.lower() == ".toml":
+        return schema_points(path)
+    record = read_object(Path(path), "a prior")
+    return load_model(path) if "format" in record else record
+
+
 def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicStart:
     # Costs decide nothing of how rows are counted.
     is_counted = isinstance(pilot, RowCounts)
@@ -141,7 +158,7 @@ def _from_pilot(pilot: Any, schema: Schema, costs: ErrorCosts | None) -> PublicS
 
 def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicStart:
     if isinstance(prior, str | PathLike):
-        prior = load_points(prior)
+        prior = _read(prior)
     if isinstance(prior, Mapping):
         score = _mapped(prior)
         text = repr(sorted((name, float(value)) for name, value in prior.items()))

@@ -16,7 +16,7 @@ from .linear_file import SavedLinearModel as SavedLinearModel, column_names as c
 from .loading import (
     FittedEstimator as FittedEstimator,
     load_model as load_model,
-    load_points as load_points,
+    read_object as read_object,
     save_model as save_model,
 )
 from .multiclass_file import (

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from opdisc.data import Schema, atomic_write_text, read_bounded, schema_points
+from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import FORMAT, model_digest
 from opdisc.models.odds import OddsScale
@@ -155,22 +155,6 @@ def _card_of(record: Mapping[str, Any]) -> SavedModel:
         odds=None if odds is None else OddsScale.from_dict(odds),
         noise=read_noise(record["noise"]) if states_noise else None,
     )
-
-
-def load_points(path: str | PathLike[str]) -> ReleasedModel | dict[str, Any]:
-    """Return the model in a file, or the points by statement of a JSON object or a schema file.
-
-    Raises
-    ------
-    ModelFileError
-        As :func:`load_model`.
-    SchemaError
-        As :func:`opdisc.data.schema_points`, for a file whose name ends in .toml.
-    """
-    if Path(path).suffix.lower() == ".toml":
-        return schema_points(path)
-    record = read_object(Path(path), "a prior")
-    return load_model(path) if "format" in record else record
 
 
 def read_object(path: Path, what: str = "a model") -> dict[str, Any]:
