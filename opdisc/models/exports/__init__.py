@@ -1,4 +1,4 @@
-"""What scores elsewhere: a released scorecard as SQL, Python and PMML."""
+"""What scores elsewhere: a released scorecard as SQL, Python, PMML and Excel."""
 
 import lazy_loader
 

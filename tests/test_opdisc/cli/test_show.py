@@ -21,6 +21,7 @@ from opdisc.models import (
     card_pmml,
     card_python,
     card_sql,
+    card_workbook,
     save_model,
 )
 
@@ -107,6 +108,12 @@ def test_places_that_cannot_be_are_refused_before_anything_is_written(arguments,
     assert_one_plain_sentence(status, out, err)
     assert status == 2 and words in err
     assert os.listdir(folder) == ["card.json"]
+
+
+@pytest.mark.extras("openpyxl")
+def test_a_workbook_is_written_too(folder):
+    assert told("show", "card.json", "--xlsx", "new.xlsx")[0] == 0
+    assert Path("new.xlsx").read_bytes() == card_workbook(MODEL)
 
 
 def test_a_form_that_cannot_be_made_leaves_no_file(folder):
