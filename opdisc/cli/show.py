@@ -26,13 +26,14 @@ _FORMS = {
     "sql": ("card_sql", "A SELECT that scores a table."),
     "python": ("card_python", "A file with score(row) and predict(row)."),
     "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
+    "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }
 """What writes each form of a card, and what it is."""
 
 _PRINTED = "-"
 
-_NO_TEXT = {"png": "picture", "xlsx": "Excel file"}
+_NO_TEXT = {"png": "picture", "xlsx": "Excel file", "onnx": "ONNX model"}
 """Forms that are no text, and what they are."""
 
 _NO_POINTS = "Its points change no answer, so they are not listed: --explain, or --json, has them."
