@@ -235,6 +235,7 @@ WORKS = {
     "dask": lambda: spreads("dask"),
     "ray": lambda: spreads("ray"),
     "pictures": draws,
+    "onnx": lambda: imports("onnx"),
     "tables": reads,
     "sql": queries,
     "docs": lambda: imports("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_click"),

@@ -25,12 +25,16 @@ _FORMS = {
     "png": ("card_picture", "A picture."),
     "sql": ("card_sql", "A SELECT that scores a table."),
     "python": ("card_python", "A file with score(row) and predict(row)."),
+    "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
+    "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }
 """What writes each form of a card, and what it is."""
 
 _PRINTED = "-"
 
+_NO_TEXT = {"png": "picture", "xlsx": "Excel file", "onnx": "ONNX model"}
+"""Forms that are no text, and what they are."""
 
 _NO_POINTS = "Its points change no answer, so they are not listed: --explain, or --json, has them."
 
@@ -120,8 +124,9 @@ def _check_places(model: Path, chosen: dict[str, str], *, force: bool, as_json: 
     printed = [form for form, place in chosen.items() if place == _PRINTED]
     if len(printed) > 1 or (printed and as_json):
         raise click.UsageError("standard output takes one form: give the others a file.")
-    if printed == ["png"] and sys.stdout is not None and sys.stdout.isatty():
-        raise click.UsageError("a terminal shows no picture: give --png a file.")
+    if printed and printed[0] in _NO_TEXT and sys.stdout is not None and sys.stdout.isatty():
+        form = printed[0]
+        raise click.UsageError(f"a terminal shows no {_NO_TEXT[form]}: give --{form} a file.")
     files = [place for place in chosen.values() if place != _PRINTED]
     if len({os.path.realpath(place) for place in files}) < len(files):
         raise click.UsageError("each form needs a file of its own.")

@@ -8,9 +8,11 @@ from .card import (
     card_picture as card_picture,
 )
 from .exports import (
+    card_onnx as card_onnx,
     card_pmml as card_pmml,
     card_python as card_python,
     card_sql as card_sql,
+    card_workbook as card_workbook,
 )
 from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
 from .loading import (

@@ -4,6 +4,7 @@ from .characteristics import (
     Characteristic as Characteristic,
     Column as Column,
     OneOf as OneOf,
+    Statement as Statement,
     card_characteristics as card_characteristics,
     card_columns as card_columns,
     is_number_text as is_number_text,

@@ -1,4 +1,4 @@
-"""What scores elsewhere: a released scorecard as SQL, Python and PMML."""
+"""What scores elsewhere: a released scorecard as SQL, Python, PMML, Excel and ONNX."""
 
 import lazy_loader
 

@@ -10,11 +10,16 @@ from opdisc.errors import TableError
 OTHERS = ("another", "yes ", "2", "=1+1", 'quoted "text"', "Yes")
 
 
-def shown_model(rng):
-    """Return a random model without control characters, which no document holds."""
+def shown_model(rng, *, digits=17):
+    """Return a random model without control characters, which no document holds.
+
+    Its cuts have at most so many digits.
+    """
     record = any_schema(rng)
     record["target"] |= {"positive": rng.choice(["ill", "=1+1", '"', 1, 0.5]), "negative": "no"}
     for feature in record["feature"]:
+        if "thresholds" in feature:
+            feature["thresholds"] = [float(f"{cut:.{digits}g}") for cut in feature["thresholds"]]
         for category in feature.get("categories", []):
             if isinstance(category, dict):
                 category["values"] = [v for v in category["values"] if v not in HIDDEN]

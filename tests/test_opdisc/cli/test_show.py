@@ -16,11 +16,13 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.models import (
     card_markdown,
+    card_onnx,
     card_page,
     card_picture,
     card_pmml,
     card_python,
     card_sql,
+    card_workbook,
     save_model,
 )
 
@@ -107,6 +109,18 @@ def test_places_that_cannot_be_are_refused_before_anything_is_written(arguments,
     assert_one_plain_sentence(status, out, err)
     assert status == 2 and words in err
     assert os.listdir(folder) == ["card.json"]
+
+
+@pytest.mark.parametrize(
+    ("form", "make"),
+    [
+        pytest.param("xlsx", card_workbook, marks=pytest.mark.extras("openpyxl")),
+        pytest.param("onnx", card_onnx, marks=pytest.mark.extras("onnx")),
+    ],
+)
+def test_forms_of_other_packages_are_written_too(form, make, folder):
+    assert told("show", "card.json", f"--{form}", "new")[0] == 0
+    assert Path("new").read_bytes() == make(MODEL)
 
 
 def test_a_form_that_cannot_be_made_leaves_no_file(folder):

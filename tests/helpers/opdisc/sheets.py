@@ -1,0 +1,64 @@
+"""A card's Excel file, evaluated by formulas: cells are filled in, total and answer come out."""
+
+import contextlib
+import io
+
+
+class Sheet:
+    """A workbook in which one row at a time is typed.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    folder : pathlib.Path
+        Where it is put.
+    """
+
+    def __init__(self, content, folder):
+        import formulas
+        import openpyxl
+
+        place = folder / "card.xlsx"
+        place.write_bytes(content)
+        sheet = openpyxl.load_workbook(io.BytesIO(content))["Card"]
+        self.cells = {
+            sheet[f"A{row}"].value: f"B{row}"
+            for row in range(1, sheet.max_row + 1)
+            if not sheet[f"B{row}"].protection.locked
+        }
+        self._formats = {place: sheet[place].number_format for place in self.cells.values()}
+        words = {}
+        for row in range(1, sheet.max_row + 1):
+            words.setdefault(sheet[f"A{row}"].value, f"E{row}")
+        self.given = [words["Total"], words["Answer"]]
+        self.given += [
+            place for word, place in words.items() if str(word).startswith("Chance of")
+        ][:1]
+        model = formulas.ExcelModel().loads(str(place)).finish()
+        self._function = model.compile(
+            inputs=[self._name(place) for place in self.cells.values()],
+            outputs=[self._name(place) for place in self.given],
+        )
+
+    def _name(self, place):
+        return f"'[card.xlsx]CARD'!{place}"
+
+    def __call__(self, row):
+        """Return what the sheet shows for cells by column; None is an empty one."""
+        import numpy as np
+
+        cells = (self._typed(row[name], place) for name, place in self.cells.items())
+        found = self._function(*(np.array([[cell]], dtype=object) for cell in cells))
+        return [each.value[0, 0] for each in found]
+
+    def _typed(self, cell, place):
+        """Return what a program of sheets makes of it: in a cell for texts it stays one."""
+        import schedula
+
+        if cell is None or cell == "":
+            return schedula.EMPTY
+        if self._formats[place] == "General" and isinstance(cell, str):
+            with contextlib.suppress(ValueError):
+                return float(cell)
+        return cell

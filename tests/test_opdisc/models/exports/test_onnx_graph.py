@@ -1,0 +1,125 @@
+"""A card as an ONNX model: two evaluators that we did not write give its totals and answers."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.opdisc.cards import HIDDEN, any_cards, released
+from helpers.opdisc.exported import held_row, read_columns, shown_model, told
+
+from opdisc import PrivateScorecardClassifier
+from opdisc.errors import ModelFileError
+from opdisc.models import card_onnx
+
+pytestmark = pytest.mark.extras("onnx")
+
+TARGET = {"column": "ill", "positive": "yes", "negative": "no"}
+
+
+def by_runtime(content):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]).run
+
+
+def by_reference(content):
+    import onnx.reference
+
+    return onnx.reference.ReferenceEvaluator(onnx.load_from_string(content)).run
+
+
+EVALUATORS = [
+    pytest.param(by_runtime, marks=pytest.mark.extras("onnxruntime"), id="onnxruntime"),
+    pytest.param(by_reference, id="reference"),
+]
+
+
+def fed(content, rows):
+    """Return cells by input: doubles with NaN, or texts of which the empty one is missing."""
+    import onnx
+
+    graph, found = onnx.load_from_string(content).graph, {}
+    for one in graph.input:
+        cells = [row[one.name] for row in rows]
+        if one.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
+            numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce")
+            found[one.name] = numbers.to_numpy(dtype=float)
+        else:
+            found[one.name] = np.array([cell or "" for cell in cells], dtype=object)
+    return found
+
+
+def readable(row, schema):
+    """Return a row without texts in columns of numbers, which no double holds."""
+    numeric = {f.column for f in schema.features if f.kind == "thresholds"}
+    return {n: None if n in numeric and cell == "text" else cell for n, cell in row.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+def test_the_graph_scores_as_the_model_does(evaluator):
+    rng = random.Random(7)
+    for _ in range(25 if evaluator is by_runtime else 3):
+        model = shown_model(rng)
+        read = read_columns(model)
+        if not read:
+            continue
+        rows = [readable(held_row(rng, model.schema), model.schema) for _ in range(40)]
+        rows = [{n: cell if n in read else None for n, cell in row.items()} for row in rows]
+        content = card_onnx(model)
+        totals, answers = evaluator(content)(None, fed(content, rows))
+        for row, total, answer in zip(rows, totals, answers, strict=True):
+            assert (None if np.isnan(total) else (total, answer)) == told(model, row)
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+def test_a_logistic_card_gives_its_chances(evaluator):
+    feature = {"column": "age", "thresholds": [40, 65], "range": [0, 120]}
+    rows = pd.DataFrame({"age": [30.0, 50.0, 70.0, 90.0] * 50})
+    ill = np.where(rows["age"] > 60, "yes", "no")
+    fitted = PrivateScorecardClassifier(
+        epsilon=5,
+        schema={"name": "ward", "target": TARGET, "feature": [feature]},
+        mechanism="logistic",
+    ).fit(rows, ill)
+    model = fitted.to_model()
+    found = evaluator(card_onnx(model))(None, {"age": rows["age"].to_numpy()})
+    towards = list(model.schema.classes).index(model.scorecard.classes[1])
+    assert found[2] == pytest.approx(model.predict_proba(rows)[:, towards], abs=1e-12)
+    assert list(found[1]) == list(model.predict(rows))
+
+
+def test_a_broken_graph_would_be_noticed():
+    feature = {"column": "card_total", "thresholds": [3, 5]}
+    content = card_onnx(released({"name": "w", "target": TARGET, "feature": [feature]}, [1, 2]))
+    cells = {"card_total": np.array([np.nan, 2.0, 3.0, 5.0, np.inf])}
+    totals = by_reference(content)(["card_total_"], cells)[0]
+    assert totals[:4].tolist() == [0, 0, 1, 3] and np.isnan(totals[4])
+    import onnx
+
+    model = onnx.load_from_string(content)
+    for node in model.graph.node:
+        node.op_type = node.op_type.replace("GreaterOrEqual", "Greater")
+    broken = model.SerializeToString()
+    assert by_reference(broken)(["card_total_"], cells)[0][:4].tolist() != [0, 0, 1, 3]
+
+
+def test_what_the_graph_cannot_say_is_refused():
+    def made(feature, points):
+        return card_onnx(released({"name": "w", "target": TARGET, "feature": feature}, points))
+
+    yes_or_no = [{"column": "x", "binary": True}]
+    for points in (0, 2**24):
+        with pytest.raises(ModelFileError, match=r"below 2\^24"):
+            made(yes_or_no, [points])
+    with pytest.raises(ModelFileError, match="holds one scorecard"):
+        card_onnx(any_cards(random.Random(1), "tree"))
+    hidden = {"name": "b", "values": [HIDDEN[0]]}
+    with pytest.raises(ModelFileError, match="no control character"):
+        made([{"column": "x", "categories": ["a", hidden]}], [1, 2])
+    both = [{"column": "x", "thresholds": [3]}, {"column": "x", "categories": ["never"]}]
+    with pytest.raises(ModelFileError, match="a value that is no number"):
+        made(both, [1, 2])
