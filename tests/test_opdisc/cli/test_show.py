@@ -186,7 +186,7 @@ def test_a_terminal_gets_no_picture_and_no_control_sequence(monkeypatch, capsys)
     assert run_command_line(cli, ["show", "red.json", "--python", "-"]) == 0
 
 
-@pytest.mark.extras("openpyxl", "onnx")
+@pytest.mark.extras("openpyxl")
 def test_every_command_of_the_page_runs(folder):
     text = (ROOT / "docs" / "how-to" / "cards.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```bash\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
@@ -195,5 +195,5 @@ def test_every_command_of_the_page_runs(folder):
     for _, *words in commands:
         status, _, err = told(*words)
         assert status == 0, (words, err)
-    for end in ("html", "md", "png", "sql", "py", "xlsx", "onnx"):
+    for end in ("html", "md", "png", "sql", "py", "xlsx"):
         assert Path(f"cancer.{end}").stat().st_size > 500
