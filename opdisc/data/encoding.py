@@ -89,7 +89,7 @@ class EncodedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """Rows of a file whose cells are texts, such as :class:`opdisc.data.Chunk` holds.
+    """Rows of a file whose cells are texts, such as :class:`opdisc.data.reading.Chunk` holds.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def judge_cards(
     questions : sequence of Question
         What each card tells apart.
     strategy : str
-        As in :func:`opdisc.mechanisms.ask`.
+        As in :func:`opdisc.privacy.ask`.
     schema : Schema
         Public facts.
 
