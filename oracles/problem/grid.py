@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,9 +137,14 @@ class WeightGrid:
     @property
     def largest_norm(self) -> int:
         """Largest reachable squared norm."""
-        if self.norm_budget is None:
-            return sum(max(v * v for v in allowed) for allowed in self.values)
-        return max(self.norm_counts())
+        free = sum(max(v * v for v in allowed) for allowed in self.values)
+        if self.norm_budget is None or free <= self.norm_budget:
+            return free
+        within, reached = (1 << (self.norm_budget + 1)) - 1, 1  # bit k: a squared norm of k
+        for allowed in self.values:
+            squares = {v * v for v in allowed}
+            reached = functools.reduce(operator.or_, (reached << s for s in squares)) & within
+        return reached.bit_length() - 1
 
     def contains(self, hypothesis: Sequence[int]) -> bool:
         """Return whether the hypothesis belongs to the grid."""
