@@ -60,6 +60,10 @@ _ROUNDED = 5
 _DIGITS = 12
 
 
+_COST = "what the start cost,"
+"""How a condition begins that adds up a start's own epsilon."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Score:
     """Weights by the name of the statement, towards a label; odds, or points of unknown worth.
@@ -176,9 +180,16 @@ def _from_prior(prior: Any, schema: Schema, counted: Sequence[str]) -> PublicSta
             source, conditions = f"{source}, which the ledger has", ()
         else:
             conditions = (
-                f"what the start cost, epsilon {receipt.epsilon:g}{delta}, is added to this where "
-                "it was learned from the same rows",
+                f"{_COST} epsilon {receipt.epsilon:g}{delta}, is added to this where it was "
+                "learned from the same rows",
             )
+        # What the start itself started from is a condition on its own receipt.
+        conditions += tuple(
+            one
+            for one in receipt.conditions
+            if one == MADE_WITHOUT_ROWS or one.startswith(_COST)
+            if one not in conditions
+        )
     sign = _sign(score, schema)
     return PublicStart(
         weights=_weights(score, schema, sign),

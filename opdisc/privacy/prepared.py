@@ -69,12 +69,17 @@ class Prepared(Generic[Found]):
         # The budget is spent: who cannot listen loses no release.
         with suppress(Exception):
             _tell(self.receipt)
-        # Whatever goes wrong from here on may depend on the rows: say nothing more.
-        with suppress(Exception):
+        # Whatever goes wrong from here on may depend on the rows: say nothing more. Nor is told
+        # what a draw fits within itself: how many trials a search makes is private.
+        with suppress(Exception), told_of_spending(_nobody):
             found = self.draw()
         if found is None:  # raised outside of any handler, so that no cause travels along
             raise UncertifiedRelease(self.refusal)
         return found
+
+
+def _nobody(receipt: PrivacyReceipt) -> None:
+    """Hear nothing."""
 
 
 def _tell(receipt: PrivacyReceipt) -> None:

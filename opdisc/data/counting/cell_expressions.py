@@ -236,9 +236,9 @@ class Moments(Cells):
 
     holds_numbers = False
 
-    def __init__(self, column: Any, name: str, kind: type[datetime.date]) -> None:
+    def __init__(self, column: Any, name: str, kind: type[datetime.date], unit: str) -> None:
         super().__init__(column, name)
-        self._kind = kind
+        self._kind, self._unit = kind, unit
 
     def odd(self) -> Any:
         """Return where a date is none that Python has."""
@@ -252,6 +252,9 @@ class Moments(Cells):
         try:
             value = self._kind.fromisoformat(text)
         except ValueError:
+            return _nw().lit(False)
+        # Polars would cut the text down to the column's milliseconds, and call it equal.
+        if self._unit == "ms" and getattr(value, "microsecond", 0) % 1000:
             return _nw().lit(False)
         is_spelled_so = canonical_text(value) == text
         return self._sure(self.column == value) if is_spelled_so else _nw().lit(False)

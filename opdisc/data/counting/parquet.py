@@ -6,7 +6,6 @@ import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from opdisc.data.counting.lazy_tables import LazyTable, are_installed
@@ -82,7 +81,7 @@ def _is_parquet(path: FilePath, declared: TableFormat) -> bool:
     """Return whether a path is that of a Parquet file, about which nothing else is declared."""
     if (declared.query, declared.sheet, declared.names) != (None, None, None):
         return False
-    if not os.path.isfile(path) or _PATTERN.intersection(os.fspath(path)):
+    if not os.path.isfile(path) or _PATTERN.intersection(os.path.abspath(path)):
         return False
     try:
         with open(path, "rb") as file:
@@ -106,7 +105,7 @@ def _relation(
 ) -> LazyTable | None:
     """Return a file as DuckDB reads it, if it reads the same names and the expected types."""
     narwhals: Any = importlib.import_module("narwhals")
-    relation = _opened(connection, str(Path(path).absolute()))
+    relation = _opened(connection, os.path.abspath(path))
     frame = narwhals.from_native(relation)
     if not isinstance(frame, narwhals.LazyFrame) or relation.columns != names:
         return None
@@ -137,4 +136,4 @@ def _refusals(path: FilePath) -> Iterator[None]:
     raise TableError(
         f"DuckDB must be able to count a Parquet file in memory, but on {path} it stopped "
         f"({reason}); give it more memory, or write the file again"
-    )
+    ) from None  # a context manager raises while DuckDB's own words are handled

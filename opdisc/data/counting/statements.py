@@ -115,9 +115,9 @@ def typed_cells(column: Any, dtype: Any, name: str, is_exact: bool) -> Cells:
     if kind == "Boolean":
         return Truths(column, name)
     if kind == "Date":
-        return Moments(column, name, datetime.date)
+        return Moments(column, name, datetime.date, "day")
     if kind == "Datetime" and dtype.time_zone is None and dtype.time_unit in ("ms", "us"):
-        return Moments(column, name, datetime.datetime)
+        return Moments(column, name, datetime.datetime, dtype.time_unit)
     if kind == "String":
         return Texts(column, name, is_exact)
     if kind in ("Categorical", "Enum"):

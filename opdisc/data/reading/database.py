@@ -143,4 +143,4 @@ def query_refusals() -> Iterator[None]:
     raise TableError(
         f"a query must run to its end on the database, but it stopped ({reason}); try it there "
         "first"
-    )
+    ) from None  # a context manager raises while the database's own words are handled

@@ -111,6 +111,9 @@ def test_the_ledger_adds_both_and_the_condition_goes(tmp_path):
     alone = card(epsilon=0.5, prior=first).fit_counts(counts)
     assert alone.receipt_.guarantee == "CONDITIONAL"
     assert "what the start cost, epsilon 1" in alone.receipt_.conditions[0]
+    third = card(epsilon=0.25, prior=alone.to_model()).fit_counts(counts)
+    costs = [text for text in third.receipt_.conditions if text.startswith("what the start cost")]
+    assert [text.split(",")[1] for text in costs] == [" epsilon 0.5", " epsilon 1"]
 
 
 DRAWS = ("staged", "permute_and_flip", "exponential")

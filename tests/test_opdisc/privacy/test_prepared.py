@@ -105,3 +105,19 @@ def test_a_twin_that_raises_within_its_handler_would_be_found():
     with pytest.raises(UncertifiedRelease) as caught:
         twin(lambda: Diary(draw=ValueError("row 17")).note("draw"))
     assert caught.value.__context__ is not None
+
+
+def test_what_is_fitted_within_a_draw_is_told_to_nobody():
+    """How many trials a search makes is private, so a listener hears of the search alone."""
+    inner = Diary(draw="a trial")
+    outer = Prepared(
+        receipt=RECEIPT,
+        draw=lambda: [charge(inner).run(None) for _ in range(3)],
+        refusal=SENTENCE,
+    )
+    heard = []
+    with told_of_spending(heard.append):
+        assert outer.run(None) == ["a trial"] * 3
+        assert heard == [RECEIPT]
+        charge(inner).run(None)
+    assert heard == [RECEIPT] * 2

@@ -232,3 +232,46 @@ def test_enumerations_that_list_no_declared_value_are_refused_by_their_type():
     values = frame.with_columns(polars.col("ward").cast(polars.Categorical))
     found = count_rows(values.lazy(), SCHEMA)
     assert found.points.tolist() == count_rows(values, SCHEMA).points.tolist()
+
+
+def test_no_traceback_has_what_an_engine_says_of_a_cell():
+    import traceback
+
+    import duckdb
+    import polars
+
+    schema, cells = Schema.equal_width(2), {"a": ["1", CANARY], "x1": [0, 1], "y": [0, 1]}
+    frame = polars.DataFrame(cells)
+    with duckdb.connect() as connection:
+        connection.register("cells", frame.to_arrow())
+        for table in (
+            connection.sql("SELECT CAST(a AS INTEGER) AS x0, x1, y AS target FROM cells"),
+            frame.lazy().select(polars.col("a").cast(int).alias("x0"), "x1", target="y"),
+        ):
+            with pytest.raises(TableError) as caught:
+                count_rows(table, schema)
+            shown = "".join(traceback.format_exception(caught.value))
+            assert CANARY not in shown and "TableError" in shown
+
+
+def test_a_millisecond_is_no_finer_moment():
+    import datetime
+
+    import duckdb
+    import polars
+    import pyarrow
+
+    moment = "2024-01-02 03:04:05.123"
+    schema = Schema.from_dict(
+        {
+            "name": "moments",
+            "target": {"column": "t", "positive": 1, "negative": 0},
+            "feature": [{"column": "d", "categories": [f"{moment}456", moment]}],
+        }
+    )
+    cells = [datetime.datetime.fromisoformat(moment)] * 2
+    for unit in ("ms", "us"):
+        table = pyarrow.table({"d": pyarrow.array(cells, pyarrow.timestamp(unit)), "t": [0, 1]})
+        with duckdb.connect() as connection:
+            for source in (table, polars.from_arrow(table).lazy(), connection.from_arrow(table)):
+                assert count_rows(source, schema).points.tolist() == [[1, 0, 1]]

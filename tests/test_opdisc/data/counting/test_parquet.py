@@ -142,3 +142,14 @@ def test_nan_is_missing_though_the_file_says_that_a_column_has_none(kind, tmp_pa
             assert found.points.tolist() == expected.points.tolist()
             assert found.positives.tolist() == expected.positives.tolist()
             assert found.negatives.tolist() == expected.negatives.tolist()
+
+
+def test_a_folder_whose_name_is_a_pattern_adds_no_other_file(tmp_path, monkeypatch):
+    import pyarrow
+
+    table = pyarrow.table({"x0": [0.0, 1.0], "x1": [0.0, 0.0], "target": [0, 1]})
+    for name in ("e*", "e1", "e2"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, table, "t.parquet")
+    monkeypatch.chdir(tmp_path / "e*")
+    assert count_rows("t.parquet", Schema.equal_width(2)).n_rows == 2
