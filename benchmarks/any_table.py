@@ -5,7 +5,7 @@ from 1e-3 to 1e3, and fits each by defaults in a process of its own. A line of J
 what was predicted and what was measured: processor seconds of all threads, seconds on the clock,
 and peak memory above an idle process. ``--real`` fits the tables of docs/peers.md instead, and
 ``--wide`` one of 1,000 columns and 100,000 rows. The constants of
-``opdisc/planning/effort/work.py`` are upper ends of these lines. A schema takes 1 to 20 s.
+``opdisc/planning/work.py`` are upper ends of these lines. A schema takes 1 to 20 s.
 """
 
 from __future__ import annotations

@@ -24,15 +24,15 @@ from convex_cost import compare_cost
 from convex_methods import compare
 from convex_rates import rates
 
-from opdisc.convex.perturbation.objective import objective_perturbation
-from opdisc.convex.perturbation.output import output_perturbation
+from opdisc.convex.objective import objective_perturbation
+from opdisc.convex.output import output_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.losses.classification import LogisticLoss
 
 
 def dimension(repeats: int) -> None:

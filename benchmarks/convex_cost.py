@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from opdisc.convex.gradient.stochastic import BatchPlan, Sampling, noisy_sgd, plan_noisy_sgd
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
+from opdisc.convex.stochastic import BatchPlan, Sampling, noisy_sgd, plan_noisy_sgd
 from opdisc.estimators.linear import PrivateLogisticRegression
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import LogisticLoss
 
 STEPS, BATCH, RADIUS, DELTA = 200, 784, 5.0, 1e-8
 

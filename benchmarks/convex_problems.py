@@ -12,10 +12,10 @@ from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import HuberisedHingeLoss, LogisticLoss, SigmoidLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import HuberisedHingeLoss, LogisticLoss, SigmoidLoss
-from oracles.convex.losses.linear import LinearLoss
+from oracles.convex.linear_losses import LinearLoss
 
 Run = Callable[[Rows, ConvexPublic], FloatArray]
 

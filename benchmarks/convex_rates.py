@@ -38,14 +38,14 @@ from convex_problems import (
 from convex_regimes import REGIMES, P, Regime
 from convex_settings import ENTROPY, SETTINGS
 
-from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.arithmetic.arrays import FloatArray
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import HuberisedHingeLoss, LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import HuberisedHingeLoss, LogisticLoss
 
 PLAIN = LogisticLoss()
 RADIUS = 0.49

@@ -21,23 +21,23 @@ from convex_problems import (
     Setting,
 )
 
-from opdisc.convex.gradient.full_gradient import (
+from opdisc.convex.full_gradient import (
     accelerated_mirror_descent,
     gradient_descent,
     plan_accelerated_steps,
     plan_descent_steps,
 )
-from opdisc.convex.gradient.one_pass import mirror_descent
-from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd, plan_batches
-from opdisc.convex.gradient.variance_reduced import plan_epochs, svrg
-from opdisc.convex.perturbation.objective import approximate_minima, objective_perturbation
-from opdisc.convex.perturbation.output import output_perturbation
+from opdisc.convex.objective import approximate_minima, objective_perturbation
+from opdisc.convex.one_pass import mirror_descent
+from opdisc.convex.output import output_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import exponential_sampling
 from opdisc.convex.sampling.localized import localization
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd, plan_batches
+from opdisc.convex.variance_reduced import plan_epochs, svrg
 from opdisc.privacy.entropy import SystemEntropy
-from oracles.convex.domains.balls import L2Ball
+from oracles.convex.balls import L2Ball
 
 NU = 0.1
 """Strong convexity of the mean objective in the strongly convex setting."""

@@ -26,14 +26,14 @@ from result_files import save
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.objective_perturbation import SphereMechanism
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.planning.utility import predict_error
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
 from oracles import WeightGrid
+from oracles.convex.classification_losses import HingeLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.polytopes import Box
-from oracles.convex.losses.classification import HingeLoss
+from oracles.convex.polytopes import Box
 
 ROWS, D, M = 15_682, 8, 16
 DELTA = ROWS**-2.0

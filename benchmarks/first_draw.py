@@ -2,7 +2,7 @@
 
 Cards are counted by loss, so the mean training accuracy of the exponential law over them is
 computed, not drawn; permute-and-flip errs a little less. The figures behind ``LARGEST_START``,
-``NARROW_START`` and ``MOST_CHEAP_POINTS`` of ``opdisc/mechanisms/staged/`` (docs/utility.md).
+``NARROW_START`` and ``MOST_CHEAP_POINTS`` of ``opdisc/mechanisms/stages.py`` (docs/utility.md).
 With ``--starts`` more starts, beside the same tables with their labels the other way round,
 breast_cancer's 30 columns cut at their medians, and 700 rows of adult-small, whose cards of -1..1
 are listed by default: each of them weighs the same. About five minutes each with three splits.
@@ -21,8 +21,7 @@ from sklearn.datasets import load_breast_cancer
 from splits import encoded, split_rows
 
 from oracles.problem import WeightGrid, ZeroOneProblem
-from oracles.sampling import BinaryPoints, SparseCards
-from oracles.sampling.staged import CardWalk
+from oracles.sampling import BinaryPoints, CardWalk, SparseCards
 
 TABLES = (
     ("breastcancer", "breastcancer", 7),

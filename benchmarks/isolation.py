@@ -25,8 +25,7 @@ import numpy as np
 import result_files
 
 from oracles.interface import SolveOptions, available_oracles, get_oracle, oracle_versions
-from oracles.milp import cp_sat, highs, pulp_oracle
-from oracles.milp.direct import oracle as direct_oracle
+from oracles.milp import cp_sat, direct_oracle, highs, pulp_oracle
 from oracles.milp.workers import Request
 from oracles.milp.workers.loop import back_end_of
 from oracles.problem import WeightGrid, ZeroOneProblem

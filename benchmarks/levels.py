@@ -24,8 +24,8 @@ from splits import encoded, halves, split_rows
 from stump import stump
 
 from opdisc.errors import TableError
-from opdisc.mechanisms.exponential.base_measure import LEVELS
-from opdisc.mechanisms.staged.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT
+from opdisc.mechanisms.base_measure import LEVELS
+from opdisc.mechanisms.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT
 from oracles.problem import WeightGrid
 
 TABLES = (

@@ -5,7 +5,7 @@ The three small tables, breast_cancer cut at its medians, diabetes at its quarti
 are counted by loss and by what they get right of the held-out rows. So the mean held-out accuracy
 of the exponential law over them is computed, not drawn, at several rows times epsilon.
 Permute-and-flip errs a little less. So is that of a decision stump. The figures behind the masses
-in ``opdisc/mechanisms/staged/stages.py`` (docs/utility.md). About three minutes with five splits.
+in ``opdisc/mechanisms/stages.py`` (docs/utility.md). About three minutes with five splits.
 
     OPDISC_DATA=... python benchmarks/masses.py other --splits 5
 """
@@ -28,7 +28,7 @@ from stump import stump
 
 from opdisc.data import load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
-from opdisc.mechanisms.staged.stages import NARROW_COLUMNS
+from opdisc.mechanisms.stages import NARROW_COLUMNS
 
 WEIGHTS = (10, 14, 20, 35, 50, 70, 100, 140, 300, 700, 1500, 3000)
 LISTED_COLUMNS = 11

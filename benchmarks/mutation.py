@@ -104,7 +104,8 @@ GROUPS = {
     ),
     "accounting": Group(
         tuple(
-            f"opdisc/privacy/ledger/{name}.py" for name in ("ledger", "lines", "spending", "file")
+            f"opdisc/privacy/{name}.py"
+            for name in ("ledger", "ledger_lines", "spending", "ledger_file")
         ),
         tuple(
             f"{_PRIVACY}ledger/test_{name}.py"

@@ -28,7 +28,7 @@ from opdisc.mechanisms.objective_perturbation import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.data.datasets.loading import load_dataset
 from opdisc.data.datasets.schemas import load_schema
 from opdisc.data.encoding import encode_features, encode_label_values
@@ -29,10 +29,10 @@ from opdisc.mechanisms.opsamp.run import run_opsamp
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import HingeLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.domains.polytopes import Box
-from oracles.convex.losses.classification import HingeLoss
+from oracles.convex.polytopes import Box
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
 

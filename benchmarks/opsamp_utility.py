@@ -10,8 +10,8 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.public import OPSampSpec
 from oracles.arithmetic.arrays import FloatArray
-from oracles.convex.domains.balls import L1Ball
-from oracles.convex.domains.polytopes import Box, Simplex
+from oracles.convex.balls import L1Ball
+from oracles.convex.polytopes import Box, Simplex
 
 
 def simulated_error(

@@ -3,7 +3,7 @@
 # its time limit, although there is one: the program was made around it. With HiGHS 1.15.1 the same
 # program and limit are "Not Solved". Whoever branches on "Infeasible" takes the wrong branch.
 # What opdisc does: it calls CPLEX without PuLP and reads its own status
-# (oracles/milp/direct/statuses.py); of `pulp:CPLEX_PY` it believes no word.
+# (oracles/milp/solver_statuses.py); of `pulp:CPLEX_PY` it believes no word.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,7 +3,7 @@
 # gap of 1e-4 stays, and an answer that is not optimal is called optimal. A gap of 1e-12 is passed
 # on. The same line drops it for Gurobi, which happens to find the optimum here.
 # What opdisc does: it calls both without PuLP and sets RelGap and MIPGap to zero by their own names
-# (oracles/milp/direct/profiles.py).
+# (oracles/milp/solver_profiles.py).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,7 +3,7 @@
 # TIMELIMIT is still 1e20, which stands for no limit, and a long search goes on to its end. No error
 # or warning says so.
 # What opdisc does: it calls Xpress without PuLP and sets TIMELIMIT
-# (oracles/milp/workers/direct/xpress_solver.py), and whatever a solver does, its worker process is
+# (oracles/milp/workers/xpress_solver.py), and whatever a solver does, its worker process is
 # ended 1.5 s after the limit.
 set -euo pipefail
 folder=$(mktemp -d)

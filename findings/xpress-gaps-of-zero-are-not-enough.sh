@@ -3,7 +3,7 @@
 # MIPABSSTOP, are zero. MIPADDCUTOFF asks of a better solution that it be better by 1e-5, and its
 # default is not zero. Where objectives are whole numbers it does no harm; where they differ by 1e-6
 # it does. The bound that Xpress gives stays right: it is that much below the answer.
-# What opdisc does: it sets MIPADDCUTOFF and MIPRELCUTOFF to zero (oracles/milp/direct/profiles.py).
+# What opdisc does: it sets MIPADDCUTOFF and MIPRELCUTOFF to zero (oracles/milp/solver_profiles.py).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -20,7 +20,7 @@ NOT_RUN = {
     "assurance.md": "mutation testing takes hours",
     "compare.md": "15 repeats of every method take minutes; how-to/compare.md runs a short one",
     "paper.md": "2,640 fits",
-    "thresholds.md": "its draft has blanks; tests/test_opdisc/cli/schema/ fills them and runs it",
+    "thresholds.md": "its draft has blanks; tests/test_opdisc/cli/ fills them and runs it",
     "peers.md": "needs an environment with other libraries",
     "plain-tables.md": "45 instances of a minute for every solver",
 }

@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 
 import opdisc
 import oracles
-from opdisc.comparison.workers.backends import check_backend
+from opdisc.comparison.backends import check_backend
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

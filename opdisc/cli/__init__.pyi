@@ -1,2 +1,7 @@
-from .app import cli as cli, main as main
-from .console import run_command_line as run_command_line
+from .app import (
+    cli as cli,
+    main as main,
+)
+from .console import (
+    run_command_line as run_command_line,
+)

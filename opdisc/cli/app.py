@@ -29,7 +29,7 @@ _PLACES = {
     "oracles": "opdisc.cli.oracles",
     "plan": _FITTING,
     "predict": "opdisc.cli.fitting.predict",
-    "schema": "opdisc.cli.schema",
+    "schema": "opdisc.cli.schema_command",
     "show": "opdisc.cli.show",
     "validate": "opdisc.cli.validate",
 }

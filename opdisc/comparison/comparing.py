@@ -13,12 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opdisc.comparison.backends import (
+    Backend,
+    run_all,
+)
 from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Plan, check_classes, runs_of
 from opdisc.comparison.runs import Row, package_versions, setting_of
 from opdisc.comparison.source import Source, check_split
 from opdisc.comparison.store import open_store, read_rows
-from opdisc.comparison.workers import Backend, run_all
 from opdisc.errors import OPDiscError
 from opdisc.planning import check_costs_of_classes
 
@@ -96,7 +99,7 @@ def compare(
     resume : bool
         Whether to continue an earlier comparison with the same plan and table.
     backend, jobs, cluster
-        As in :func:`opdisc.comparison.workers.backends.run_all`.
+        As in :func:`opdisc.comparison.backends.run_all`.
     arguments : dict or None
         What the user asked for, recorded as it is.
     watcher : Watcher or None

@@ -7,24 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from opdisc.convex.gradient import (
-    SVRGPlan,
+from opdisc.convex.full_gradient import (
     accelerated_mirror_descent,
     gradient_descent,
-    mirror_descent,
-    noisy_sgd,
     plan_accelerated_steps,
-    plan_batches,
     plan_descent_steps,
-    plan_epochs,
-    svrg,
 )
 from opdisc.convex.noise_plan import ConvexRelease
-from opdisc.convex.perturbation import (
+from opdisc.convex.objective import (
     approximate_minima,
     objective_perturbation,
-    output_perturbation,
 )
+from opdisc.convex.one_pass import mirror_descent
+from opdisc.convex.output import output_perturbation
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling import (
@@ -32,6 +27,15 @@ from opdisc.convex.sampling import (
     frank_wolfe,
     grid_walk_sampling,
     localization,
+)
+from opdisc.convex.stochastic import (
+    noisy_sgd,
+    plan_batches,
+)
+from opdisc.convex.variance_reduced import (
+    SVRGPlan,
+    plan_epochs,
+    svrg,
 )
 from opdisc.errors import CalibrationError
 from opdisc.privacy import EntropySource, Ledger

@@ -14,7 +14,10 @@ from .exports import (
     card_sql as card_sql,
     card_workbook as card_workbook,
 )
-from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
+from .linear_file import (
+    SavedLinearModel as SavedLinearModel,
+    column_names as column_names,
+)
 from .loading import (
     FittedEstimator as FittedEstimator,
     load_model as load_model,
@@ -25,6 +28,14 @@ from .multiclass_file import (
     SavedMulticlassModel as SavedMulticlassModel,
     card_classes as card_classes,
 )
+from .noise_verdict import (
+    LARGE_SHARE as LARGE_SHARE,
+    NoBound as NoBound,
+    Noise as Noise,
+    NoiseVerdict as NoiseVerdict,
+    TiltVerdict as TiltVerdict,
+    drowns as drowns,
+)
 from .odds import (
     LARGEST_POINTS as LARGEST_POINTS,
     ChosenScale as ChosenScale,
@@ -34,9 +45,18 @@ from .odds import (
     points_of as points_of,
     within_signs as within_signs,
 )
-from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable, fitted_risks as fitted_risks
-from .scorecard import Scorecard as Scorecard, used_columns as used_columns
-from .scorecard_file import SavedModel as SavedModel
+from .risk_table import (
+    RiskRow as RiskRow,
+    RiskTable as RiskTable,
+    fitted_risks as fitted_risks,
+)
+from .scorecard import (
+    Scorecard as Scorecard,
+    used_columns as used_columns,
+)
+from .scorecard_file import (
+    SavedModel as SavedModel,
+)
 from .totals import (
     Bins as Bins,
     bin_totals as bin_totals,
@@ -57,15 +77,9 @@ from .validation import (
     save_report as save_report,
     shift_between as shift_between,
 )
-from .verdicts import (
-    LARGE_SHARE as LARGE_SHARE,
+from .verdict import (
     ClassesVerdict as ClassesVerdict,
-    NoBound as NoBound,
-    Noise as Noise,
-    NoiseVerdict as NoiseVerdict,
-    TiltVerdict as TiltVerdict,
     Verdict as Verdict,
-    drowns as drowns,
     judge_card as judge_card,
     judge_cards as judge_cards,
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from opdisc.data import Schema, atomic_write_text, read_bounded
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.document import FORMAT, model_digest
+from opdisc.models.noise_verdict import read_noise
 from opdisc.models.odds import OddsScale
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard
@@ -21,7 +22,6 @@ from opdisc.models.scorecard_file import (
     _refuse_constant,
     _refuse_repeats,
 )
-from opdisc.models.verdicts import read_noise
 from opdisc.privacy import ConvexReceipt, GridReceipt
 
 if TYPE_CHECKING:

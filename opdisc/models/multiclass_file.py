@@ -15,7 +15,7 @@ from opdisc.models.document import Rows, check_receipt, distinct_texts, encoded_
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
 from opdisc.models.scorecard_file import check_points
-from opdisc.models.verdicts import judge_cards
+from opdisc.models.verdict import judge_cards
 from opdisc.privacy import TREE, MulticlassReceipt, Record, ask, preferences
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from opdisc.data import CellArray, Label
     from opdisc.models.card import ClassExplanation, Row
-    from opdisc.models.verdicts import ClassesVerdict
+    from opdisc.models.verdict import ClassesVerdict
     from opdisc.privacy import Question
     from oracles.arithmetic import FloatArray, IntArray
 

@@ -19,9 +19,17 @@ from opdisc.models.document import (
     model_digest,
     spelled_classes,
 )
+from opdisc.models.noise_verdict import (
+    NoBound,
+    TiltVerdict,
+    noise_record,
+)
 from opdisc.models.odds import odds_text, with_threshold
 from opdisc.models.scorecard import used_columns
-from opdisc.models.verdicts import NoBound, TiltVerdict, is_constant, judge_card, noise_record
+from opdisc.models.verdict import (
+    is_constant,
+    judge_card,
+)
 from opdisc.privacy import HULL, ConvexReceipt
 
 if TYPE_CHECKING:
@@ -30,10 +38,11 @@ if TYPE_CHECKING:
 
     from opdisc.data import CostsLike, Schema
     from opdisc.models.card import Explanation, Row
+    from opdisc.models.noise_verdict import Noise
     from opdisc.models.odds import OddsScale
     from opdisc.models.risk_table import RiskTable
     from opdisc.models.scorecard import Scorecard
-    from opdisc.models.verdicts import Noise, Verdict
+    from opdisc.models.verdict import Verdict
     from opdisc.privacy import GridReceipt
     from oracles.arithmetic import FloatArray
 

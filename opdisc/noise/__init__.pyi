@@ -25,4 +25,6 @@ from .real import (
     poisson_sample as poisson_sample,
     uniforms as uniforms,
 )
-from .search import smallest_noise as smallest_noise
+from .search import (
+    smallest_noise as smallest_noise,
+)

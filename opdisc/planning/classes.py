@@ -12,7 +12,6 @@ from opdisc.errors import CalibrationError, SchemaError
 from opdisc.mechanisms import BaseMeasure, split_epsilon
 from opdisc.models import NoiseVerdict
 from opdisc.planning.decision import DecidedCard, DecidedCards, decide_cards
-from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.limits import (
     check_costs_of_classes,
     check_risks_of_classes,
@@ -26,6 +25,10 @@ from opdisc.planning.promise import keeping, promise_of
 from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import judge_noise, noise_outlook
+from opdisc.planning.work import (
+    PATIENCE,
+    predict_work,
+)
 from opdisc.privacy import (
     TREE,
     NeighboringRelation,

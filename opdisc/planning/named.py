@@ -24,7 +24,11 @@ from opdisc.mechanisms import (
     is_searched,
     one_hot_mechanism,
 )
-from opdisc.planning.effort import PATIENCE, even_blocks, searchable_blocks
+from opdisc.planning.blocks import (
+    even_blocks,
+    searchable_blocks,
+)
+from opdisc.planning.work import PATIENCE
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import SearchProgress

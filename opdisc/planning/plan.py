@@ -21,7 +21,6 @@ from opdisc.mechanisms import THRESHOLD_BUDGET, BaseMeasure
 from opdisc.models import NoiseVerdict, TiltVerdict
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.decision import decide_card, takes_logistic
-from opdisc.planning.effort import PATIENCE, predict_work
 from opdisc.planning.limits import (
     check_threshold_budget,
     parse_automatic_bound,
@@ -39,6 +38,10 @@ from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseOutlook, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import is_short
+from opdisc.planning.work import (
+    PATIENCE,
+    predict_work,
+)
 from opdisc.privacy import (
     ConvexReceipt,
     NeighboringRelation,

@@ -10,11 +10,11 @@ from opdisc.data import Schema, column_structure
 from opdisc.errors import CalibrationError, OPDiscError
 from opdisc.mechanisms import ScorecardMechanism, StagedMechanism
 from opdisc.models import LARGE_SHARE, NoBound, NoiseVerdict, drowns
-from opdisc.planning.effort import PATIENCE
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
 from opdisc.planning.weight_rule import settle_fit
+from opdisc.planning.work import PATIENCE
 from opdisc.privacy import GridPublic, PrivacyParams
 from oracles.errors import OracleError
 

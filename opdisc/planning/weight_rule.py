@@ -14,9 +14,13 @@ from opdisc.mechanisms import (
     is_listed,
 )
 from opdisc.planning.choice import BeyondReach
-from opdisc.planning.effort import PATIENCE, ends_soon, predict_draw
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
+from opdisc.planning.work import (
+    PATIENCE,
+    ends_soon,
+    predict_draw,
+)
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid

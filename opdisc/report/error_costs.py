@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opdisc.report.analysis import Evaluation, ResultCell
+from opdisc.report.cells import (
+    Evaluation,
+    ResultCell,
+)
 from opdisc.report.formats import UNKNOWN, joined
 
 _CONSTANT = "majority"

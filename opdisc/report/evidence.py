@@ -12,8 +12,12 @@ import pandas as pd
 
 from opdisc.models import Scorecard
 from opdisc.privacy import stated_rows, unit_in_words
-from opdisc.report.analysis import Results, Series, relation_text
 from opdisc.report.formats import UNKNOWN, epsilons_text, flattened
+from opdisc.report.results import Results
+from opdisc.report.series import (
+    Series,
+    relation_text,
+)
 
 _PROMISE_FIRST = (
     "guarantee", "conditions", "epsilon", "delta", "delta_numerical", "relation", "privacy_unit",

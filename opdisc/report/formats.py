@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opdisc.report.analysis import Interval
+from opdisc.report.intervals import Interval
 
 
 def seconds_text(seconds: float) -> str:

@@ -8,17 +8,19 @@ from pathlib import Path
 import pandas as pd
 
 from opdisc.privacy import weak_promise_text
-from opdisc.report.analysis import (
+from opdisc.report.cells import (
     Evaluation,
-    Ranking,
-    area_metric,
     evaluations,
     find_cells,
-    find_series,
-    rank,
-    read_results,
 )
 from opdisc.report.formats import epsilons_text, percent
+from opdisc.report.ranking import (
+    Ranking,
+    rank,
+)
+from opdisc.report.results import read_results
+from opdisc.report.roc import area_metric
+from opdisc.report.series import find_series
 from opdisc.report.sweep import swept_methods
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opdisc.report.analysis import Results
 from opdisc.report.formats import count, joined
+from opdisc.report.results import Results
 
 
 def missing_sentences(results: Results) -> tuple[str, ...]:

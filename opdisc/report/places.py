@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from opdisc.report.analysis import ReportError
+from opdisc.report.results import ReportError
 
 PAGE = "report.html"
 

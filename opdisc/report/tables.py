@@ -8,16 +8,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.analysis import (
+from opdisc.report.cells import (
     COST_METRICS,
-    FAMILY_SHORT,
     METRICS,
     Evaluation,
-    Lead,
-    Ranking,
     ResultCell,
-    Series,
-    area_metric,
 )
 from opdisc.report.error_costs import cost_column
 from opdisc.report.formats import (
@@ -30,6 +25,15 @@ from opdisc.report.formats import (
     percent_interval,
     points_interval,
     seconds_text,
+)
+from opdisc.report.ranking import (
+    Lead,
+    Ranking,
+)
+from opdisc.report.roc import area_metric
+from opdisc.report.series import (
+    FAMILY_SHORT,
+    Series,
 )
 
 _MOST_NAMED = 3

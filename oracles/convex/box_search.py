@@ -14,10 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.domains import L1Ball, L2Ball, Simplex
+from oracles.convex.balls import (
+    L1Ball,
+    L2Ball,
+)
 from oracles.convex.duality import RealClaim
-from oracles.convex.losses import SquaredLoss
+from oracles.convex.polytopes import Simplex
 from oracles.convex.problem import TiltedProblem
+from oracles.convex.regression_losses import SquaredLoss
 from oracles.convex.solve import RealOptions, Session
 
 LARGEST_DIMENSION = 6

@@ -16,10 +16,15 @@ import highspy
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.domains import L1Ball, L2Ball, Simplex
+from oracles.convex.balls import (
+    L1Ball,
+    L2Ball,
+)
+from oracles.convex.classification_losses import HingeLoss
 from oracles.convex.duality import RealClaim, lower_bound
-from oracles.convex.losses import AbsoluteLoss, HingeLoss
+from oracles.convex.polytopes import Simplex
 from oracles.convex.problem import TiltedProblem
+from oracles.convex.regression_losses import AbsoluteLoss
 from oracles.convex.solve import RealOptions, Session
 from oracles.errors import NoHypothesis
 

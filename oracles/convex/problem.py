@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.domains import ExactDomain
-from oracles.convex.losses import CERTIFIABLE_LOSSES, CostlyLoss, LinearLoss
+from oracles.convex.costly_losses import CostlyLoss
+from oracles.convex.domain import ExactDomain
+from oracles.convex.linear_losses import LinearLoss
+from oracles.convex.loss_names import CERTIFIABLE_LOSSES
 from oracles.errors import InvalidProblem
 
 UNIT_ROUNDOFF = 2.0**-53

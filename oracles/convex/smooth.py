@@ -13,8 +13,13 @@ import numpy as np
 from scipy import optimize
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.domains import Box, ExactDomain, L1Ball, L2Ball
+from oracles.convex.balls import (
+    L1Ball,
+    L2Ball,
+)
+from oracles.convex.domain import ExactDomain
 from oracles.convex.duality import RealClaim
+from oracles.convex.polytopes import Box
 from oracles.convex.problem import TiltedProblem
 from oracles.convex.solve import RealOptions, Session
 

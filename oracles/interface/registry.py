@@ -178,7 +178,7 @@ def _load_entry_point(point: importlib.metadata.EntryPoint, **settings: Any) -> 
 # By name: an oracle is imported when it is asked for, and never by this module.
 _PULP: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.pulp_oracle:PulpOracle")
 
-_DIRECT: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.direct:DirectOracle")
+_DIRECT: OracleEntry[Oracle] = OracleEntry(target="oracles.milp.direct_oracle:DirectOracle")
 
 _HANDOVER: OracleEntry[Oracle] = OracleEntry(target="oracles.interface.handover:HandoverOracle")
 

@@ -10,8 +10,9 @@ from oracles.arithmetic import ChildEnded
 from oracles.errors import OracleError
 from oracles.interface import FREE_SIZES, Limit, SizeLimit, SolveOptions, Termination
 from oracles.milp.claims import FLOAT_GAP, check_seed, stopping_gap
-from oracles.milp.direct import REFUSALS, direct_profile
 from oracles.milp.highs import highs_options
+from oracles.milp.licences import REFUSALS
+from oracles.milp.solver_profiles import direct_profile
 from oracles.milp.workers import RunnableQuestion, ask_worker
 from oracles.problem import ZeroOneProblem
 

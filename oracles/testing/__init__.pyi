@@ -1,1 +1,3 @@
-from .conformance import check_oracle as check_oracle
+from .conformance import (
+    check_oracle as check_oracle,
+)

@@ -10,14 +10,14 @@ from opdisc.arguments import check_delta, check_finite, check_integer, check_wit
 from opdisc.audit.case import check_audit
 from opdisc.calibration.gaussian import SampledSteps
 from opdisc.comparison.plan import Plan
-from opdisc.convex.gradient.variance_reduced import SVRGPlan
-from opdisc.convex.perturbation.objective_plan import require_ridge
+from opdisc.convex.objective_plan import require_ridge
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.sampling.grid_walk import plan_grid_walk
+from opdisc.convex.variance_reduced import SVRGPlan
 from opdisc.errors import CalibrationError, OPDiscError, SchemaError
 from opdisc.mechanisms.composition.risks import split_epsilon
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_law
-from opdisc.mechanisms.staged.mechanism import StagedMechanism
+from opdisc.mechanisms.staged import StagedMechanism
 from opdisc.planning.limits import parse_max_rounds, parse_weight_bound
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs

@@ -1,4 +1,6 @@
-from .classes import class_positions as class_positions
+from .classes import (
+    class_positions as class_positions,
+)
 from .method import (
     ComparisonError as ComparisonError,
     ComparisonMistake as ComparisonMistake,

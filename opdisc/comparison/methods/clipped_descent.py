@@ -1,7 +1,7 @@
 """Private logistic regression by noisy SGD with clipped gradients: what people tune.
 
 Clip, batch and learning rate are free public settings here, where
-:mod:`opdisc.convex.gradient.stochastic`
+:mod:`opdisc.convex.stochastic`
 derives them; the accountant, the sampler and the receipt are the same.
 """
 

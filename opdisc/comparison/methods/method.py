@@ -44,7 +44,7 @@ SOURCES = (
     "opdisc.comparison.methods.moments",
     "opdisc.comparison.methods.tuning",
     "opdisc.comparison.methods.paper",
-    "opdisc.comparison.peers.methods",
+    "opdisc.comparison.peer_methods",
 )
 
 

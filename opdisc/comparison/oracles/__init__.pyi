@@ -1,1 +1,3 @@
-from .run import run_sweep as run_sweep
+from .run import (
+    run_sweep as run_sweep,
+)

@@ -12,12 +12,12 @@ from importlib.metadata import version
 import numpy as np
 
 from opdisc.arguments import is_number
+from opdisc.convex import plan_objective_perturbation
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.convex.hull.table import HullTable
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, receipt_of, spend_and_release
-from opdisc.convex.perturbation import plan_objective_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.start import PublicStart
 from opdisc.data import EncodedTable

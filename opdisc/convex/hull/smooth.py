@@ -7,25 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from opdisc.convex.features import LinearFeatures
-from opdisc.convex.hull.noise import HullNoise
-from opdisc.convex.hull.release import transform_of
-from opdisc.convex.hull.shape import HullShape, mean_square
-from opdisc.convex.hull.table import mapped_into
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
-from opdisc.convex.optimization import minimise
-from opdisc.convex.perturbation import (
+from opdisc.convex import (
     ACCURACY_CONDITION,
     OUTPUT_SHARE,
     RELATIVE_ACCURACY,
     TAIL,
     TYPICAL_MARGIN,
     l2_draw,
+    minimise,
     output_noise_scale,
     predicted_choice,
     pure_scale,
     require_ridge,
 )
+from opdisc.convex.features import LinearFeatures
+from opdisc.convex.hull.noise import HullNoise
+from opdisc.convex.hull.release import transform_of
+from opdisc.convex.hull.shape import HullShape, mean_square
+from opdisc.convex.hull.table import mapped_into
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.data import EncodedTable

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opdisc.convex import noiseless_minimum
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
-from opdisc.convex.optimization import noiseless_minimum
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.errors import CalibrationError

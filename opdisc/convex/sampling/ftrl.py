@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from opdisc.calibration import require_delta
+from opdisc.convex import noiseless_plan
 from opdisc.convex.noise_plan import NoisePlan, release
-from opdisc.convex.optimization import noiseless_plan
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.simplex import TAIL, zcdp_budget

@@ -9,9 +9,16 @@ from typing import Literal
 from scipy import stats
 
 from opdisc.arguments import check_within
+from opdisc.convex import (
+    ACCURACY_CONDITION,
+    RELATIVE_ACCURACY,
+    TAIL,
+    minimise_on,
+    noiseless_minimum,
+    require_ridge,
+    row_spectrum,
+)
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
-from opdisc.convex.optimization import minimise_on, noiseless_minimum, row_spectrum
-from opdisc.convex.perturbation import ACCURACY_CONDITION, RELATIVE_ACCURACY, TAIL, require_ridge
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import ENDS, ConvexSum, check_shape, sample_density

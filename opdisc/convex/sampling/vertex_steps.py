@@ -10,8 +10,8 @@ from importlib.metadata import version
 
 import numpy as np
 
+from opdisc.convex import noiseless_minimum
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, spend_and_release
-from opdisc.convex.optimization import noiseless_minimum
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows, check_rows, toy_rows
 from opdisc.convex.sampling.simplex import zcdp_budget

@@ -1,1 +1,3 @@
-from .schemas import load_schema as load_schema
+from .schemas import (
+    load_schema as load_schema,
+)

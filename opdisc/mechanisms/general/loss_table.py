@@ -11,6 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.errors import CalibrationError
+from opdisc.mechanisms import (
+    BaseMeasure,
+    ExponentialMechanism,
+    ExponentialSpec,
+)
 from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
     Mechanism,
@@ -19,7 +24,6 @@ from opdisc.mechanisms.base import (
     Release,
     SamplingMechanism,
 )
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism, ExponentialSpec
 from opdisc.mechanisms.run import run_sampler
 from opdisc.privacy import EntropySource, GridPublic, Ledger, SystemEntropy
 from oracles.arithmetic import RandomBits

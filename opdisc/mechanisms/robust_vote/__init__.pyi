@@ -3,5 +3,9 @@ from .learners import (
     EstimatorLearner as EstimatorLearner,
     PartLearner as PartLearner,
 )
-from .rules import RobustVoteMechanism as RobustVoteMechanism
-from .run import run_robust_vote as run_robust_vote
+from .rules import (
+    RobustVoteMechanism as RobustVoteMechanism,
+)
+from .run import (
+    run_robust_vote as run_robust_vote,
+)

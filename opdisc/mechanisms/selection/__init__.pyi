@@ -1,2 +1,6 @@
-from .receipt import SelectionReceipt as SelectionReceipt
-from .trials import private_selection as private_selection
+from .receipt import (
+    SelectionReceipt as SelectionReceipt,
+)
+from .trials import (
+    private_selection as private_selection,
+)

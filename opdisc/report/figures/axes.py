@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from opdisc.report.analysis import Series
+from opdisc.report import Series
 from opdisc.report.figures.curves import Curve, label_lines, shortened
 from opdisc.report.figures.drawing import GRID, MUTED, REFERENCE_DASH, Drawing
 from opdisc.report.figures.marks import draw_mark

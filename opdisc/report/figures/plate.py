@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 from markupsafe import Markup
 
-from opdisc.report.analysis import (
+from opdisc.report import (
     Evaluation,
     MeanCurve,
     ResultCell,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opdisc.report.analysis import MeanCurve
+from opdisc.report import MeanCurve
 from opdisc.report.figures.axes import FONT, WIDE, WIDTHS
 from opdisc.report.figures.curves import shortened
 from opdisc.report.figures.drawing import MUTED, REFERENCE_DASH, Drawing, Point

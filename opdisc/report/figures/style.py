@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from opdisc.report.analysis import Series
+from opdisc.report import Series
 from opdisc.report.figures.marks import MARKS
 
 LIGHT_BACKGROUND = "#ffffff"

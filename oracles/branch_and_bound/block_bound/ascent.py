@@ -23,13 +23,15 @@ from oracles.branch_and_bound.block_bound.kernels import (
     least_by_value,
     step_shares,
 )
+from oracles.branch_and_bound.block_bound.link_kernels import (
+    add_tables,
+    pull_messages,
+    step_messages,
+)
 from oracles.branch_and_bound.block_bound.links import (
     WIDEST_LINK,
     BlockLinks,
     PricedLinks,
-    add_tables,
-    pull_messages,
-    step_messages,
 )
 from oracles.branch_and_bound.block_bound.pricing import PricingTeam, Stop
 from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation

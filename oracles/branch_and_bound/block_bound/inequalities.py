@@ -27,7 +27,8 @@ from oracles.branch_and_bound.block_bound.ascent import (
 )
 from oracles.branch_and_bound.block_bound.cells import takes
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
-from oracles.branch_and_bound.block_bound.tree import root_blocks, widened
+from oracles.branch_and_bound.block_bound.tree_nodes import widened
+from oracles.branch_and_bound.block_bound.tree_root import root_blocks
 from oracles.branch_and_bound.reduction import Reduction, whole_domain
 
 _FIRST = Course(

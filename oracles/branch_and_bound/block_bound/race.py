@@ -15,7 +15,8 @@ import numpy as np
 from oracles.arithmetic import IntArray
 from oracles.branch_and_bound.block_bound.cells import takes
 from oracles.branch_and_bound.block_bound.pricing import Stop
-from oracles.branch_and_bound.block_bound.tree import BlockTree, is_plain
+from oracles.branch_and_bound.block_bound.tree_root import is_plain
+from oracles.branch_and_bound.block_bound.tree_search import BlockTree
 from oracles.branch_and_bound.infeasible_sets import FIRST_WORK, MOST_WORK, InfeasibleSets
 from oracles.branch_and_bound.kernels import branching as places
 from oracles.branch_and_bound.parallel import SearchTeam

@@ -27,12 +27,12 @@ from oracles.milp.workers.messages import READY, Answer, Failure, Request, Runna
 _BACK_ENDS = {
     "highs": "highs_solver",
     "cp-sat": "cp_sat_solver",
-    "gurobi": "direct.gurobi_solver",
-    "cplex": "direct.cplex_solver",
-    "xpress": "direct.xpress_solver",
-    "copt": "direct.copt_solver",
-    "mosek": "direct.mosek_solver",
-    "scip": "direct.scip_solver",
+    "gurobi": "gurobi_solver",
+    "cplex": "cplex_solver",
+    "xpress": "xpress_solver",
+    "copt": "copt_solver",
+    "mosek": "mosek_solver",
+    "scip": "scip_solver",
 }
 """By oracle; of every other one, it is that of PuLP."""
 

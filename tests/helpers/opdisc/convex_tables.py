@@ -6,9 +6,9 @@ from scipy import optimize
 from opdisc.convex.public import ConvexPublic, convex_params
 from opdisc.convex.rows import Rows
 from opdisc.privacy.params import NeighboringRelation
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import LogisticLoss
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 BALL = L2Ball(dimension=3, radius=2.0)

@@ -19,8 +19,8 @@ from opdisc.audit.suite import audit_text, run_audit
 from opdisc.convex.rows import check_rows
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.losses.classification import LogisticLoss
 
 CASES = convex_audit_cases()
 

@@ -24,7 +24,8 @@ from opdisc.calibration.margins import published_gaussian_stddev
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
+from opdisc.mechanisms.base_measure import BaseMeasure
+from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams

@@ -25,7 +25,7 @@ from opdisc.data.reading import read_table
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
 from opdisc.models.loading import load_model, save_model
 from opdisc.planning.choice import MECHANISMS
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from oracles import Limit, Termination, available_oracles, register_oracle
 from oracles.enumeration.listing import EnumerationOracle
 from oracles.interface import registry

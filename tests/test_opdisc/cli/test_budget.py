@@ -9,7 +9,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.estimators.scorecards.named import PermuteAndFlipClassifier
 from opdisc.privacy import WeakPromise
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 
 
 @pytest.fixture

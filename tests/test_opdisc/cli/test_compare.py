@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opdisc.cli.app import cli
-from opdisc.cli.compare.command import compare
+from opdisc.cli.compare import compare
 from opdisc.cli.console import run_command_line
 
 BASE = ["compare", "--dataset", "breast-cancer"]

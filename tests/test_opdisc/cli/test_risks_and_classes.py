@@ -10,7 +10,7 @@ import pytest
 
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 
 FEATURES = """
 [[feature]]

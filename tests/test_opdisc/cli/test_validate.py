@@ -11,7 +11,7 @@ from helpers.opdisc.validated import SCHEMA, made_card, write_rows
 
 from opdisc import save_model
 from opdisc.models import load_report
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.cli.fitting import limit_note
 from opdisc.cli.progress import progress_steps
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from oracles.arithmetic import compiling, is_watched
 
 SCHEMA = """

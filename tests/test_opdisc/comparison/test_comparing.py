@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.cli.compare.command import _limit_sentence
+from opdisc.cli.compare import _limit_sentence
 from opdisc.comparison import comparing
 from opdisc.comparison.comparing import compare
 from opdisc.comparison.methods.method import ComparisonError, Fitted, find_method, registry
@@ -29,7 +29,7 @@ from opdisc.data.schema import Schema
 from opdisc.errors import OPDiscError
 from opdisc.models.scorecard import Scorecard
 from opdisc.report import write_report
-from opdisc.report.analysis.results import read_results
+from opdisc.report.results import read_results
 
 FIELDS = """run_id dataset schema schema_digest n_rows n_train n_test method title family private
 tuning parameters epsilon delta relation weight_bound oracle repeat split_seed evaluation status

@@ -8,23 +8,23 @@ from helpers.opdisc.convex_tables import ADD, REPLACE, facts, rows
 from scipy import stats
 
 from opdisc.calibration.gaussian import SampledSteps, gaussian_delta, sampled_delta
-from opdisc.convex.gradient.full_gradient import plan_full_gradients
-from opdisc.convex.gradient.one_pass import plan_mirror_descent, published_a20
-from opdisc.convex.gradient.stochastic import (
+from opdisc.convex.full_gradient import plan_full_gradients
+from opdisc.convex.one_pass import plan_mirror_descent, published_a20
+from opdisc.convex.public import ConvexPublic
+from opdisc.convex.rows import Rows
+from opdisc.convex.stochastic import (
     BatchPlan,
     noisy_sgd,
     plan_noisy_sgd,
     published_b14_stddev,
 )
-from opdisc.convex.gradient.variance_reduced import SVRGPlan, plan_svrg
-from opdisc.convex.public import ConvexPublic
-from opdisc.convex.rows import Rows
+from opdisc.convex.variance_reduced import SVRGPlan, plan_svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import PrivacyParams
+from oracles.convex.balls import L2Ball
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.regression import ScoreLoss
+from oracles.convex.regression_losses import ScoreLoss
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD])

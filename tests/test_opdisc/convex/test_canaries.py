@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from test_opdisc.convex.test_refusals import BALL, NEED_CONVEX, NEED_DELTA, SIMPLEX, facts
 
-from opdisc.convex.perturbation.objective import objective_perturbation
+from opdisc.convex.objective import objective_perturbation
 from opdisc.convex.rows import Rows
 from opdisc.errors import OPDiscError
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.run import run_opsamp
 from opdisc.privacy.entropy import SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from oracles.convex.classification_losses import HingeLoss, LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.polytopes import Box
-from oracles.convex.losses.classification import HingeLoss, LogisticLoss
-from oracles.convex.losses.regression import AbsoluteLoss
+from oracles.convex.polytopes import Box
+from oracles.convex.regression_losses import AbsoluteLoss
 from oracles.errors import OracleError
 
 TEXT, NUMBER = "xq7canary", 87654.3125

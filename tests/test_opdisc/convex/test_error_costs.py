@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from opdisc.convex.defaults import RUNNERS
-from opdisc.convex.perturbation.objective_calibration import pure_scale
-from opdisc.convex.perturbation.objective_plan import plan_objective_perturbation
+from opdisc.convex.objective_calibration import pure_scale
+from opdisc.convex.objective_plan import plan_objective_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.losses.classification import LogisticLoss
-from oracles.convex.losses.costly import with_costs
+from oracles.convex.costly_losses import with_costs
 from oracles.problem.error_costs import ErrorCosts
 
 COSTS = ErrorCosts(false_negative=5, false_positive=2)

@@ -6,24 +6,17 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from opdisc.convex.gradient.full_gradient import accelerated_mirror_descent, gradient_descent
-from opdisc.convex.gradient.one_pass import (
+from opdisc.convex.full_gradient import accelerated_mirror_descent, gradient_descent
+from opdisc.convex.mirror_maps import EntropyMap, EuclideanMap, PNormMap, mirror_map
+from opdisc.convex.objective import approximate_minima, objective_perturbation
+from opdisc.convex.objective_plan import plan_objective_perturbation
+from opdisc.convex.one_pass import (
     mirror_descent,
     plan_mirror_descent,
     published_a20,
     published_a20_step,
 )
-from opdisc.convex.gradient.stochastic import (
-    BatchPlan,
-    noisy_sgd,
-    plan_noisy_sgd,
-    published_b14_stddev,
-)
-from opdisc.convex.gradient.variance_reduced import SVRGPlan, svrg
-from opdisc.convex.optimization.mirror_maps import EntropyMap, EuclideanMap, PNormMap, mirror_map
-from opdisc.convex.perturbation.objective import approximate_minima, objective_perturbation
-from opdisc.convex.perturbation.objective_plan import plan_objective_perturbation
-from opdisc.convex.perturbation.output import output_perturbation, plan_output_perturbation
+from opdisc.convex.output import output_perturbation, plan_output_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import exponential_sampling
@@ -34,14 +27,21 @@ from opdisc.convex.sampling.simplex import (
     published_sample_count,
     simplex_sampling,
 )
+from opdisc.convex.stochastic import (
+    BatchPlan,
+    noisy_sgd,
+    plan_noisy_sgd,
+    published_b14_stddev,
+)
+from opdisc.convex.variance_reduced import SVRGPlan, svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.domains.polytopes import Box, Simplex
-from oracles.convex.losses.classification import LogisticLoss
-from oracles.convex.losses.regression import ScoreLoss, SquaredLoss
+from oracles.convex.polytopes import Box, Simplex
+from oracles.convex.regression_losses import ScoreLoss, SquaredLoss
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from opdisc import PrivateLinearSVC, PrivateLogisticRegression
-from opdisc.convex.gradient.full_gradient import accelerated_mirror_descent, gradient_descent
-from opdisc.convex.gradient.one_pass import mirror_descent
-from opdisc.convex.gradient.stochastic import BatchPlan, noisy_sgd
-from opdisc.convex.gradient.variance_reduced import SVRGPlan, svrg
-from opdisc.convex.perturbation.objective import approximate_minima, objective_perturbation
-from opdisc.convex.perturbation.output import output_perturbation
+from opdisc.convex.full_gradient import accelerated_mirror_descent, gradient_descent
+from opdisc.convex.objective import approximate_minima, objective_perturbation
+from opdisc.convex.one_pass import mirror_descent
+from opdisc.convex.output import output_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import exponential_sampling
@@ -19,15 +17,17 @@ from opdisc.convex.sampling.ftrl import private_ftrl
 from opdisc.convex.sampling.grid_walk import grid_walk_sampling
 from opdisc.convex.sampling.localized import localization
 from opdisc.convex.sampling.simplex import simplex_sampling
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd
+from opdisc.convex.variance_reduced import SVRGPlan, svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss, RampLoss, SigmoidLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.domains.polytopes import Simplex
-from oracles.convex.losses.classification import LogisticLoss, RampLoss, SigmoidLoss
-from oracles.convex.losses.regression import ScoreLoss
+from oracles.convex.polytopes import Simplex
+from oracles.convex.regression_losses import ScoreLoss
 
 BALL, SIMPLEX = L2Ball(dimension=2, radius=1.0), Simplex(dimension=2)
 ENTROPY = SystemEntropy()

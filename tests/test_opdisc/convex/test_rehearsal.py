@@ -12,17 +12,17 @@ from test_opdisc.convex.test_refusals import (
 
 from opdisc.convex.rows import check_rows, toy_rows
 from opdisc.errors import UncertifiedRelease
-from opdisc.privacy.ledger.ledger import Ledger
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import LogisticLoss
-from oracles.convex.losses.regression import ScoreLoss, SquaredLoss
+from opdisc.privacy.ledger import Ledger
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss
+from oracles.convex.regression_losses import ScoreLoss, SquaredLoss
 from oracles.errors import OracleUnavailable
 
 EVERY = {f"{name}, convex": run for name, run in NEED_CONVEX.items()} | NEED_DELTA
 SOLVERS = {
-    "objective": "opdisc.convex.optimization.minimisation.linalg.solve",
-    "minima": "opdisc.convex.optimization.minimisation.linalg.solve",
-    "output": "opdisc.convex.optimization.minimisation.linalg.solve",
+    "objective": "opdisc.convex.minimisation.linalg.solve",
+    "minima": "opdisc.convex.minimisation.linalg.solve",
+    "output": "opdisc.convex.minimisation.linalg.solve",
     "localization": "opdisc.convex.sampling.localized.minimise_on",
     "simplex": "opdisc.convex.sampling.simplex.np.linalg.solve",
 }

@@ -46,7 +46,7 @@ FITS = {
 }
 COUNTING = {name for name, kind in FITS.items() if hasattr(kind, "fit_counts")}
 
-pytestmark = pytest.mark.filterwarnings("ignore::opdisc.privacy.ledger.ledger.LedgerCreated")
+pytestmark = pytest.mark.filterwarnings("ignore::opdisc.privacy.ledger.LedgerCreated")
 
 every_relation = pytest.mark.parametrize("relation", RELATIONS)
 

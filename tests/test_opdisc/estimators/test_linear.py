@@ -19,7 +19,7 @@ from opdisc.data.schema import Schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators.linear import PrivateLinearSVC, PrivateLogisticRegression
 from opdisc.estimators.simplex import PrivateSimplexRegressor
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 
 CLASSES = (PrivateLogisticRegression, PrivateLinearSVC)
 MECHANISMS = (

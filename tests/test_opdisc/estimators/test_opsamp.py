@@ -15,7 +15,7 @@ from opdisc.errors import CalibrationError
 from opdisc.estimators.linear import PrivateLinearSVC
 from opdisc.estimators.opsamp import OPSampClassifier
 from opdisc.estimators.opsamp_regressor import OPSampRegressor, private_median
-from oracles.convex.domains.polytopes import Box
+from oracles.convex.polytopes import Box
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
 

@@ -26,7 +26,7 @@ from opdisc.data.encoding import encode_features
 from opdisc.data.reading import with_declared_dtypes
 from opdisc.data.schema import Schema
 from opdisc.errors import CalibrationError, OPDiscError, TableError, UncertifiedRelease
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from oracles import InvalidOption, Limit, OracleUnavailable, Termination
 from oracles.enumeration.listing import EnumerationOracle
 

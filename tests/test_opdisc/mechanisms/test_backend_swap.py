@@ -13,16 +13,16 @@ from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.run import run_opsamp
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
 from oracles import WeightGrid, ZeroOneProblem, available_oracles
+from oracles.convex.balls import L1Ball
+from oracles.convex.classification_losses import HingeLoss, LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball
-from oracles.convex.domains.polytopes import Box
-from oracles.convex.losses.classification import HingeLoss, LogisticLoss
-from oracles.convex.losses.regression import AbsoluteLoss
+from oracles.convex.polytopes import Box
+from oracles.convex.regression_losses import AbsoluteLoss
 
 GRID = WeightGrid.box(4, 1)
 PUBLIC = GridPublic(

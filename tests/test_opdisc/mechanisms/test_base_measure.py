@@ -12,8 +12,8 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.exponential.base_measure import BaseMeasure
-from opdisc.mechanisms.exponential.mechanism import ExponentialMechanism
+from opdisc.mechanisms.base_measure import BaseMeasure
+from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.general.loss_table import run_on_table
 from opdisc.mechanisms.run import run_mechanism
 from opdisc.planning.choice import MechanismSettings, build_mechanism

@@ -7,7 +7,8 @@ import pytest
 from helpers.extras import oracle_params
 
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
+from opdisc.mechanisms.base_measure import BaseMeasure
+from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import SphereMechanism, one_hot_mechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
@@ -15,11 +16,11 @@ from opdisc.mechanisms.permute_and_flip import (
 )
 from opdisc.mechanisms.rehearsal import check_room, small_grid
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
-from opdisc.mechanisms.separator.sets import append_weighted_rows, coordinate_rows
+from opdisc.mechanisms.separator import SeparatorMechanism
+from opdisc.mechanisms.separator_sets import append_weighted_rows, coordinate_rows
 from opdisc.noise.lattice import MOST_NOISE
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import (

@@ -8,7 +8,8 @@ import pytest
 
 from opdisc.calibration.separators import thermometer_size
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.exponential import BaseMeasure, ExponentialMechanism
+from opdisc.mechanisms.base_measure import BaseMeasure
+from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,
@@ -16,11 +17,11 @@ from opdisc.mechanisms.objective_perturbation import (
 )
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
+from opdisc.planning.blocks import even_blocks
 from opdisc.planning.choice import MECHANISMS, build_mechanism, choose_mechanism
-from opdisc.planning.effort import even_blocks
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from opdisc.privacy.reasons import Reason

@@ -14,9 +14,9 @@ from opdisc.mechanisms.robust_vote.learners import ErmLearner
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism
 from opdisc.mechanisms.robust_vote.run import run_robust_vote
 from opdisc.mechanisms.run import run_mechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy.entropy import SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import (

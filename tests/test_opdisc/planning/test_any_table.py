@@ -21,16 +21,16 @@ from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
 )
-from opdisc.mechanisms.staged.stages import PATIENCE, plan_stages
+from opdisc.mechanisms.stages import PATIENCE, plan_stages
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
-from opdisc.planning.effort.first_draws import compile_kernels
-from opdisc.planning.effort.work import PATIENCE as WHOLE, ends_soon, predict_draw, predict_work
+from opdisc.planning.first_draws import compile_kernels
 from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import is_short, settle_fit
+from opdisc.planning.work import PATIENCE as WHOLE, ends_soon, predict_draw, predict_work
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
 from oracles.problem.grid import WeightGrid
-from oracles.sampling.staged.work import sparse_memory, sparse_work
+from oracles.sampling.staged_work import sparse_memory, sparse_work
 
 LEEWAY = 5.0
 

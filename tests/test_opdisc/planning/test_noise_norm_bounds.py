@@ -13,7 +13,7 @@ from published_bounds import opdisc_error_bound, opsamp_error_bound
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.objective_perturbation import SphereMechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.planning.utility import predict_error
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic

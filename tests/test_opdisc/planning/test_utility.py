@@ -25,8 +25,8 @@ from opdisc.mechanisms.objective_perturbation import (
 )
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.robust_vote.rules import RobustVoteMechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
-from opdisc.mechanisms.staged.mechanism import StagedMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
+from opdisc.mechanisms.staged import StagedMechanism
 from opdisc.noise.excess import quantile_limit
 from opdisc.planning.utility import epsilon_for, plan_errors, predict_error
 from opdisc.privacy.entropy import SeededEntropy

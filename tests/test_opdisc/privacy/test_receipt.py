@@ -20,9 +20,9 @@ from opdisc.privacy.receipts.grid_receipt import GridReceipt
 from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
 from opdisc.privacy.receipts.receipt import common_fields
 from oracles import WeightGrid
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.losses.classification import LogisticLoss
 
 COMMON = {
     "mechanism": "m",

@@ -7,11 +7,11 @@ from helpers.opdisc import report_rows
 
 from opdisc.privacy import delta_conditions
 from opdisc.report import write_report
-from opdisc.report.analysis.cells import evaluations, find_cells
-from opdisc.report.analysis.ranking import rank
-from opdisc.report.analysis.results import read_results
-from opdisc.report.analysis.series import find_series
+from opdisc.report.cells import evaluations, find_cells
 from opdisc.report.majority import headline, majority_sentences, weak_sentences
+from opdisc.report.ranking import rank
+from opdisc.report.results import read_results
+from opdisc.report.series import find_series
 from opdisc.report.tables import best_lines
 
 BY_NAME = {method[0]: method for method in report_rows.METHODS}

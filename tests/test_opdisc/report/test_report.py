@@ -18,14 +18,14 @@ from helpers.opdisc import report_rows
 from scipy import stats
 
 from opdisc.report import check_places, write_report
-from opdisc.report.analysis.cells import evaluations, find_cells, optimum_errors, regret
-from opdisc.report.analysis.intervals import mean_interval
-from opdisc.report.analysis.ranking import rank
-from opdisc.report.analysis.results import ReportError, read_results
-from opdisc.report.analysis.series import find_series
+from opdisc.report.cells import evaluations, find_cells, optimum_errors, regret
 from opdisc.report.evidence import card_tables, promises, receipts
 from opdisc.report.figures.curves import spread_out
 from opdisc.report.figures.style import DARK_BACKGROUND, LIGHT_BACKGROUND, styles
+from opdisc.report.intervals import mean_interval
+from opdisc.report.ranking import rank
+from opdisc.report.results import ReportError, read_results
+from opdisc.report.series import find_series
 from opdisc.report.sweep import sweep_lines, sweep_sentences
 
 HOSTILE = "<script>alert('x')</script>&\""

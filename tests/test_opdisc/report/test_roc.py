@@ -7,14 +7,14 @@ import pytest
 from helpers.opdisc import report_rows
 
 from opdisc.report import write_report
-from opdisc.report.analysis.cells import evaluations, find_cells
-from opdisc.report.analysis.ranking import rank
-from opdisc.report.analysis.results import read_results
-from opdisc.report.analysis.roc import area_metric, mean_curves
-from opdisc.report.analysis.series import find_series
+from opdisc.report.cells import evaluations, find_cells
 from opdisc.report.figures.roc import draw_roc, roc_panels
 from opdisc.report.figures.style import styles
 from opdisc.report.majority import majority_sentences
+from opdisc.report.ranking import rank
+from opdisc.report.results import read_results
+from opdisc.report.roc import area_metric, mean_curves
+from opdisc.report.series import find_series
 from opdisc.report.tables import area_sentence, best_lines, number_lines, summary_table
 
 BY_NAME = {method[0]: method for method in report_rows.METHODS}

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from oracles.arithmetic import module_environment
+from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.box_search import GlobalOracle
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.domains.polytopes import Box, Simplex
+from oracles.convex.classification_losses import HuberisedHingeLoss, RampLoss
 from oracles.convex.duality import Basis, RealClaim, certify, lower_bound
-from oracles.convex.losses.classification import HuberisedHingeLoss, RampLoss
-from oracles.convex.losses.names import CERTIFIABLE_LOSSES, loss_by_name
+from oracles.convex.loss_names import CERTIFIABLE_LOSSES, loss_by_name
+from oracles.convex.polytopes import Box, Simplex
 from oracles.convex.problem import TiltedProblem
 from oracles.convex.solve import (
     RealOptions,

@@ -44,9 +44,10 @@ from oracles import (
 )
 from oracles.arithmetic import module_environment
 from oracles.interface import ORACLES
-from oracles.milp.direct import DirectOracle, statuses
-from oracles.milp.direct.profiles import PROFILES
+from oracles.milp import solver_statuses as statuses
+from oracles.milp.direct_oracle import DirectOracle
 from oracles.milp.formulation import FORMULATIONS, formulate
+from oracles.milp.solver_profiles import PROFILES
 from oracles.milp.workers import Answer, Failure, pool
 from oracles.testing.brute_force import brute_force
 
@@ -251,7 +252,7 @@ def test_every_weight_has_finite_bounds(formulation):
 MEMBERS = {
     "gurobi": lambda: public(importlib.import_module("gurobipy").GRB.Status),
     "scip": lambda: {n.lower() for n in public(importlib.import_module("pyscipopt").SCIP_STATUS)},
-    "copt": lambda: set(importlib.import_module("oracles.milp.workers.direct.copt_solver").NAMES),
+    "copt": lambda: set(importlib.import_module("oracles.milp.workers.copt_solver").NAMES),
     "xpress": lambda: xpress_members(),
     "mosek": lambda: (
         {"none"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 
-from opdisc.cli.schema import command
+from opdisc.cli import schema_command as command
 from opdisc.models import load_model
 
 SCHEMA = """

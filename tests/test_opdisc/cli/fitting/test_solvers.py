@@ -9,7 +9,7 @@ import pytest
 from helpers.extras import DIRECT, needs_licence, oracle_params, takes_nothing
 
 import oracles
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from oracles.arithmetic import module_environment
 
 COLUMNS = [f"c{j}" for j in range(20)]

@@ -30,11 +30,11 @@ from opdisc.convex.sampling.simplex import (
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
+from oracles.convex.balls import L2Ball
+from oracles.convex.classification_losses import LogisticLoss, RampLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L2Ball
-from oracles.convex.domains.polytopes import Box, Simplex
-from oracles.convex.losses.classification import LogisticLoss, RampLoss
-from oracles.convex.losses.regression import AbsoluteLoss, ScoreLoss, SquaredLoss
+from oracles.convex.polytopes import Box, Simplex
+from oracles.convex.regression_losses import AbsoluteLoss, ScoreLoss, SquaredLoss
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE
 

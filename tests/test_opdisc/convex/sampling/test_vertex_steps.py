@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from opdisc import PrivateLinearSVC, PrivateLogisticRegression
+from opdisc.convex.minimisation import minimum
 from opdisc.convex.noise_plan import FLOATING_POINT
-from opdisc.convex.optimization.minimisation import minimum
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling import vertex_steps, whole_rows
@@ -31,17 +31,17 @@ from opdisc.privacy import Ledger
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.arithmetic import RandomBits
-from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.domains.polytopes import Simplex
-from oracles.convex.losses.classification import (
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import (
     HingeLoss,
     HuberisedHingeLoss,
     LogisticLoss,
     RampLoss,
 )
-from oracles.convex.losses.costly import with_costs
-from oracles.convex.losses.regression import SquaredLoss
+from oracles.convex.constants import RowBounds
+from oracles.convex.costly_losses import with_costs
+from oracles.convex.polytopes import Simplex
+from oracles.convex.regression_losses import SquaredLoss
 from oracles.problem import ErrorCosts
 
 REPLACE, ADD = NeighboringRelation.REPLACE_ONE, NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -14,7 +14,7 @@ from opdisc.mechanisms.composition.cards import card_epsilon, run_cards
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
 from opdisc.privacy.entropy import SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
 from opdisc.privacy.receipts.questions import STRATEGIES, ask

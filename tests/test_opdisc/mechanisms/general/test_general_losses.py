@@ -17,9 +17,9 @@ from opdisc.mechanisms.objective_perturbation import (
     one_hot_mechanism,
 )
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
-from opdisc.mechanisms.separator.mechanism import SeparatorMechanism
+from opdisc.mechanisms.separator import SeparatorMechanism
 from opdisc.privacy.entropy import SeededEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import Perturbation, WeightGrid

@@ -14,10 +14,10 @@ from opdisc.mechanisms.opsamp.run import run_opsamp, tilted_problem
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from oracles.convex.classification_losses import HingeLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.polytopes import Box
-from oracles.convex.losses.classification import HingeLoss
-from oracles.convex.losses.costly import with_costs
+from oracles.convex.costly_losses import with_costs
+from oracles.convex.polytopes import Box
 from oracles.problem.error_costs import ErrorCosts
 
 COSTS = ErrorCosts(false_negative=2, false_positive=5)

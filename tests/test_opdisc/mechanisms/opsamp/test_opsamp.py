@@ -28,16 +28,16 @@ from opdisc.mechanisms.opsamp.run import (
 )
 from opdisc.noise.lattice import discrete_laplace
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
 from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import HingeLoss, LogisticLoss, RampLoss
 from oracles.convex.constants import RowBounds
-from oracles.convex.domains.balls import L1Ball, L2Ball
-from oracles.convex.domains.polytopes import Box, Simplex
 from oracles.convex.duality import RealClaim
-from oracles.convex.losses.classification import HingeLoss, LogisticLoss, RampLoss
-from oracles.convex.losses.regression import AbsoluteLoss, SquaredLoss
+from oracles.convex.polytopes import Box, Simplex
+from oracles.convex.regression_losses import AbsoluteLoss, SquaredLoss
 from oracles.convex.solve import RealOptions, get_real_oracle, resolve_real_oracle
 from oracles.errors import OracleUnavailable, UnsupportedProblem
 

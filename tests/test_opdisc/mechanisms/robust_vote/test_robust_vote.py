@@ -37,7 +37,7 @@ from opdisc.mechanisms.robust_vote.rules import (
 from opdisc.mechanisms.robust_vote.run import _answers, collect_votes, run_robust_vote
 from opdisc.mechanisms.robust_vote.trust import vote_conditions
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
 from oracles import SolveOptions, WeightGrid

@@ -18,7 +18,7 @@ from opdisc.mechanisms.selection.candidates import stated_rows
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_budget, trial_law
 from opdisc.mechanisms.selection.trials import private_selection
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
-from opdisc.privacy.ledger.ledger import Ledger
+from opdisc.privacy.ledger import Ledger
 
 SHAPES = (-0.5, 0.0, 1.0, 2.5)
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -16,13 +16,15 @@ from oracles import (
 )
 from oracles.branch_and_bound.block_bound import (
     kernels,
+    link_kernels,
     links,
     pricing,
-    products,
+    product_kernels,
     race,
+    tree_root as root,
+    tree_search as tree,
 )
-from oracles.branch_and_bound.block_bound.tree import root, search as tree
-from oracles.branch_and_bound.block_bound.tree.root import RootBlocks
+from oracles.branch_and_bound.block_bound.tree_root import RootBlocks
 from oracles.branch_and_bound.kernels import branching
 from oracles.branch_and_bound.local_search import new_walk
 from oracles.branch_and_bound.oracle import BranchAndBoundOracle
@@ -184,8 +186,8 @@ def test_all_kernels_are_compiled_before_the_search():
     tree.compile_kernels(_Example().search)
     names = "price add_gradient step_shares least_by_value add_excess".split()
     linked = "charge_levels pull_messages step_messages add_up add_tables".split()
-    found = [getattr(kernels, n) for n in names] + [getattr(links, n) for n in linked]
-    found += [products.fill_parts, products.join_parts]
+    found = [getattr(kernels, n) for n in names] + [getattr(link_kernels, n) for n in linked]
+    found += [product_kernels.fill_parts, product_kernels.join_parts]
     known = {f: len(f.signatures) for f in found}
     assert all(known.values())
     for epsilon in (None, 1.0):

@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from oracles import Perturbation, WeightGrid, ZeroOneProblem
-from oracles.branch_and_bound.block_bound import ascent, pricing
+from oracles.branch_and_bound.block_bound import ascent, pricing, product_plan as plan
 from oracles.branch_and_bound.block_bound.arrays import PADDING, new_pricing_scratch
 from oracles.branch_and_bound.block_bound.ascent import Course, raise_bound
 from oracles.branch_and_bound.block_bound.cells import cells_of, narrowed, takes
-from oracles.branch_and_bound.block_bound.links import add_tables
-from oracles.branch_and_bound.block_bound.products import plan
+from oracles.branch_and_bound.block_bound.link_kernels import add_tables
 from oracles.branch_and_bound.block_bound.relaxation import relax, share_unit
 from oracles.branch_and_bound.block_bound.states import all_states
-from oracles.branch_and_bound.block_bound.tree.nodes import child_of, increases, widened
-from oracles.branch_and_bound.block_bound.tree.root import root_blocks
+from oracles.branch_and_bound.block_bound.tree_nodes import child_of, increases, widened
+from oracles.branch_and_bound.block_bound.tree_root import root_blocks
 from oracles.branch_and_bound.reduction import reduce_problem, whole_domain
 from oracles.testing.brute_force import brute_force
 from oracles.testing.sample_problems import random_problem

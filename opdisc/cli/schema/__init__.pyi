@@ -1,1 +1,0 @@
-from .command import schema as schema

@@ -1,5 +1,0 @@
-"""Methods of other libraries, run in environments of their own."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

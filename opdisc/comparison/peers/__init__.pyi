@@ -1,1 +1,0 @@
-from .processes import PeerProcess as PeerProcess

@@ -1,1 +1,0 @@
-from .backends import Backend as Backend, run_all as run_all

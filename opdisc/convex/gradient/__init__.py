@@ -1,5 +1,0 @@
-"""Noisy gradient methods: full gradients, batches, one pass, variance reduction."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

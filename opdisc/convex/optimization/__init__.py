@@ -1,5 +1,0 @@
-"""Minimisation without privacy, which the mechanisms call: solvers, mirror maps."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

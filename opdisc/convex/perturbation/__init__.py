@@ -1,5 +1,0 @@
-"""Objective and output perturbation of a regularised minimum."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,0 @@
-from .mechanism import SeparatorMechanism as SeparatorMechanism, SeparatorSpec as SeparatorSpec

@@ -1,1 +1,0 @@
-"""One exact draw: a card of few points, of equal steps, or a decision stump."""

@@ -1,1 +1,0 @@
-from .ledger import Expense as Expense, Ledger as Ledger, LedgerCreated as LedgerCreated

@@ -1,1 +1,0 @@
-"""The workers' ends of solvers that are called through their own Python interfaces."""
