@@ -5,7 +5,7 @@
 # same rows from memory, or with read_parquet(..., can_have_nan = true), which is false by default, are told right.
 # Expected was what Polars 2.1.0 says of the file, and DuckDB of the same table in memory. Met here: rows of a
 # missing measurement (NaN) passed a threshold and were counted on the side of the largest values.
-# What opdisc does: it declares can_have_nan for files that it opens, and in relations of others asks isfinite.
+# What opdisc does: it declares can_have_nan for files that it opens, and in relations of others looks at the text.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -78,6 +78,27 @@ def as_calibration_error() -> Iterator[None]:
         raise CalibrationError(str(error)) from error
 
 
+@contextmanager
+def engine_refusals(sentence: str) -> Iterator[None]:
+    """Turn what an engine says into one sentence: its own words may hold a cell or a count.
+
+    Parameters
+    ----------
+    sentence : str
+        What is said, with ``{reason}`` where the kind of the error goes.
+    """
+    try:
+        yield
+    except (OPDiscError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  # a panic of compiled code is no Exception
+        reason = type(error).__name__
+    else:
+        return
+    # From None: a context manager raises while the engine's own words are handled.
+    raise TableError(sentence.replace("{reason}", reason)) from None
+
+
 def rehearse(what: str, attempt: Callable[[], object]) -> None:
     """Run something on a public toy; whatever it raises is a refusal that costs nothing.
 

@@ -16,6 +16,7 @@ from opdisc.cli.console import (
 from opdisc.cli.fitting import (
     check_release,
     ledger_for,
+    ledger_options,
     name_in_ledger,
     reading_options,
     refuse_overwriting,
@@ -57,12 +58,7 @@ Examples
     metavar="N",
     help="Public number near that of the rows, under add_or_remove_one; never decides privacy.",
 )
-@click.option(
-    "--ledger",
-    type=click.Path(path_type=Path),
-    help="Record the budget in this file; 'opdisc budget --create' makes it.",
-)
-@click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
+@ledger_options
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the report (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
 @reading_options

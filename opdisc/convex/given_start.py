@@ -60,6 +60,9 @@ _ROUNDED = 5
 _DIGITS = 12
 
 
+_MOST = 10**9
+"""Points of a prior at most, in size: far beyond any that a person adds up."""
+
 _COST = "what the start cost,"
 """How a condition begins that adds up a start's own epsilon."""
 
@@ -233,10 +236,10 @@ def _mapped(points: Mapping[Any, Any]) -> _Score:
     """Return what a mapping of names to points says, decided at a total of 1 as a card is."""
     for name, value in points.items():
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not isinstance(name, str) or not is_number or not math.isfinite(value):
+        if not isinstance(name, str) or not is_number or not -_MOST <= value <= _MOST:
             raise CalibrationError(
-                "a prior of points must map names of statements to finite numbers, but "
-                f"{quoted(name)} has none; correct it."
+                "a prior of points must map names of statements to numbers of at most "
+                f"{_MOST:,} in size, but {quoted(name)} has none; correct it."
             )
     rest = {name: float(value) for name, value in points.items() if name != CONSTANT}
     if not any(rest.values()):

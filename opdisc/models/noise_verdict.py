@@ -20,7 +20,37 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 """A finite number above 0."""
 
 
-class NoiseVerdict(Record, frozen=True, kw_only=True):
+class _Judged(Record, frozen=True, kw_only=True):
+    """What a verdict on noise says, however the noise is measured: beside how many rows."""
+
+    rows: Count | None
+
+    @property
+    def share(self) -> float:
+        """What the noise weighs as a share of the rows; NaN where their number is not public."""
+        raise NotImplementedError
+
+    @property
+    def dominates(self) -> bool:
+        """Whether no table is promised better than one answer for everyone."""
+        raise NotImplementedError
+
+    @property
+    def word(self) -> str:
+        """The verdict in two or three words."""
+        if self.rows is None:
+            return "rows not public"
+        if self.dominates:
+            return "noise dominates"
+        return "noise is large" if self.share > LARGE_SHARE else _SMALL
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is known to be small: good news, where all else is a warning."""
+        return self.word == _SMALL
+
+
+class NoiseVerdict(_Judged, frozen=True, kw_only=True):
     """What the predicted extra errors of a fit mean for a table of so many rows.
 
     Parameters
@@ -57,7 +87,7 @@ class NoiseVerdict(Record, frozen=True, kw_only=True):
     extra: Annotated[float, msgspec.Meta(ge=0)]
     level: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     beside: str = ""
-    over_constants: float | None = None
+    over_constants: Annotated[float, msgspec.Meta(ge=0)] | None = None
     rows_needed: Count | None = None
     epsilon_needed: Positive | None = None
     typical: Positive = 1.0
@@ -80,20 +110,6 @@ class NoiseVerdict(Record, frozen=True, kw_only=True):
         if self.rows is None:
             return math.nan
         return min(1.0, self.extra / (self.rows * self.typical)) if self.rows else 1.0
-
-    @property
-    def word(self) -> str:
-        """The verdict in two or three words."""
-        if self.rows is None:
-            return "rows not public"
-        if self.dominates:
-            return "noise dominates"
-        return "noise is large" if self.share > LARGE_SHARE else _SMALL
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is known to be small: good news, where all else is a warning."""
-        return self.word == _SMALL
 
     def __str__(self) -> str:
         """Return the verdict as one sentence, or two."""
@@ -150,7 +166,7 @@ class NoiseVerdict(Record, frozen=True, kw_only=True):
         return f"needs {', or '.join(ways)}" if ways else "no number of rows would do"
 
 
-class TiltVerdict(Record, frozen=True, kw_only=True):
+class TiltVerdict(_Judged, frozen=True, kw_only=True):
     """What the noise of a logistic card amounts to beside the rows.
 
     Parameters
@@ -181,20 +197,6 @@ class TiltVerdict(Record, frozen=True, kw_only=True):
     def dominates(self) -> bool:
         """Whether the tilt is as long as half of the rows."""
         return self.share > 0.5
-
-    @property
-    def word(self) -> str:
-        """The verdict in two or three words."""
-        if self.rows is None:
-            return "rows not public"
-        if self.dominates:
-            return "noise dominates"
-        return "noise is large" if self.share > LARGE_SHARE else _SMALL
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is known to be small."""
-        return self.word == _SMALL
 
     def __str__(self) -> str:
         """Return the verdict as a sentence."""
@@ -235,7 +237,12 @@ def read_noise(record: Mapping[str, Any]) -> Noise:
         If a field is missing, unknown, or of the wrong type or range.
     """
     kind = _KINDS[record["kind"]]
-    return kind.from_dict({name: value for name, value in record.items() if name != "kind"})
+    found = kind.from_dict({name: value for name, value in record.items() if name != "kind"})
+    try:
+        str(found)
+    except ArithmeticError:
+        raise ValueError("its numbers are beyond what can be compared") from None
+    return found
 
 
 def drowns(extra: float, rows: int, typical: float, n_classes: int) -> bool:

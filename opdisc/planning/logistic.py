@@ -174,20 +174,8 @@ def logistic_receipt(
     schema: Schema, public: PublicInputs, choice: Reason, start: PublicStart | None = None
 ) -> ConvexReceipt:
     """Return the receipt of a logistic card that is not drawn."""
-    facts = {
-        name: getattr(public, name)
-        for name in (
-            "relation",
-            "n_rows",
-            "assumptions",
-            "rows_per_unit",
-            "privacy_unit",
-            "schema_digest",
-            "public_row_guess",
-            "earlier_delta",
-        )
-    }
-    shape, convex = logistic_public(schema, public.params, facts)
+    facts = public.facts()
+    shape, convex = logistic_public(schema, facts.pop("params"), facts)
     return hull_receipt(shape, convex, SystemEntropy(), choice, start)
 
 

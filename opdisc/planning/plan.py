@@ -246,10 +246,10 @@ def plan_fit(
     )
     # An impossible argument is refused for all of them.
     request.on_grid(planner.shares.card, request.bound or 1)
-    if start is not None and not request.is_free:
+    if start is not None and not replace(request, bound=None).is_free:
         raise CalibrationError(
-            "a start needs the logistic card, so weight_bound, norm_budget, max_nonzero, "
-            "base_measure and risk_budget as they are by default; leave it or them out."
+            "a start is planned for the logistic card, so norm_budget, max_nonzero, base_measure "
+            "and risk_budget must be as they are by default; leave it or them out."
         )
     why = takes_logistic(request, public, is_started=start is not None)
     automatic = planner.card("auto", request.bound) if why is None else planner.logistic(why)

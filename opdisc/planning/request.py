@@ -75,15 +75,7 @@ class CardRequest:
     def on_grid(self, public: PublicInputs, bound: int) -> GridPublic:
         """Return public facts of a card with the grid of a bound, or that around its start."""
         return GridPublic(
-            params=public.params,
-            relation=public.relation,
-            rows_per_unit=public.rows_per_unit,
-            privacy_unit=public.privacy_unit,
-            schema_digest=public.schema_digest,
-            n_rows=public.n_rows,
-            public_row_guess=public.public_row_guess,
-            assumptions=public.assumptions,
-            earlier_delta=public.earlier_delta,
+            **public.facts(),
             grid=self._grid(bound),
             error_costs=self.schema.error_costs,
             most_points=count_combinations(self.schema),

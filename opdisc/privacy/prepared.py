@@ -71,11 +71,22 @@ class Prepared(Generic[Found]):
             _tell(self.receipt)
         # Whatever goes wrong from here on may depend on the rows: say nothing more. Nor is told
         # what a draw fits within itself: how many trials a search makes is private.
-        with suppress(Exception), told_of_spending(_nobody):
+        with _silence(), told_of_spending(_nobody):
             found = self.draw()
         if found is None:  # raised outside of any handler, so that no cause travels along
             raise UncertifiedRelease(self.refusal)
         return found
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Hold back whatever goes wrong but a stop; a panic of compiled code is no Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001  # nosec B110
+        pass
 
 
 def _nobody(receipt: PrivacyReceipt) -> None:

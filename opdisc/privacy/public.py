@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opdisc.arguments import check_integer
 from opdisc.errors import CalibrationError
@@ -83,6 +83,10 @@ class PublicInputs:
                 "the number of rows is public under replace_one only; give public_row_guess "
                 "instead."
             )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is public whatever the hypotheses are, by name, for another kind of it."""
+        return {field.name: getattr(self, field.name) for field in fields(PublicInputs)}
 
     @property
     def changed_rows(self) -> int:

@@ -30,6 +30,7 @@ from .releasing import (
     check_release as check_release,
     ignored_weak_promises as ignored_weak_promises,
     ledger_for as ledger_for,
+    ledger_options as ledger_options,
     limit_note as limit_note,
     name_in_ledger as name_in_ledger,
     refuse_overwriting as refuse_overwriting,

@@ -21,6 +21,7 @@ from opdisc.cli.fitting.releasing import (
     check_release,
     ignored_weak_promises,
     ledger_for,
+    ledger_options,
     name_in_ledger,
     refuse_overwriting,
     told_weak_promises,
@@ -154,12 +155,7 @@ Examples
     is_flag=True,
     help="Show how a long search or draw goes. Depends on the rows: not private, never publish.",
 )
-@click.option(
-    "--ledger",
-    type=click.Path(path_type=Path),
-    help="Record the budget in this file; 'opdisc budget --create' makes it.",
-)
-@click.option("--table", "table_name", help="Table's name in the ledger; else DATA's file name.")
+@ledger_options
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
 @reading_options

@@ -34,6 +34,19 @@ SURE_TO_END = frozenset({"auto", "enumeration", "branch-and-bound"})
 _THEN = " then "
 
 
+def ledger_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--ledger`` and ``--table`` to a command that spends."""
+    named = click.option(
+        "--table", "table_name", help="Table's name in the ledger; else DATA's file name."
+    )
+    ledger = click.option(
+        "--ledger",
+        type=click.Path(path_type=Path),
+        help="Record the budget in this file; 'opdisc budget --create' makes it.",
+    )
+    return ledger(named(command))
+
+
 def check_release(out: Path | None, inputs: Iterable[FilePath], *, force: bool) -> None:
     """Refuse, before anything is spent, a release that would be lost or would destroy another.
 

@@ -45,11 +45,16 @@ def vertex_sensitivity(public: ConvexPublic) -> int:
 
 def step_epsilon(params: PrivacyParams, steps: int) -> Fraction:
     """Return the epsilon of one of T drawn vertices: the larger of pure and zCDP composition."""
-    epsilon = float(params.epsilon)
-    pure = min(Fraction(epsilon), Fraction(repr(epsilon))) / steps
+    pure = _exact_epsilon(params) / steps
     if params.delta == 0:
         return pure
     return max(pure, Fraction(math.sqrt(8 * zcdp_budget(params) / steps) * (1 - 1e-12)))
+
+
+def _exact_epsilon(params: PrivacyParams) -> Fraction:
+    """Return the smaller of the decimal epsilon and its double."""
+    epsilon = float(params.epsilon)
+    return min(Fraction(epsilon), Fraction(repr(epsilon)))
 
 
 def default_steps(public: ConvexPublic) -> int:
@@ -166,7 +171,7 @@ def frank_wolfe(
     check_rows(rows, public)
     chosen = int(plan.setting("steps"))
     one = step_epsilon(public.params, chosen)
-    if chosen * one <= Fraction(float(public.params.epsilon)):
+    if chosen * one <= _exact_epsilon(public.params):
         public = replace(public, params=replace(public.params, delta=0.0))
     whole, toy = WholeRows.of(rows, public), WholeRows.of(toy_rows(public), public)
     rate = one / vertex_sensitivity(public)

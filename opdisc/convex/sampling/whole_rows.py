@@ -57,7 +57,7 @@ class WholeRows:
         Raises
         ------
         CalibrationError
-            If there are too many rows to add up.
+            If there are too many rows to add up, or one counts for a part.
         """
         if rows.n_rows > MOST_ROWS:
             raise CalibrationError(
@@ -68,6 +68,11 @@ class WholeRows:
         for part in _parts(len(points)):
             points[part] = np.clip(np.rint(rows.X[part] / widest * CELL), -CELL, CELL)
         counts = np.ones(len(rows.y)) if rows.counts is None else rows.counts
+        if (counts != np.rint(counts)).any():
+            raise CalibrationError(
+                "private Frank-Wolfe adds up whole rows, but some count for a part of one; give "
+                "whole counts."
+            )
         return cls(points=points, y=rows.y, counts=counts)
 
     def column(self, j: int) -> IntArray:

@@ -158,22 +158,22 @@ class Reals(Cells):
         As for the others.
     kind : {"float64", "float32", "decimal"}
         What the engine holds. The column is cast to doubles first.
-    is_direct : bool
-        Whether DuckDB or Polars gets the expression as it is written here.
+    is_exact : bool
+        Whether the engine looks at each cell itself: Polars, and DuckDB at a file that we opened.
 
     Notes
     -----
     DuckDB 2.0.1 takes a Parquet file's word for the range of a column, where NaN does not count:
-    ``isnan`` is then false everywhere, and a comparison may be true of NaN. ``isfinite`` and texts
-    are looked at cell by cell, so they decide what is missing, and nothing missing is a number.
+    ``isnan`` is then false everywhere, and a comparison may be true of NaN. In tables of others
+    the text of a cell decides what is missing, and nothing that is missing is a number.
     """
 
-    def __init__(self, column: Any, name: str, kind: str, is_direct: bool) -> None:
+    def __init__(self, column: Any, name: str, kind: str, is_exact: bool) -> None:
         super().__init__(column if kind == "float64" else column.cast(_nw().Float64), name)
         self._is_narrow = kind == "float32"
         size = self.column.abs()
         self._is_infinite = self._sure(size == math.inf)
-        if is_direct:
+        if is_exact:
             self._is_nan = ~self._sure(self.column.is_finite()) & ~self._is_infinite
         else:
             text = self.column.cast(_nw().String)

@@ -11,7 +11,7 @@ from typing import Any
 from opdisc.data.counting.lazy_tables import LazyTable, are_installed
 from opdisc.data.files import FilePath
 from opdisc.data.reading import DTYPES_DECLARED, TableFormat, plain_name
-from opdisc.errors import OPDiscError, TableError
+from opdisc.errors import engine_refusals
 
 SETTINGS = {
     # Rows are written to no disk: what does not fit into memory is an error.
@@ -71,8 +71,15 @@ def parquet_table(
     if any(plain.count(name) != 1 or types[plain.index(name)] not in _TYPES for name in columns):
         yield None
         return
+    refusal = (
+        f"DuckDB must be able to count a Parquet file in memory, but on {path} it stopped "
+        "({reason}); give it more memory where that ended, or write the file again"
+    )
     expected = {names[plain.index(name)]: _TYPES[types[plain.index(name)]] for name in columns}
-    with _refusals(path), importlib.import_module("duckdb").connect(config=SETTINGS) as connection:
+    with (
+        engine_refusals(refusal),
+        importlib.import_module("duckdb").connect(config=SETTINGS) as connection,
+    ):
         connection.execute("SET enable_progress_bar = false")
         yield _relation(connection, path, names, expected)
 
@@ -121,19 +128,3 @@ def _opened(connection: Any, path: str) -> Any:
         return connection.sql(_READ, params=[path])
     except importlib.import_module("duckdb").Error:
         return connection.read_parquet(path, hive_partitioning=False)
-
-
-@contextmanager
-def _refusals(path: FilePath) -> Iterator[None]:
-    try:
-        yield
-    except (OPDiscError, MemoryError):
-        raise
-    except Exception as error:
-        reason = type(error).__name__
-    else:
-        return
-    raise TableError(
-        f"DuckDB must be able to count a Parquet file in memory, but on {path} it stopped "
-        f"({reason}); give it more memory, or write the file again"
-    ) from None  # a context manager raises while DuckDB's own words are handled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy as np
 from opdisc.data.reading.cell_texts import chunk_of_rows
 from opdisc.data.reading.chunks import CHUNK_CELLS, COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
 from opdisc.data.reading.typed_file import ArrowBatches, optional_module
-from opdisc.errors import OPDiscError, TableError
+from opdisc.errors import TableError, engine_refusals
 
 if TYPE_CHECKING:
     from opdisc.data.files import FilePath
@@ -129,18 +129,9 @@ def open_query(path: FilePath, start: bytes, query: str) -> Iterator[QueryResult
         yield QueryResult(database.execute(query))
 
 
-@contextmanager
-def query_refusals() -> Iterator[None]:
-    """Turn what a database says into one sentence: its own words may hold a cell."""
-    try:
-        yield
-    except (OPDiscError, MemoryError):
-        raise
-    except Exception as error:
-        reason = type(error).__name__
-    else:
-        return
-    raise TableError(
-        f"a query must run to its end on the database, but it stopped ({reason}); try it there "
+def query_refusals() -> AbstractContextManager[None]:
+    """Turn what a database says of a query into one sentence."""
+    return engine_refusals(
+        "a query must run to its end on the database, but it stopped ({reason}); try it there "
         "first"
-    ) from None  # a context manager raises while the database's own words are handled
+    )

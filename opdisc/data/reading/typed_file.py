@@ -15,7 +15,7 @@ import numpy as np
 from opdisc.data.reading.cell_texts import cell_texts
 from opdisc.data.reading.chunks import CHUNK_CELLS, DTYPES_DECLARED, Chunk
 from opdisc.data.value_labels import dictionary_values
-from opdisc.errors import FileMistake, OPDiscError, TableError
+from opdisc.errors import FileMistake, OPDiscError, TableError, engine_refusals
 
 if TYPE_CHECKING:
     from opdisc.data.files import FilePath
@@ -78,7 +78,8 @@ class ArrowBatches:
                     column, field = batch.column(found), batch.schema.field(found)
                     if hasattr(column, "dictionary") and not _is_of_rows(field):
                         listed.setdefault(at, _Listed()).add(column.dictionary)
-                    texts, holds = _arrow_texts(column)
+                    with engine_refusals(_NO_VALUE):
+                        texts, holds = _arrow_texts(column)
                     cells.append(texts)
                     if holds:
                         numbers.add(at)
@@ -88,6 +89,12 @@ class ArrowBatches:
                     numbers=frozenset(numbers),
                     listed={at: found.values for at, found in listed.items()},
                 )
+
+
+_NO_VALUE = (
+    "a table must hold values that Python has, but a column has another ({reason}); correct its "
+    "dates and times"
+)
 
 
 class _Listed:

@@ -216,17 +216,14 @@ def run_selection(
         error_costs=receipt_costs(costs),
     )
 
-    def draw() -> Selected[Model] | _Broken:
+    def draw() -> Selected[Model]:
         best: tuple[int, Candidate[Model], Model, CandidateReceipt] | None = None
         void = False
         for _ in range(law.draw(entropy)):
             candidate = candidates[int(integers(len(candidates), 1, entropy)[0])]
             model, promised, marks = _tried(candidate, fit)
-            try:
-                right = count_right(marks)
-                check_promise(promised, fit, public)
-            except CalibrationError as broken:
-                return _Broken(str(broken))
+            right = count_right(marks)
+            check_promise(promised, fit, public)
             void = void or _is_void(promised)
             noisy = right + int(discrete_laplace(rate, 1, entropy)[0])
             # Trials are exchangeable, so keeping the earlier of two equal scores is a fair coin.
@@ -241,12 +238,7 @@ def run_selection(
             receipt=_concluded(receipt, promised, void),
         )
 
-    charge: Prepared[Selected[Model] | _Broken]
-    charge = Prepared(receipt=receipt, draw=draw, refusal=_FAILED)
-    found = charge.run(ledger)
-    if isinstance(found, _Broken):
-        raise CalibrationError(found.sentence)
-    return found
+    return Prepared(receipt=receipt, draw=draw, refusal=_FAILED).run(ledger)
 
 
 def score_sensitivity(public: PublicInputs) -> int:
@@ -272,16 +264,9 @@ class _SelectionNoise:
     status: CalibrationStatus = CalibrationStatus.PROVEN
 
 
-@dataclass(frozen=True, slots=True)
-class _Broken:
-    """What a candidate did not keep to, in a sentence on receipts and types, not on rows."""
-
-    sentence: str
-
-
 _FAILED = (
-    "a candidate failed, so the selection releases nothing; the budget is spent: try the "
-    "candidates by themselves on a public table."
+    "a candidate failed, or broke its promise or its marks, so the selection releases nothing; "
+    "the budget is spent: try the candidates by themselves on a public table."
 )
 
 

@@ -1,6 +1,7 @@
 """Where a fit starts: released models, given points and public rows as weights."""
 
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -154,7 +155,13 @@ def test_given_points_stay_as_long_as_they_are_small():
     assert max(map(abs, larger[1:])) == 5 and all(type(point) is int for point in larger)
     assert max(map(abs, whole({"smoker": 0.5, "age >= 65": 1.25})[1:])) == 5
     # The constant is no more than decides every answer.
-    assert whole({"smoker": 1, CONSTANT: 10**12}) == (2, 0, 0, 0, 0, 0, 1)
+    assert whole({"smoker": 1, CONSTANT: 10**9}) == (2, 0, 0, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("value", [10**10, 10**400, 1e200, -math.inf, math.nan, True, "2"])
+def test_points_beyond_reason_are_refused(value):
+    with pytest.raises(CalibrationError, match="numbers of at most 1,000,000,000 in size, but"):
+        start_from({"smoker": value}, None, SCHEMA)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "logistic"])

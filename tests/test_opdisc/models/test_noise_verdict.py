@@ -119,3 +119,13 @@ def test_the_guarantee_does_not_rest_on_it(model, tmp_path):
     praised = load_model(place)
     assert praised.verdict_.noise.extra == 0.0 and praised.receipt == model.receipt
     assert replace(praised, noise=model.noise) == model
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [{"extra": None, "typical": 1e308}, {"n_classes": 10**400}, {"over_constants": -5.0}],
+    ids=["without an end", "classes", "below none"],
+)
+def test_numbers_that_no_sentence_can_say_are_refused(edited):
+    with pytest.raises(ValueError):  # noqa: PT011
+        read_noise({**noise_record(ERRORS), **edited})

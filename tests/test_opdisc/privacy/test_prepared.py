@@ -52,9 +52,16 @@ def test_without_a_ledger_or_a_listener_it_draws():
     assert diary.calls == ["draw"]
 
 
+class Panic(BaseException):
+    """What compiled code raises where it gives up, as that of polars does."""
+
+
 @pytest.mark.parametrize(
     "answer",
-    [None, ValueError("row 17"), MemoryError("17"), RecursionError(), UncertifiedRelease("17")],
+    [
+        *(None, ValueError("row 17"), MemoryError("17"), RecursionError(), Panic("row 17")),
+        UncertifiedRelease("17"),
+    ],
 )
 def test_whatever_the_rows_say_is_one_sentence(answer):
     diary = Diary(draw=answer)

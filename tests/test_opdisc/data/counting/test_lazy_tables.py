@@ -234,6 +234,7 @@ def test_enumerations_that_list_no_declared_value_are_refused_by_their_type():
     assert found.points.tolist() == count_rows(values, SCHEMA).points.tolist()
 
 
+@pytest.mark.extras("duckdb", "narwhals", "polars", "pyarrow")
 def test_no_traceback_has_what_an_engine_says_of_a_cell():
     import traceback
 
@@ -254,6 +255,7 @@ def test_no_traceback_has_what_an_engine_says_of_a_cell():
             assert CANARY not in shown and "TableError" in shown
 
 
+@pytest.mark.extras("duckdb", "narwhals", "polars", "pyarrow")
 def test_a_millisecond_is_no_finer_moment():
     import datetime
 
@@ -275,3 +277,25 @@ def test_a_millisecond_is_no_finer_moment():
         with duckdb.connect() as connection:
             for source in (table, polars.from_arrow(table).lazy(), connection.from_arrow(table)):
                 assert count_rows(source, schema).points.tolist() == [[1, 0, 1]]
+
+
+@pytest.mark.extras("duckdb", "narwhals", "polars", "pyarrow")
+def test_a_date_that_python_has_not_is_one_sentence():
+    import duckdb
+    import polars
+    import pyarrow
+
+    schema = Schema.from_dict(
+        {
+            "name": "dates",
+            "target": {"column": "t", "positive": 1, "negative": 0},
+            "feature": [{"column": "d", "categories": ["2024-01-02"]}],
+        }
+    )
+    days = pyarrow.array([1_234_567_890, 0], pyarrow.int32()).cast(pyarrow.date32())
+    table = pyarrow.table({"d": days, "t": [0, 1]})
+    with duckdb.connect() as connection:
+        for source in (table, polars.from_arrow(table).lazy(), connection.from_arrow(table)):
+            with pytest.raises(TableError) as caught:
+                count_rows(source, schema)
+            assert "1234567890" not in str(caught.value) and "days" not in str(caught.value)

@@ -14,7 +14,7 @@ from opdisc.comparison.methods import clipped_descent, tuning
 from opdisc.comparison.methods.method import FitTask, registry
 from opdisc.data.datasets.loading import load_comparison_dataset
 from opdisc.errors import CalibrationError, UncertifiedRelease
-from opdisc.mechanisms.selection.candidates import stated_rows
+from opdisc.mechanisms.selection.candidates import count_right, stated_rows
 from opdisc.mechanisms.selection.random_stopping import TrialLaw, trial_budget, trial_law
 from opdisc.mechanisms.selection.trials import private_selection
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
@@ -276,12 +276,25 @@ def test_every_fit_gets_a_trials_budget_and_no_more():
     assert seen[0].delta <= receipt.trial_delta
 
 
+class _Promising(_Counting):
+    """Says before the spend what its receipt will be."""
+
+    def promise(self, params):
+        return self.fit(params)[1]
+
+
+def refused(words, receipt, arguments):
+    """A promise is refused in words before the spend; who gives none fails after it, without."""
+    with pytest.raises(CalibrationError, match=words):
+        _select([_Promising("a", 1, **receipt)], **arguments)
+    with pytest.raises(UncertifiedRelease, match="^a candidate failed, or broke its promise"):
+        _select([_Counting("a", 1, **receipt)], **arguments)
+
+
 def test_a_candidate_that_breaks_its_budget_is_refused():
     for receipt in ({"epsilon": 0.9}, {"delta": 1e-3}, {"delta_numerical": 1e-6}):
-        with pytest.raises(CalibrationError, match="keep to the budget"):
-            _select([_Counting("a", 1, **receipt)])
-    with pytest.raises(CalibrationError, match="under the same relation"):
-        _select([_Counting("a", 1, relation="add_or_remove_one")])
+        refused("keep to the budget", receipt, {})
+    refused("under the same relation", {"relation": "add_or_remove_one"}, {})
     assert _select([_Counting("a", 1, guarantee="VOID")]).receipt.guarantee == "VOID"
 
 
@@ -300,8 +313,7 @@ FIFTY = {"privacy_unit": "one patient", "rows_per_unit": 50}
     ],
 )
 def test_candidates_for_other_neighbours_are_refused(receipt, arguments, words):
-    with pytest.raises(CalibrationError, match=words):
-        _select([_Counting("a", 1, **receipt)], **arguments)
+    refused(words, receipt, arguments)
 
 
 @pytest.mark.parametrize("relation", list(NeighboringRelation))
@@ -367,6 +379,8 @@ def test_what_is_neither_marks_nor_a_count_is_refused(marks):
             return marks
 
     with pytest.raises(CalibrationError, match="mark each row True or False"):
+        count_right(marks)
+    with pytest.raises(UncertifiedRelease, match="^a candidate failed, or broke .* its marks"):
         _select([Wrong("a", 1)])
 
 
