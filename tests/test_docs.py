@@ -94,6 +94,24 @@ def test_links_lead_to_headings_and_files():
                 assert place in anchors, f"{page.name} links to #{place}"
 
 
+NAMED_FILE = re.compile(r"`((?:opdisc|oracles|tests|benchmarks|docs|findings)/[\w/.-]+\.\w+)`")
+TO_BE_WRITTEN = {"opdisc/mechanisms/majority.py"}  # by the reader of "write a mechanism"
+
+
+def _absent(text):
+    """Files that a page names as ours, and that are not there."""
+    return {name for name in NAMED_FILE.findall(text) if not (ROOT / name).exists()}
+
+
+def test_files_that_pages_name_exist():
+    pages = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "benchmarks").glob("*.md"))]
+    absent = {
+        page.name: _absent(page.read_text(encoding="utf-8")) - TO_BE_WRITTEN for page in pages
+    }
+    assert {name: files for name, files in absent.items() if files} == {}
+    assert _absent("see `opdisc/gone.py` and `opdisc/errors.py`") == {"opdisc/gone.py"}
+
+
 def test_every_receipt_field_is_explained():
     text = THEORY.read_text(encoding="utf-8").split("## How to check a receipt")[1]
     table = "\n".join(line for line in text.splitlines() if line.startswith("| `"))
