@@ -25,16 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from convex_problems import (
-    DELTA,
-    Method,
-    Setting,
-    facts,
-    objective,
-    optimum,
-    quality,
-    synthetic,
-)
+from convex_problems import DELTA, Method, Setting, facts, objective, optimum, quality, synthetic
 from convex_regimes import REGIMES, P, Regime
 from convex_settings import ENTROPY, SETTINGS
 

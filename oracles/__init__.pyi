@@ -1,6 +1,4 @@
-from .enumeration.table_oracle import (
-    TabularOracle as TabularOracle,
-)
+from .enumeration.table_oracle import TabularOracle as TabularOracle
 from .errors import (
     FormulationError as FormulationError,
     InconsistentSolution as InconsistentSolution,
@@ -11,10 +9,7 @@ from .errors import (
     OracleUnavailable as OracleUnavailable,
     UnsupportedProblem as UnsupportedProblem,
 )
-from .interface.oracle import (
-    Oracle as Oracle,
-    SolveOptions as SolveOptions,
-)
+from .interface.oracle import Oracle as Oracle, SolveOptions as SolveOptions
 from .interface.registry import (
     available_oracles as available_oracles,
     get_oracle as get_oracle,
@@ -29,19 +24,8 @@ from .interface.solution import (
     SolveStats as SolveStats,
     Termination as Termination,
 )
-from .interface.solving import (
-    solve as solve,
-)
-from .problem.grid import (
-    Hypothesis as Hypothesis,
-    WeightGrid as WeightGrid,
-)
-from .problem.perturbation import (
-    Perturbation as Perturbation,
-)
-from .problem.table import (
-    TabularProblem as TabularProblem,
-)
-from .problem.zero_one import (
-    ZeroOneProblem as ZeroOneProblem,
-)
+from .interface.solving import solve as solve
+from .problem.grid import Hypothesis as Hypothesis, WeightGrid as WeightGrid
+from .problem.perturbation import Perturbation as Perturbation
+from .problem.table import TabularProblem as TabularProblem
+from .problem.zero_one import ZeroOneProblem as ZeroOneProblem

@@ -9,12 +9,7 @@ from importlib import import_module
 import click
 
 from opdisc import __version__
-from opdisc.cli.console import (
-    CommandGroup,
-    prompt_interruption,
-    run_command_line,
-    show_completion,
-)
+from opdisc.cli.console import CommandGroup, prompt_interruption, run_command_line, show_completion
 
 _FITTING = "opdisc.cli.fitting.commands"
 

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opdisc.data import (
-    PilotDraft,
-    check_names,
-    holds_the_same,
-    is_usable,
-    pilot_draft,
-    read_table,
-)
+from opdisc.data import PilotDraft, check_names, holds_the_same, is_usable, pilot_draft, read_table
 from opdisc.errors import FileMistake
 
 

@@ -7,12 +7,7 @@ from typing import Any
 
 import click
 
-from opdisc.cli.console import (
-    GroupedCommand,
-    json_text,
-    print_bought,
-    warn,
-)
+from opdisc.cli.console import GroupedCommand, json_text, print_bought, warn
 from opdisc.cli.fitting import (
     check_release,
     ledger_for,

@@ -13,10 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opdisc.comparison.backends import (
-    Backend,
-    run_all,
-)
+from opdisc.comparison.backends import Backend, run_all
 from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Plan, check_classes, runs_of
 from opdisc.comparison.runs import Row, package_versions, setting_of

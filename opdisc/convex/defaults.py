@@ -14,10 +14,7 @@ from opdisc.convex.full_gradient import (
     plan_descent_steps,
 )
 from opdisc.convex.noise_plan import ConvexRelease
-from opdisc.convex.objective import (
-    approximate_minima,
-    objective_perturbation,
-)
+from opdisc.convex.objective import approximate_minima, objective_perturbation
 from opdisc.convex.one_pass import mirror_descent
 from opdisc.convex.output import output_perturbation
 from opdisc.convex.public import ConvexPublic, check_ridge
@@ -28,15 +25,8 @@ from opdisc.convex.sampling import (
     grid_walk_sampling,
     localization,
 )
-from opdisc.convex.stochastic import (
-    noisy_sgd,
-    plan_batches,
-)
-from opdisc.convex.variance_reduced import (
-    SVRGPlan,
-    plan_epochs,
-    svrg,
-)
+from opdisc.convex.stochastic import noisy_sgd, plan_batches
+from opdisc.convex.variance_reduced import SVRGPlan, plan_epochs, svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy import EntropySource, Ledger
 

@@ -13,11 +13,7 @@ from typing import Literal
 import numpy as np
 
 from opdisc.calibration import gaussian_multiplier
-from opdisc.convex.mirror_maps import (
-    Geometry,
-    MirrorMap,
-    mirror_map,
-)
+from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows

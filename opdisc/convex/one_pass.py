@@ -8,11 +8,7 @@ from typing import Literal
 import numpy as np
 
 from opdisc.calibration import gaussian_multiplier, require_delta
-from opdisc.convex.mirror_maps import (
-    Geometry,
-    MirrorMap,
-    mirror_map,
-)
+from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows

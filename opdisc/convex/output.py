@@ -7,11 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from opdisc.calibration import require_delta
-from opdisc.convex.minimisation import (
-    minimise,
-    minimise_on,
-    row_spectrum,
-)
+from opdisc.convex.minimisation import minimise, minimise_on, row_spectrum
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective import gaussian_draw, l2_draw

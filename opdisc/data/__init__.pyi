@@ -8,18 +8,13 @@ from .cells import (
     marks_missing as marks_missing,
     parse_number as parse_number,
 )
-from .counting.ranks import (
-    count_below as count_below,
-)
+from .counting.ranks import count_below as count_below
 from .counting.row_counts import (
     RowCounts as RowCounts,
     count_no_rows as count_no_rows,
     counted_problem as counted_problem,
 )
-from .counting.sources import (
-    count_rows as count_rows,
-    reads_twice as reads_twice,
-)
+from .counting.sources import count_rows as count_rows, reads_twice as reads_twice
 from .datasets.loading import (
     DatasetListing as DatasetListing,
     find_dataset as find_dataset,
@@ -27,16 +22,9 @@ from .datasets.loading import (
     load_comparison_dataset as load_comparison_dataset,
     load_dataset as load_dataset,
 )
-from .datasets.openml import (
-    SOURCES as SOURCES,
-    download_dataset as download_dataset,
-)
-from .datasets.registry import (
-    DATASETS as DATASETS,
-)
-from .datasets.schemas import (
-    load_schema as load_schema,
-)
+from .datasets.openml import SOURCES as SOURCES, download_dataset as download_dataset
+from .datasets.registry import DATASETS as DATASETS
+from .datasets.schemas import load_schema as load_schema
 from .encoding import (
     EncodedTable as EncodedTable,
     TextTable as TextTable,
@@ -84,36 +72,22 @@ from .inputs import (
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
 )
-from .packing import (
-    CellArray as CellArray,
-)
-from .precision import (
-    plain_cells as plain_cells,
-)
-from .reading.cell_texts import (
-    csv_text as csv_text,
-)
+from .packing import CellArray as CellArray
+from .precision import plain_cells as plain_cells
+from .reading.cell_texts import csv_text as csv_text
 from .reading.chunks import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
     require_rows as require_rows,
 )
-from .reading.headers import (
-    public_header as public_header,
-    read_header as read_header,
-)
-from .reading.opening import (
-    open_table as open_table,
-)
+from .reading.headers import public_header as public_header, read_header as read_header
+from .reading.opening import open_table as open_table
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,
     LABELS_PUBLIC as LABELS_PUBLIC,
     table_assumptions as table_assumptions,
 )
-from .reading.table_format import (
-    TableFormat as TableFormat,
-    read_names as read_names,
-)
+from .reading.table_format import TableFormat as TableFormat, read_names as read_names
 from .reading.tables import (
     count_lines as count_lines,
     public_facts as public_facts,
@@ -121,24 +95,11 @@ from .reading.tables import (
     table_text as table_text,
     write_table as write_table,
 )
-from .reading.workbook import (
-    told_sheets as told_sheets,
-)
-from .rows import (
-    as_table as as_table,
-    plain_numbers as plain_numbers,
-)
-from .schema.categories import (
-    BinaryFeature as BinaryFeature,
-    CategoryFeature as CategoryFeature,
-)
-from .schema.checks import (
-    close_name as close_name,
-    did_you_mean as did_you_mean,
-)
-from .schema.columns import (
-    exclusive_positions as exclusive_positions,
-)
+from .reading.workbook import told_sheets as told_sheets
+from .rows import as_table as as_table, plain_numbers as plain_numbers
+from .schema.categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
+from .schema.checks import close_name as close_name, did_you_mean as did_you_mean
+from .schema.columns import exclusive_positions as exclusive_positions
 from .schema.draft import (
     check_column as check_column,
     draft_schema as draft_schema,
@@ -154,16 +115,9 @@ from .schema.features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
-from .schema.pilot import (
-    PilotDraft as PilotDraft,
-    pilot_draft as pilot_draft,
-)
-from .schema.points import (
-    schema_points as schema_points,
-)
-from .schema.quantiles import (
-    QuantileFeature as QuantileFeature,
-)
+from .schema.pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
+from .schema.points import schema_points as schema_points
+from .schema.quantiles import QuantileFeature as QuantileFeature
 from .schema.rarity import (
     constant_remedy as constant_remedy,
     rare_outcome_text as rare_outcome_text,

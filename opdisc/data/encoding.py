@@ -45,13 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from opdisc.data.packing import CellArray
-    from opdisc.data.schema import (
-        Feature,
-        Label,
-        NumberFeature,
-        Schema,
-        Target,
-    )
+    from opdisc.data.schema import Feature, Label, NumberFeature, Schema, Target
     from oracles.arithmetic import IntArray
 
 Table: TypeAlias = "pd.DataFrame"

@@ -9,14 +9,8 @@ from .base import (
     ScorecardMechanism as ScorecardMechanism,
     Work as Work,
 )
-from .base_measure import (
-    BaseMeasure as BaseMeasure,
-    is_listed as is_listed,
-)
-from .changes import (
-    LARGEST_SHIFT as LARGEST_SHIFT,
-    PublicCard as PublicCard,
-)
+from .base_measure import BaseMeasure as BaseMeasure, is_listed as is_listed
+from .changes import LARGEST_SHIFT as LARGEST_SHIFT, PublicCard as PublicCard
 from .composition.attribute_tables import (
     TablesRelease as TablesRelease,
     calibrate_tables as calibrate_tables,
@@ -30,10 +24,7 @@ from .composition.cards import (
     receipt_of_cards as receipt_of_cards,
     run_cards as run_cards,
 )
-from .composition.quantiles import (
-    draw_cuts as draw_cuts,
-    plan_cuts as plan_cuts,
-)
+from .composition.quantiles import draw_cuts as draw_cuts, plan_cuts as plan_cuts
 from .composition.risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,
@@ -54,22 +45,14 @@ from .composition.thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .composition.validation import (
-    validate_card as validate_card,
-)
-from .composition.validation_counts import (
-    calibrate_validation as calibrate_validation,
-)
+from .composition.validation import validate_card as validate_card
+from .composition.validation_counts import calibrate_validation as calibrate_validation
 from .exponential import (
     ExponentialMechanism as ExponentialMechanism,
     ExponentialSpec as ExponentialSpec,
 )
-from .general.argmin import (
-    run_with_argmin as run_with_argmin,
-)
-from .general.loss_table import (
-    run_on_table as run_on_table,
-)
+from .general.argmin import run_with_argmin as run_with_argmin
+from .general.loss_table import run_on_table as run_on_table
 from .objective_perturbation import (
     SPHERE_NOISES as SPHERE_NOISES,
     BlockOneHotMechanism as BlockOneHotMechanism,
@@ -79,28 +62,17 @@ from .objective_perturbation import (
     SphereSpec as SphereSpec,
     one_hot_mechanism as one_hot_mechanism,
 )
-from .opsamp.mechanism import (
-    OPSampMechanism as OPSampMechanism,
-)
-from .opsamp.minimisers import (
-    DrawOptions as DrawOptions,
-    DrawProgress as DrawProgress,
-)
-from .opsamp.run import (
-    run_opsamp as run_opsamp,
-)
+from .opsamp.mechanism import OPSampMechanism as OPSampMechanism
+from .opsamp.minimisers import DrawOptions as DrawOptions, DrawProgress as DrawProgress
+from .opsamp.run import run_opsamp as run_opsamp
 from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
     can_flip_by_a_star as can_flip_by_a_star,
     is_searched as is_searched,
 )
-from .receipts import (
-    PreparedRelease as PreparedRelease,
-)
-from .rehearsal import (
-    toy_problem as toy_problem,
-)
+from .receipts import PreparedRelease as PreparedRelease
+from .rehearsal import toy_problem as toy_problem
 from .robust_vote.learners import (
     ErmLearner as ErmLearner,
     EstimatorLearner as EstimatorLearner,
@@ -112,26 +84,16 @@ from .robust_vote.rules import (
     check_candidates as check_candidates,
     default_parts as default_parts,
 )
-from .robust_vote.run import (
-    run_robust_vote as run_robust_vote,
-)
-from .robust_vote.trust import (
-    Isolation as Isolation,
-)
+from .robust_vote.run import run_robust_vote as run_robust_vote
+from .robust_vote.trust import Isolation as Isolation
 from .run import (
     prepare_mechanism as prepare_mechanism,
     run_mechanism as run_mechanism,
     run_prepared as run_prepared,
 )
-from .selection.candidates import (
-    CandidateReceipt as CandidateReceipt,
-)
-from .selection.random_stopping import (
-    trial_law as trial_law,
-)
-from .selection.receipt import (
-    SelectionReceipt as SelectionReceipt,
-)
+from .selection.candidates import CandidateReceipt as CandidateReceipt
+from .selection.random_stopping import trial_law as trial_law
+from .selection.receipt import SelectionReceipt as SelectionReceipt
 from .selection.trials import (
     private_selection as private_selection,
     run_selection as run_selection,
@@ -147,10 +109,7 @@ from .separator_sets import (
     conjunction_rows as conjunction_rows,
     coordinate_rows as coordinate_rows,
 )
-from .staged import (
-    StagedMechanism as StagedMechanism,
-    StagedSpec as StagedSpec,
-)
+from .staged import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
 from .stages import (
     ASSUMED_ROWS as ASSUMED_ROWS,
     STUMP_WEIGHT as STUMP_WEIGHT,

@@ -18,13 +18,7 @@ from opdisc.mechanisms.stages import ASSUMED_ROWS, PATIENCE, plan_stages
 from opdisc.noise import ExcessBound, Simulation, excess_of_draw, held_in_double
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
 from oracles.arithmetic import RandomBits
-from oracles.problem import (
-    ColumnGroup,
-    Hypothesis,
-    WeightGrid,
-    ZeroOneProblem,
-    complete_structure,
-)
+from oracles.problem import ColumnGroup, Hypothesis, WeightGrid, ZeroOneProblem, complete_structure
 from oracles.sampling import (
     BinaryPoints,
     SparseCards,

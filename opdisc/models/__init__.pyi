@@ -14,10 +14,7 @@ from .exports import (
     card_sql as card_sql,
     card_workbook as card_workbook,
 )
-from .linear_file import (
-    SavedLinearModel as SavedLinearModel,
-    column_names as column_names,
-)
+from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names
 from .loading import (
     FittedEstimator as FittedEstimator,
     load_model as load_model,
@@ -45,18 +42,9 @@ from .odds import (
     points_of as points_of,
     within_signs as within_signs,
 )
-from .risk_table import (
-    RiskRow as RiskRow,
-    RiskTable as RiskTable,
-    fitted_risks as fitted_risks,
-)
-from .scorecard import (
-    Scorecard as Scorecard,
-    used_columns as used_columns,
-)
-from .scorecard_file import (
-    SavedModel as SavedModel,
-)
+from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable, fitted_risks as fitted_risks
+from .scorecard import Scorecard as Scorecard, used_columns as used_columns
+from .scorecard_file import SavedModel as SavedModel
 from .totals import (
     Bins as Bins,
     bin_totals as bin_totals,

@@ -19,17 +19,10 @@ from opdisc.models.document import (
     model_digest,
     spelled_classes,
 )
-from opdisc.models.noise_verdict import (
-    NoBound,
-    TiltVerdict,
-    noise_record,
-)
+from opdisc.models.noise_verdict import NoBound, TiltVerdict, noise_record
 from opdisc.models.odds import odds_text, with_threshold
 from opdisc.models.scorecard import used_columns
-from opdisc.models.verdict import (
-    is_constant,
-    judge_card,
-)
+from opdisc.models.verdict import is_constant, judge_card
 from opdisc.privacy import HULL, ConvexReceipt
 
 if TYPE_CHECKING:

@@ -25,6 +25,4 @@ from .real import (
     poisson_sample as poisson_sample,
     uniforms as uniforms,
 )
-from .search import (
-    smallest_noise as smallest_noise,
-)
+from .search import smallest_noise as smallest_noise

@@ -5,9 +5,7 @@ from .choice import (
     build_mechanism as build_mechanism,
     check_option as check_option,
 )
-from .classes import (
-    plan_cards as plan_cards,
-)
+from .classes import plan_cards as plan_cards
 from .decision import (
     DecidedCard as DecidedCard,
     DecidedCards as DecidedCards,
@@ -15,10 +13,7 @@ from .decision import (
     decide_cards as decide_cards,
     takes_logistic as takes_logistic,
 )
-from .first_draws import (
-    COMPILATIONS as COMPILATIONS,
-    compile_kernels as compile_kernels,
-)
+from .first_draws import COMPILATIONS as COMPILATIONS, compile_kernels as compile_kernels
 from .limits import (
     check_costs_of_cards as check_costs_of_cards,
     check_costs_of_classes as check_costs_of_classes,
@@ -40,19 +35,14 @@ from .logistic import (
     why_logistic as why_logistic,
     worth_of_start as worth_of_start,
 )
-from .named import (
-    MechanismSettings as MechanismSettings,
-    check_starts as check_starts,
-)
+from .named import MechanismSettings as MechanismSettings, check_starts as check_starts
 from .plan import (
     PLANNED_EPSILONS as PLANNED_EPSILONS,
     RARE_BY_CHANCES as RARE_BY_CHANCES,
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
 )
-from .promise import (
-    Promise as Promise,
-)
+from .promise import Promise as Promise
 from .request import (
     CardRequest as CardRequest,
     Shares as Shares,
@@ -64,15 +54,6 @@ from .utility import (
     plan_errors as plan_errors,
     predict_error as predict_error,
 )
-from .verdict import (
-    judge_noise as judge_noise,
-    noise_of_card as noise_of_card,
-)
-from .weight_rule import (
-    SettledFit as SettledFit,
-    settle_fit as settle_fit,
-)
-from .work import (
-    PATIENCE as PATIENCE,
-    predict_work as predict_work,
-)
+from .verdict import judge_noise as judge_noise, noise_of_card as noise_of_card
+from .weight_rule import SettledFit as SettledFit, settle_fit as settle_fit
+from .work import PATIENCE as PATIENCE, predict_work as predict_work

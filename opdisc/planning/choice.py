@@ -18,11 +18,7 @@ from opdisc.mechanisms import (
 )
 from opdisc.planning.blocks import BLOCK_ASSIGNMENTS
 from opdisc.planning.named import NAMED, MechanismSettings, check_uniform, staged_mechanism
-from opdisc.planning.work import (
-    PATIENCE,
-    ends_soon,
-    predict_draw,
-)
+from opdisc.planning.work import PATIENCE, ends_soon, predict_draw
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
 from oracles.sampling import MOST_LEVELS, is_sparse

@@ -25,10 +25,7 @@ from opdisc.planning.promise import keeping, promise_of
 from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import judge_noise, noise_outlook
-from opdisc.planning.work import (
-    PATIENCE,
-    predict_work,
-)
+from opdisc.planning.work import PATIENCE, predict_work
 from opdisc.privacy import (
     TREE,
     NeighboringRelation,

@@ -24,10 +24,7 @@ from opdisc.mechanisms import (
     is_searched,
     one_hot_mechanism,
 )
-from opdisc.planning.blocks import (
-    even_blocks,
-    searchable_blocks,
-)
+from opdisc.planning.blocks import even_blocks, searchable_blocks
 from opdisc.planning.work import PATIENCE
 from opdisc.privacy import GridPublic
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid

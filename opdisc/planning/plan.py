@@ -26,22 +26,14 @@ from opdisc.planning.limits import (
     parse_automatic_bound,
     parse_base_measure,
 )
-from opdisc.planning.logistic import (
-    expected_work,
-    logistic_receipt,
-    tilt_of,
-    worth_of_start,
-)
+from opdisc.planning.logistic import expected_work, logistic_receipt, tilt_of, worth_of_start
 from opdisc.planning.named import NAMED, MechanismSettings
 from opdisc.planning.promise import Promise, keeping, promise_of
 from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseOutlook, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import is_short
-from opdisc.planning.work import (
-    PATIENCE,
-    predict_work,
-)
+from opdisc.planning.work import PATIENCE, predict_work
 from opdisc.privacy import (
     ConvexReceipt,
     NeighboringRelation,

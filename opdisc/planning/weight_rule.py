@@ -16,11 +16,7 @@ from opdisc.mechanisms import (
 from opdisc.planning.choice import BeyondReach
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
-from opdisc.planning.work import (
-    PATIENCE,
-    ends_soon,
-    predict_draw,
-)
+from opdisc.planning.work import PATIENCE, ends_soon, predict_draw
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid

@@ -12,14 +12,8 @@ from .guarantee import (
     warn_of_weak_promise as warn_of_weak_promise,
     weak_promise_text as weak_promise_text,
 )
-from .ledger import (
-    Expense as Expense,
-    Ledger as Ledger,
-)
-from .ledger_lines import (
-    Book as Book,
-    Header as Header,
-)
+from .ledger import Expense as Expense, Ledger as Ledger
+from .ledger_lines import Book as Book, Header as Header
 from .params import (
     NeighboringRelation as NeighboringRelation,
     PrivacyParams as PrivacyParams,
@@ -27,22 +21,14 @@ from .params import (
     stated_rows as stated_rows,
     unit_in_words as unit_in_words,
 )
-from .prepared import (
-    Prepared as Prepared,
-    told_of_spending as told_of_spending,
-)
+from .prepared import Prepared as Prepared, told_of_spending as told_of_spending
 from .public import (
     MOST_ROWS_GUESSED as MOST_ROWS_GUESSED,
     GridPublic as GridPublic,
     PublicInputs as PublicInputs,
 )
-from .reasons import (
-    Reason as Reason,
-    count_in_words as count_in_words,
-)
-from .receipts.cards_receipt import (
-    MulticlassReceipt as MulticlassReceipt,
-)
+from .reasons import Reason as Reason, count_in_words as count_in_words
+from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .receipts.convex_receipt import (
     FLOATING_POINT as FLOATING_POINT,
     FRANK_WOLFE as FRANK_WOLFE,
@@ -57,9 +43,7 @@ from .receipts.grid_receipt import (
     planned_with as planned_with,
     receipt_costs as receipt_costs,
 )
-from .receipts.opsamp_receipt import (
-    OPSampReceipt as OPSampReceipt,
-)
+from .receipts.opsamp_receipt import OPSampReceipt as OPSampReceipt
 from .receipts.questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,
@@ -77,18 +61,9 @@ from .receipts.receipt import (
     common_fields as common_fields,
     power_of_two as power_of_two,
 )
-from .records import (
-    Amount as Amount,
-    Count as Count,
-    Record as Record,
-)
-from .spending import (
-    Spending as Spending,
-    Spent as Spent,
-)
-from .stages import (
-    Stage as Stage,
-)
+from .records import Amount as Amount, Count as Count, Record as Record
+from .spending import Spending as Spending, Spent as Spent
+from .stages import Stage as Stage
 from .statements import (
     Statement as Statement,
     all_statements as all_statements,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opdisc.report.cells import (
-    Evaluation,
-    ResultCell,
-)
+from opdisc.report.cells import Evaluation, ResultCell
 from opdisc.report.formats import UNKNOWN, joined
 
 _CONSTANT = "majority"

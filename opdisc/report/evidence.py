@@ -14,10 +14,7 @@ from opdisc.models import Scorecard
 from opdisc.privacy import stated_rows, unit_in_words
 from opdisc.report.formats import UNKNOWN, epsilons_text, flattened
 from opdisc.report.results import Results
-from opdisc.report.series import (
-    Series,
-    relation_text,
-)
+from opdisc.report.series import Series, relation_text
 
 _PROMISE_FIRST = (
     "guarantee", "conditions", "epsilon", "delta", "delta_numerical", "relation", "privacy_unit",

@@ -8,16 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from opdisc.privacy import weak_promise_text
-from opdisc.report.cells import (
-    Evaluation,
-    evaluations,
-    find_cells,
-)
+from opdisc.report.cells import Evaluation, evaluations, find_cells
 from opdisc.report.formats import epsilons_text, percent
-from opdisc.report.ranking import (
-    Ranking,
-    rank,
-)
+from opdisc.report.ranking import Ranking, rank
 from opdisc.report.results import read_results
 from opdisc.report.roc import area_metric
 from opdisc.report.series import find_series

@@ -19,12 +19,7 @@ from markupsafe import Markup
 
 from opdisc.data import atomic_write_text, write_table
 from opdisc.report import evidence, formats
-from opdisc.report.cells import (
-    Evaluation,
-    ResultCell,
-    evaluations,
-    find_cells,
-)
+from opdisc.report.cells import Evaluation, ResultCell, evaluations, find_cells
 from opdisc.report.error_costs import cost_lines
 from opdisc.report.figures import (
     DARK_BACKGROUND,
@@ -45,18 +40,9 @@ from opdisc.report.figures import (
 from opdisc.report.majority import majority_sentences
 from opdisc.report.outcomes import missing_sentences
 from opdisc.report.places import FIGURES, PAGE, SUMMARY
-from opdisc.report.ranking import (
-    Ranking,
-    rank,
-)
-from opdisc.report.results import (
-    Results,
-    read_results,
-)
-from opdisc.report.series import (
-    Series,
-    find_series,
-)
+from opdisc.report.ranking import Ranking, rank
+from opdisc.report.results import Results, read_results
+from opdisc.report.series import Series, find_series
 from opdisc.report.sweep import sweep_lines, sweep_sentences, swept_methods
 from opdisc.report.tables import (
     area_sentence,

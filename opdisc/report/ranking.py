@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.cells import (
-    Evaluation,
-    ResultCell,
-    majority_metric,
-    optimum_metric,
-)
+from opdisc.report.cells import Evaluation, ResultCell, majority_metric, optimum_metric
 from opdisc.report.intervals import LEVEL, Interval, mean_interval
 
 _FEWEST_REPEATS = 2

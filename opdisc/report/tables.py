@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from opdisc.report.cells import (
-    COST_METRICS,
-    METRICS,
-    Evaluation,
-    ResultCell,
-)
+from opdisc.report.cells import COST_METRICS, METRICS, Evaluation, ResultCell
 from opdisc.report.error_costs import cost_column
 from opdisc.report.formats import (
     UNKNOWN,
@@ -26,15 +21,9 @@ from opdisc.report.formats import (
     points_interval,
     seconds_text,
 )
-from opdisc.report.ranking import (
-    Lead,
-    Ranking,
-)
+from opdisc.report.ranking import Lead, Ranking
 from opdisc.report.roc import area_metric
-from opdisc.report.series import (
-    FAMILY_SHORT,
-    Series,
-)
+from opdisc.report.series import FAMILY_SHORT, Series
 
 _MOST_NAMED = 3
 

@@ -31,6 +31,4 @@ from .random_bits import (
     RandomBits as RandomBits,
     exponential_enclosure as exponential_enclosure,
 )
-from .threads import (
-    products_on_one_thread as products_on_one_thread,
-)
+from .threads import products_on_one_thread as products_on_one_thread

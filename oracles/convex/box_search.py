@@ -14,10 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.balls import (
-    L1Ball,
-    L2Ball,
-)
+from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.duality import RealClaim
 from oracles.convex.polytopes import Simplex
 from oracles.convex.problem import TiltedProblem

@@ -11,23 +11,13 @@ from typing import Any
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.balls import (
-    L1Ball,
-    L2Ball,
-)
-from oracles.convex.classification_losses import (
-    HingeLoss,
-    HuberisedHingeLoss,
-    LogisticLoss,
-)
+from oracles.convex.balls import L1Ball, L2Ball
+from oracles.convex.classification_losses import HingeLoss, HuberisedHingeLoss, LogisticLoss
 from oracles.convex.domain import ExactDomain
 from oracles.convex.duality import RealClaim
 from oracles.convex.polytopes import Box
 from oracles.convex.problem import TiltedProblem
-from oracles.convex.regression_losses import (
-    AbsoluteLoss,
-    SquaredLoss,
-)
+from oracles.convex.regression_losses import AbsoluteLoss, SquaredLoss
 from oracles.convex.solve import RealOptions, Session
 from oracles.errors import NoHypothesis, UnsupportedProblem
 

@@ -16,10 +16,7 @@ import highspy
 import numpy as np
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.balls import (
-    L1Ball,
-    L2Ball,
-)
+from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.classification_losses import HingeLoss
 from oracles.convex.duality import RealClaim, lower_bound
 from oracles.convex.polytopes import Simplex

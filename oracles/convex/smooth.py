@@ -13,10 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from oracles.arithmetic import FloatArray
-from oracles.convex.balls import (
-    L1Ball,
-    L2Ball,
-)
+from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.domain import ExactDomain
 from oracles.convex.duality import RealClaim
 from oracles.convex.polytopes import Box

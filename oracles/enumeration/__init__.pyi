@@ -1,7 +1,2 @@
-from .listing import (
-    EnumerationOracle as EnumerationOracle,
-    all_losses as all_losses,
-)
-from .table_oracle import (
-    TabularOracle as TabularOracle,
-)
+from .listing import EnumerationOracle as EnumerationOracle, all_losses as all_losses
+from .table_oracle import TabularOracle as TabularOracle

@@ -1,11 +1,5 @@
-from .handover import (
-    HandoverOracle as HandoverOracle,
-)
-from .oracle import (
-    Oracle as Oracle,
-    Progress as Progress,
-    SolveOptions as SolveOptions,
-)
+from .handover import HandoverOracle as HandoverOracle
+from .oracle import Oracle as Oracle, Progress as Progress, SolveOptions as SolveOptions
 from .registry import (
     ORACLES as ORACLES,
     OracleEntry as OracleEntry,
@@ -14,10 +8,7 @@ from .registry import (
     get_oracle as get_oracle,
     oracle_versions as oracle_versions,
 )
-from .size import (
-    FREE_SIZES as FREE_SIZES,
-    SizeLimit as SizeLimit,
-)
+from .size import FREE_SIZES as FREE_SIZES, SizeLimit as SizeLimit
 from .solution import (
     Certificate as Certificate,
     Claim as Claim,
@@ -25,7 +16,4 @@ from .solution import (
     Solution as Solution,
     Termination as Termination,
 )
-from .solving import (
-    resolve_oracle as resolve_oracle,
-    solve as solve,
-)
+from .solving import resolve_oracle as resolve_oracle, solve as solve

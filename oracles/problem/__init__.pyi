@@ -1,7 +1,4 @@
-from .error_costs import (
-    LARGEST_COST as LARGEST_COST,
-    ErrorCosts as ErrorCosts,
-)
+from .error_costs import LARGEST_COST as LARGEST_COST, ErrorCosts as ErrorCosts
 from .grid import (
     ENUMERATION_LIMIT as ENUMERATION_LIMIT,
     Hypothesis as Hypothesis,
@@ -15,20 +12,8 @@ from .level_weights import (
     all_sizes as all_sizes,
     size_counts as size_counts,
 )
-from .perturbation import (
-    Perturbation as Perturbation,
-)
-from .product_weights import (
-    LogWeights as LogWeights,
-    checked_weights as checked_weights,
-)
-from .structure import (
-    ColumnGroup as ColumnGroup,
-    complete_structure as complete_structure,
-)
-from .table import (
-    TabularProblem as TabularProblem,
-)
-from .zero_one import (
-    ZeroOneProblem as ZeroOneProblem,
-)
+from .perturbation import Perturbation as Perturbation
+from .product_weights import LogWeights as LogWeights, checked_weights as checked_weights
+from .structure import ColumnGroup as ColumnGroup, complete_structure as complete_structure
+from .table import TabularProblem as TabularProblem
+from .zero_one import ZeroOneProblem as ZeroOneProblem

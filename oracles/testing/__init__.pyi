@@ -1,3 +1,1 @@
-from .conformance import (
-    check_oracle as check_oracle,
-)
+from .conformance import check_oracle as check_oracle

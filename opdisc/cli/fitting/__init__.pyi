@@ -1,11 +1,5 @@
-from .demo import (
-    compile_kernels as compile_kernels,
-    run_demo as run_demo,
-)
-from .error_costs import (
-    error_cost_options as error_cost_options,
-    stated_costs as stated_costs,
-)
+from .demo import compile_kernels as compile_kernels, run_demo as run_demo
+from .error_costs import error_cost_options as error_cost_options, stated_costs as stated_costs
 from .fit import (
     learn_model as learn_model,
     read_to_learn as read_to_learn,
@@ -18,14 +12,8 @@ from .planning import (
     planner_for as planner_for,
     table_text as table_text,
 )
-from .predict import (
-    predict_file as predict_file,
-    predicted_lines as predicted_lines,
-)
-from .reading import (
-    reading_options as reading_options,
-    taken_reading as taken_reading,
-)
+from .predict import predict_file as predict_file, predicted_lines as predicted_lines
+from .reading import reading_options as reading_options, taken_reading as taken_reading
 from .releasing import (
     check_release as check_release,
     ignored_weak_promises as ignored_weak_promises,
@@ -36,7 +24,4 @@ from .releasing import (
     refuse_overwriting as refuse_overwriting,
     told_weak_promises as told_weak_promises,
 )
-from .starts import (
-    start_options as start_options,
-    stated_starts as stated_starts,
-)
+from .starts import start_options as start_options, stated_starts as stated_starts

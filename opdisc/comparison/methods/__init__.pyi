@@ -1,6 +1,4 @@
-from .classes import (
-    class_positions as class_positions,
-)
+from .classes import class_positions as class_positions
 from .method import (
     ComparisonError as ComparisonError,
     ComparisonMistake as ComparisonMistake,

@@ -1,3 +1,1 @@
-from .run import (
-    run_sweep as run_sweep,
-)
+from .run import run_sweep as run_sweep

@@ -12,11 +12,7 @@ from scipy import special
 
 from opdisc.arguments import check_finite
 from opdisc.calibration import require_delta
-from opdisc.convex import (
-    NotReached,
-    noiseless_minimum,
-    noiseless_plan,
-)
+from opdisc.convex import NotReached, noiseless_minimum, noiseless_plan
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows

@@ -1,3 +1,1 @@
-from .schemas import (
-    load_schema as load_schema,
-)
+from .schemas import load_schema as load_schema

@@ -1,6 +1,4 @@
-from .cell_texts import (
-    csv_text as csv_text,
-)
+from .cell_texts import csv_text as csv_text
 from .chunks import (
     CHUNK_CELLS as CHUNK_CELLS,
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
@@ -21,13 +19,8 @@ from .frames import (
     narwhals_frame as narwhals_frame,
     typed_columns as typed_columns,
 )
-from .headers import (
-    public_header as public_header,
-    read_header as read_header,
-)
-from .opening import (
-    open_table as open_table,
-)
+from .headers import public_header as public_header, read_header as read_header
+from .opening import open_table as open_table
 from .provenance import (
     LABELS_PUBLIC as LABELS_PUBLIC,
     MADE_BY_HAND as MADE_BY_HAND,
@@ -37,10 +30,7 @@ from .provenance import (
     table_assumptions as table_assumptions,
     with_declared_dtypes as with_declared_dtypes,
 )
-from .table_format import (
-    TableFormat as TableFormat,
-    read_names as read_names,
-)
+from .table_format import TableFormat as TableFormat, read_names as read_names
 from .tables import (
     count_lines as count_lines,
     public_facts as public_facts,
@@ -48,10 +38,5 @@ from .tables import (
     table_text as table_text,
     write_table as write_table,
 )
-from .typed_file import (
-    optional_module as optional_module,
-    plain_name as plain_name,
-)
-from .workbook import (
-    told_sheets as told_sheets,
-)
+from .typed_file import optional_module as optional_module, plain_name as plain_name
+from .workbook import told_sheets as told_sheets

@@ -1,15 +1,10 @@
-from .categories import (
-    BinaryFeature as BinaryFeature,
-    CategoryFeature as CategoryFeature,
-)
+from .categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
 from .checks import (
     check_keys as check_keys,
     close_name as close_name,
     did_you_mean as did_you_mean,
 )
-from .columns import (
-    exclusive_positions as exclusive_positions,
-)
+from .columns import exclusive_positions as exclusive_positions
 from .draft import (
     BLANK as BLANK,
     check_column as check_column,
@@ -23,21 +18,10 @@ from .features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
-from .pilot import (
-    PilotDraft as PilotDraft,
-    pilot_draft as pilot_draft,
-)
-from .quantiles import (
-    QuantileFeature as QuantileFeature,
-)
-from .rarity import (
-    constant_remedy as constant_remedy,
-    rare_outcome_text as rare_outcome_text,
-)
-from .schema import (
-    Schema as Schema,
-    column_structure as column_structure,
-)
+from .pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
+from .quantiles import QuantileFeature as QuantileFeature
+from .rarity import constant_remedy as constant_remedy, rare_outcome_text as rare_outcome_text
+from .schema import Schema as Schema, column_structure as column_structure
 from .target import (
     ANY_OTHER as ANY_OTHER,
     Label as Label,

@@ -68,14 +68,7 @@ from opdisc.planning import (
     takes_logistic,
     tilt_of,
 )
-from opdisc.privacy import (
-    EntropySource,
-    Ledger,
-    Prepared,
-    PrivacyParams,
-    PublicInputs,
-    Reason,
-)
+from opdisc.privacy import EntropySource, Ledger, Prepared, PrivacyParams, PublicInputs, Reason
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import ZeroOneProblem
 

@@ -9,11 +9,7 @@ from .cards import (
     card_epsilon as card_epsilon,
     run_cards as run_cards,
 )
-from .quantiles import (
-    Cut as Cut,
-    draw_cuts as draw_cuts,
-    plan_cuts as plan_cuts,
-)
+from .quantiles import Cut as Cut, draw_cuts as draw_cuts, plan_cuts as plan_cuts
 from .risks import (
     RiskRelease as RiskRelease,
     RiskSpec as RiskSpec,
@@ -34,9 +30,5 @@ from .thresholds import (
     receipt_with_thresholds as receipt_with_thresholds,
     rehearse_thresholds as rehearse_thresholds,
 )
-from .validation import (
-    validate_card as validate_card,
-)
-from .validation_counts import (
-    calibrate_validation as calibrate_validation,
-)
+from .validation import validate_card as validate_card
+from .validation_counts import calibrate_validation as calibrate_validation

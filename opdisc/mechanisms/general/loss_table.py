@@ -11,11 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import (
-    BaseMeasure,
-    ExponentialMechanism,
-    ExponentialSpec,
-)
+from opdisc.mechanisms import BaseMeasure, ExponentialMechanism, ExponentialSpec
 from opdisc.mechanisms.base import (
     BOUNDED_ROWS,
     Mechanism,

@@ -3,9 +3,5 @@ from .learners import (
     EstimatorLearner as EstimatorLearner,
     PartLearner as PartLearner,
 )
-from .rules import (
-    RobustVoteMechanism as RobustVoteMechanism,
-)
-from .run import (
-    run_robust_vote as run_robust_vote,
-)
+from .rules import RobustVoteMechanism as RobustVoteMechanism
+from .run import run_robust_vote as run_robust_vote

@@ -1,6 +1,2 @@
-from .receipt import (
-    SelectionReceipt as SelectionReceipt,
-)
-from .trials import (
-    private_selection as private_selection,
-)
+from .receipt import SelectionReceipt as SelectionReceipt
+from .trials import private_selection as private_selection

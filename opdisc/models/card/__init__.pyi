@@ -11,10 +11,7 @@ from .characteristics import (
     single_card as single_card,
     spelled as spelled,
 )
-from .content import (
-    Card as Card,
-    card_content as card_content,
-)
+from .content import Card as Card, card_content as card_content
 from .explanation import (
     ClassExplanation as ClassExplanation,
     Explanation as Explanation,
@@ -22,16 +19,9 @@ from .explanation import (
     explain_class as explain_class,
     explain_row as explain_row,
 )
-from .markdown import (
-    card_markdown as card_markdown,
-)
-from .page import (
-    card_fragment as card_fragment,
-    card_page as card_page,
-)
-from .picture import (
-    card_picture as card_picture,
-)
+from .markdown import card_markdown as card_markdown
+from .page import card_fragment as card_fragment, card_page as card_page
+from .picture import card_picture as card_picture
 from .source import (
     CardSource as CardSource,
     CardsSource as CardsSource,

@@ -1,6 +1,4 @@
-from .cards_receipt import (
-    MulticlassReceipt as MulticlassReceipt,
-)
+from .cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .convex_receipt import (
     FLOATING_POINT as FLOATING_POINT,
     FRANK_WOLFE as FRANK_WOLFE,
@@ -15,9 +13,7 @@ from .grid_receipt import (
     planned_with as planned_with,
     receipt_costs as receipt_costs,
 )
-from .opsamp_receipt import (
-    OPSampReceipt as OPSampReceipt,
-)
+from .opsamp_receipt import OPSampReceipt as OPSampReceipt
 from .questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,

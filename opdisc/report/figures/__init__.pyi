@@ -7,13 +7,8 @@ from .drawing import (
     Drawing as Drawing,
     color_rules as color_rules,
 )
-from .marks import (
-    draw_mark as draw_mark,
-)
-from .plate import (
-    Plate as Plate,
-    plates as plates,
-)
+from .marks import draw_mark as draw_mark
+from .plate import Plate as Plate, plates as plates
 from .style import (
     DARK_BACKGROUND as DARK_BACKGROUND,
     LIGHT_BACKGROUND as LIGHT_BACKGROUND,

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opdisc.report import (
-    Interval,
-    ResultCell,
-    Series,
-)
+from opdisc.report import Interval, ResultCell, Series
 from opdisc.report.figures.drawing import Drawing
 from opdisc.report.figures.style import Style
 

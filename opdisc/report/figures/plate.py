@@ -9,14 +9,7 @@ from functools import partial
 import pandas as pd
 from markupsafe import Markup
 
-from opdisc.report import (
-    Evaluation,
-    MeanCurve,
-    ResultCell,
-    Series,
-    area_metric,
-    mean_curves,
-)
+from opdisc.report import Evaluation, MeanCurve, ResultCell, Series, area_metric, mean_curves
 from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
 from opdisc.report.figures.curves import Curve, curves
 from opdisc.report.figures.drawing import Drawing

@@ -11,12 +11,7 @@ import numpy as np
 
 from oracles.arithmetic import IntArray
 from oracles.branch_and_bound.arrays import INFINITE
-from oracles.branch_and_bound.block_bound.arrays import (
-    CHUNK,
-    LARGEST_SUM,
-    FloatArray,
-    MediumArray,
-)
+from oracles.branch_and_bound.block_bound.arrays import CHUNK, LARGEST_SUM, FloatArray, MediumArray
 from oracles.branch_and_bound.block_bound.kernels import (
     add_excess,
     add_gradient,
@@ -28,11 +23,7 @@ from oracles.branch_and_bound.block_bound.link_kernels import (
     pull_messages,
     step_messages,
 )
-from oracles.branch_and_bound.block_bound.links import (
-    WIDEST_LINK,
-    BlockLinks,
-    PricedLinks,
-)
+from oracles.branch_and_bound.block_bound.links import WIDEST_LINK, BlockLinks, PricedLinks
 from oracles.branch_and_bound.block_bound.pricing import PricingTeam, Stop
 from oracles.branch_and_bound.block_bound.relaxation import Block, Relaxation
 

@@ -16,14 +16,8 @@ from oracles.branch_and_bound.block_bound.arrays import (
     new_pricing_scratch,
 )
 from oracles.branch_and_bound.block_bound.kernels import price
-from oracles.branch_and_bound.block_bound.product_kernels import (
-    fill_parts,
-    join_parts,
-)
-from oracles.branch_and_bound.block_bound.product_plan import (
-    ProductArrays,
-    new_product_scratch,
-)
+from oracles.branch_and_bound.block_bound.product_kernels import fill_parts, join_parts
+from oracles.branch_and_bound.block_bound.product_plan import ProductArrays, new_product_scratch
 from oracles.branch_and_bound.block_bound.relaxation import Relaxation
 
 Stop = Callable[[], bool]

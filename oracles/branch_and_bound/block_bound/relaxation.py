@@ -27,15 +27,8 @@ from oracles.branch_and_bound.block_bound.arrays import (
     padded_size,
 )
 from oracles.branch_and_bound.block_bound.cells import Cells, alike, score_ranges
-from oracles.branch_and_bound.block_bound.links import (
-    WIDEST_LINK,
-    Links,
-    new_links,
-)
-from oracles.branch_and_bound.block_bound.product_plan import (
-    ProductArrays,
-    plan_product,
-)
+from oracles.branch_and_bound.block_bound.links import WIDEST_LINK, Links, new_links
+from oracles.branch_and_bound.block_bound.product_plan import ProductArrays, plan_product
 from oracles.branch_and_bound.block_bound.states import States
 from oracles.branch_and_bound.reduction import Reduction, value_ranges
 

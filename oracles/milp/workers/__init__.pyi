@@ -5,7 +5,4 @@ from .messages import (
     Request as Request,
     RunnableQuestion as RunnableQuestion,
 )
-from .pool import (
-    ask_worker as ask_worker,
-    solve_in_worker as solve_in_worker,
-)
+from .pool import ask_worker as ask_worker, solve_in_worker as solve_in_worker

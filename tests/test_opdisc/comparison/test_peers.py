@@ -15,11 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.comparison import (
-    peer_methods as peers,
-    peer_processes,
-    peer_worker,
-)
+from opdisc.comparison import peer_methods as peers, peer_processes, peer_worker
 from opdisc.comparison.methods.method import ComparisonError, FitTask, registry
 from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.runs import execute, setting_of

@@ -12,12 +12,7 @@ from opdisc.convex.full_gradient import plan_full_gradients
 from opdisc.convex.one_pass import plan_mirror_descent, published_a20
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
-from opdisc.convex.stochastic import (
-    BatchPlan,
-    noisy_sgd,
-    plan_noisy_sgd,
-    published_b14_stddev,
-)
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd, plan_noisy_sgd, published_b14_stddev
 from opdisc.convex.variance_reduced import SVRGPlan, plan_svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy

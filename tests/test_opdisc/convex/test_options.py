@@ -27,12 +27,7 @@ from opdisc.convex.sampling.simplex import (
     published_sample_count,
     simplex_sampling,
 )
-from opdisc.convex.stochastic import (
-    BatchPlan,
-    noisy_sgd,
-    plan_noisy_sgd,
-    published_b14_stddev,
-)
+from opdisc.convex.stochastic import BatchPlan, noisy_sgd, plan_noisy_sgd, published_b14_stddev
 from opdisc.convex.variance_reduced import SVRGPlan, svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy

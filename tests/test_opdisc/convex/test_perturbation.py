@@ -11,10 +11,7 @@ from opdisc.calibration.gaussian import gaussian_delta, gaussian_multiplier
 from opdisc.convex import noise_plan, objective_calibration as calibration
 from opdisc.convex.minimisation import NotReached, minimise, minimise_on
 from opdisc.convex.objective import approximate_minima, objective_perturbation
-from opdisc.convex.objective_plan import (
-    output_noise_scale,
-    plan_objective_perturbation,
-)
+from opdisc.convex.objective_plan import output_noise_scale, plan_objective_perturbation
 from opdisc.convex.output import output_perturbation, plan_output_perturbation
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows

@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-from test_opdisc.convex.test_refusals import (
-    BALL,
-    NEED_CONVEX,
-    NEED_DELTA,
-    SIMPLEX,
-    facts,
-)
+from test_opdisc.convex.test_refusals import BALL, NEED_CONVEX, NEED_DELTA, SIMPLEX, facts
 
 from opdisc.convex.rows import check_rows, toy_rows
 from opdisc.errors import UncertifiedRelease

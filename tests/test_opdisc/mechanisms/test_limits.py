@@ -23,15 +23,7 @@ from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic
-from oracles import (
-    Claim,
-    Limit,
-    Perturbation,
-    Termination,
-    WeightGrid,
-    ZeroOneProblem,
-    get_oracle,
-)
+from oracles import Claim, Limit, Perturbation, Termination, WeightGrid, ZeroOneProblem, get_oracle
 from oracles.enumeration.listing import EnumerationOracle
 from oracles.errors import InvalidProblem, OracleUnavailable, UnsupportedProblem
 from oracles.interface import HandoverOracle

@@ -9,13 +9,7 @@ from any_table import predicted, random_case, random_table as random_rows
 from hypothesis import given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier
-from opdisc.data import (
-    COLUMNS_UNSEEN,
-    LABELS_PUBLIC,
-    Schema,
-    column_structure,
-    with_error_costs,
-)
+from opdisc.data import COLUMNS_UNSEEN, LABELS_PUBLIC, Schema, column_structure, with_error_costs
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,

@@ -15,15 +15,8 @@ from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
-from opdisc.planning.blocks import (
-    LARGEST_SEARCHED_BLOCK,
-    searchable_blocks,
-)
-from opdisc.planning.choice import (
-    BeyondReach,
-    MechanismSettings,
-    choose_mechanism,
-)
+from opdisc.planning.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
+from opdisc.planning.choice import BeyondReach, MechanismSettings, choose_mechanism
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error

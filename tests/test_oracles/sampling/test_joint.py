@@ -10,10 +10,7 @@ from helpers.oracles.first_head import first_head_law
 from scipy import stats
 
 from oracles.arithmetic.random_bits import RandomBits, SeededEntropy
-from oracles.sampling import (
-    joint,
-    staged_points as points_module,
-)
+from oracles.sampling import joint, staged_points as points_module
 from oracles.sampling.joint import JointSteps, _Walk, draw_joint
 from oracles.sampling.staged_points import BinaryPoints
 

@@ -19,13 +19,7 @@ from opdisc.mechanisms.opsamp.calibration import (
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions, solve_chunk
 from opdisc.mechanisms.opsamp.parameter_space import lifted_space, search_space
-from opdisc.mechanisms.opsamp.run import (
-    _noisy,
-    _rehearse,
-    draw_tilts,
-    run_opsamp,
-    tilted_problem,
-)
+from opdisc.mechanisms.opsamp.run import _noisy, _rehearse, draw_tilts, run_opsamp, tilted_problem
 from opdisc.noise.lattice import discrete_laplace
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger

@@ -6,14 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from oracles import (
-    Limit,
-    Perturbation,
-    SolveOptions,
-    Termination,
-    WeightGrid,
-    ZeroOneProblem,
-)
+from oracles import Limit, Perturbation, SolveOptions, Termination, WeightGrid, ZeroOneProblem
 from oracles.branch_and_bound.block_bound import (
     kernels,
     link_kernels,
