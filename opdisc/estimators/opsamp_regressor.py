@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from opdisc.estimators.base import PrivateRegressor
 from opdisc.estimators.opsamp import OPSampEstimator
+from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.ranges import Range, public_range
-from opdisc.mechanisms import DrawProgress
+from opdisc.mechanisms import DrawProgress, OPSampRelease
 from opdisc.models import SavedLinearModel
 from opdisc.privacy import Ledger
 from oracles.arithmetic import FloatArray
@@ -103,10 +104,13 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
         )
         self.target_range = target_range
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[OPSampRelease]:
         rows, targets = self._read(X, y)
         middle, half = self._target_scale()
-        slopes, start = self._release(rows, np.clip((targets - middle) / half, -1.0, 1.0))
+        return self._prepared(rows, np.clip((targets - middle) / half, -1.0, 1.0))
+
+    def _publish_raw(self, slopes: FloatArray, start: float) -> None:
+        middle, half = self._target_scale()
         self.coef_ = slopes * half
         self.intercept_ = start * half + middle
 

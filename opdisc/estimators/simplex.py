@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.convex import ConvexPublic, Rows, convex_params, simplex_sampling
+from opdisc.convex import ConvexPublic, ConvexRelease, Rows, convex_params, simplex_sampling
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateRegressor
+from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import ConvexReceipt, Ledger
 from oracles.arithmetic import FloatArray
@@ -85,7 +86,7 @@ class PrivateSimplexRegressor(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[ConvexRelease]:
         params = convex_params(self.epsilon, self.delta)
         bound = self.value_bound
         if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
@@ -103,13 +104,15 @@ class PrivateSimplexRegressor(PrivateRegressor):
             domain=Simplex(dimension=dimension),
             **self._public_facts(len(target)),
         )
-        release = simplex_sampling(
+        charge = simplex_sampling.prepare(
             Rows(X=np.clip(values / bound, -1.0, 1.0), y=np.clip(target / bound, -1.0, 1.0)),
             public,
             entropy=self._entropy(),
             entropy_weight=self.entropy_weight,
-            ledger=self._open_ledger(),
         )
+        return PreparedFit(charge=charge, publish=self._publish)
+
+    def _publish(self, release: ConvexRelease) -> None:
         self.coef_ = release.parameters
         self.receipt_ = release.receipt
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opdisc.convex import PublicStart, hull_perturbation
+from opdisc.convex import ConvexRelease, PublicStart, hull_perturbation
 from opdisc.data import RowCounts
 from opdisc.errors import CalibrationError
 from opdisc.models import ChosenScale, OddsScale, Scorecard, points_of
 from opdisc.planning import LOGISTIC, logistic_public
-from opdisc.privacy import ConvexReceipt, EntropySource, Ledger, PrivacyParams, Reason
+from opdisc.privacy import ConvexReceipt, EntropySource, Prepared, PrivacyParams, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def refuse_other_options(
             )
 
 
-def draw_logistic_card(
+def prepare_logistic_card(
     counts: RowCounts,
     facts: Mapping[str, Any],
     *,
@@ -69,11 +69,10 @@ def draw_logistic_card(
     scale: ChosenScale | None,
     largest: int,
     entropy: EntropySource,
-    ledger: Ledger | None,
     choice: Reason | None = None,
     start: PublicStart | None = None,
-) -> LogisticCard:
-    """Release weights by hull perturbation, and return the card that they stand for.
+) -> Prepared[LogisticCard]:
+    """Prepare weights by hull perturbation, and the card that they stand for.
 
     Parameters
     ----------
@@ -89,8 +88,6 @@ def draw_logistic_card(
         Points of a statement at most, where no scale is given.
     entropy : EntropySource
         Random bits.
-    ledger : Ledger or None
-        Where the budget is recorded first.
     choice : Reason or None
         Why, where nobody named the mechanism.
     start : PublicStart or None
@@ -103,8 +100,12 @@ def draw_logistic_card(
     """
     schema = counts.schema
     shape, public = logistic_public(schema, params, facts)
-    released = hull_perturbation(
-        counts.table, shape, public, entropy=entropy, start=start, ledger=ledger, choice=choice
+
+    def in_points(released: ConvexRelease) -> LogisticCard:
+        card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
+        return LogisticCard(card=card, odds=odds, receipt=released.receipt)
+
+    charge = hull_perturbation.prepare(
+        counts.table, shape, public, entropy=entropy, start=start, choice=choice
     )
-    card, odds = points_of(released.parameters.tolist(), schema, scale=scale, largest=largest)
-    return LogisticCard(card=card, odds=odds, receipt=released.receipt)
+    return charge.then(in_points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -39,6 +40,7 @@ from opdisc.data import (
     warn_of_cells_between_0_and_1,
 )
 from opdisc.errors import SchemaError, TableError
+from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.repeated_fits import refuse_numbered_labels
 from opdisc.estimators.scorecards.counted_classes import (
@@ -197,12 +199,12 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         )
         self.strategy = strategy
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[CardsRelease]:
         self._check_options()
-        self._learn_cards(classes_of_rows(*self._read_classes(X, y)))
+        return self._prepare_cards(classes_of_rows(*self._read_classes(X, y)))
 
-    def _learn_counts(self, counts: RowCounts) -> None:
-        self._learn_cards(classes_of_counts(counts))
+    def _prepare_counts(self, counts: RowCounts) -> PreparedFit[CardsRelease]:
+        return self._prepare_cards(classes_of_counts(counts))
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         checked = super()._checked(counts)
@@ -210,7 +212,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         require_found_thresholds(checked.schema)
         return checked
 
-    def _learn_cards(self, table: CountedClasses) -> None:
+    def _prepare_cards(self, table: CountedClasses) -> PreparedFit[CardsRelease]:
         schema, entropy = self.schema_, self._entropy()
         facts: dict[str, Any] = self._public_facts(table.n_rows, schema, table.assumptions)
         facts["public_row_guess"] = self.public_row_guess
@@ -222,23 +224,23 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             for question, card in decided.cards
         ]
         prepared = [
-            self._prepare(problem, card.settled, entropy)
+            self._card(problem, card.settled, entropy)
             for problem, (_, card) in zip(problems, decided.cards, strict=True)
         ]
         specs = [card.shares.risks for _, card in decided.cards if card.shares.risks is not None]
         risks = CardRisks(
             specs=tuple(specs), problems=tuple(problems), structure=column_structure(schema)
         )
-        release = run_cards(
+        charge = run_cards.prepare(
             self.strategy,
             len(schema.labels),
             prepared,
             public,
             entropy=entropy,
-            ledger=self._open_ledger(),
             risks=risks if specs else None,
         )
-        self._publish_cards([question for question, _ in decided.cards], release, specs)
+        questions = [question for question, _ in decided.cards]
+        return PreparedFit(charge=charge, publish=partial(self._publish_cards, questions, specs))
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take: all have an equal part."""
@@ -246,7 +248,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         return patience_of_each(super()._patience(schema), len(cards))
 
     def _publish_cards(
-        self, questions: Sequence[Question], release: CardsRelease, specs: Sequence[RiskSpec]
+        self, questions: Sequence[Question], specs: Sequence[RiskSpec], release: CardsRelease
     ) -> None:
         schema = self.schema_
         if specs:

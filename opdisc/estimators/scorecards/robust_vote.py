@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from opdisc.data import Classes, CostsLike, SchemaLike, count_combinations
 from opdisc.errors import CalibrationError
+from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
@@ -18,6 +20,7 @@ from opdisc.mechanisms import (
     Isolation,
     PartLearner,
     RobustVoteMechanism,
+    VoteRelease,
     VoteRule,
     check_candidates,
     default_parts,
@@ -26,7 +29,7 @@ from opdisc.mechanisms import (
 from opdisc.planning import parse_weight_bound, scorecard_grid
 from opdisc.privacy import GridPublic, Ledger, PrivacyParams
 from oracles.interface import Oracle, SolveOptions
-from oracles.problem import ErrorCosts
+from oracles.problem import ErrorCosts, Hypothesis
 
 
 class RobustVoteClassifier(ScorecardClassifier):
@@ -113,7 +116,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         self.classes = classes
         self.error_costs = error_costs
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[VoteRelease]:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_weight_bound(self.weight_bound)
         schema, rows, signs, assumptions = self._read_encoded(X, y)
@@ -130,7 +133,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)
-        release = run_robust_vote(
+        charge = run_robust_vote.prepare(
             RobustVoteMechanism(n_parts=n_parts, rule=self.rule),
             self._part_learner(schema.error_costs),
             (rows.astype(np.int64), signs.astype(np.int64)),
@@ -138,10 +141,12 @@ class RobustVoteClassifier(ScorecardClassifier):
             entropy=self._entropy(),
             isolation=self.isolation,
             time_limit=self.time_limit,
-            ledger=self._open_ledger(),
         )
-        self.elected_ = release.hypothesis is not None
         nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
+        return PreparedFit(charge=charge, publish=partial(self._publish_vote, nobody))
+
+    def _publish_vote(self, nobody: Hypothesis, release: VoteRelease) -> None:
+        self.elected_ = release.hypothesis is not None
         self._publish(release.hypothesis or nobody, release.receipt)
 
     def _part_learner(self, costs: ErrorCosts) -> PartLearner:
