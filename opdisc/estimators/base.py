@@ -45,13 +45,13 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError, SchemaError, TableError
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.refusals import require_same_length, rows_refusal
 from opdisc.estimators.repeated_fits import refuse_numbered_labels, repetition_conditions
 from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     parse_entropy,
     parse_relation,
 )
@@ -114,10 +114,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self._forget()
             raise
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[Any]:
-        """Read the table, and return the one charge of a fit with what is made of its draw.
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
+        """Read the table, and return the one charge of a fit; its draw sets the attributes.
 
-        Nothing is spent or drawn. Whoever asks what a fit costs asks for the charge's receipt.
+        Nothing is spent or drawn. Whoever asks what a fit costs asks for the receipt.
         """
         raise NotImplementedError
 

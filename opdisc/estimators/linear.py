@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,6 @@ from opdisc.estimators.base import (
     models_in,
     refuse_own_pilot,
 )
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, Prepared, PrivacyParams
@@ -113,7 +112,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         """Return the loss of one row."""
         raise NotImplementedError
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[Any]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = self._check_options()
         refuse_own_pilot(self.pilot, X)
         read = self._read(X, y)
@@ -146,7 +145,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             if self._takes_smooth_hull(public):
                 return self._prepare_smooth_hull(read, shape, public)
         charge = self._charge(read, features, public)
-        return PreparedFit(charge=charge, publish=partial(self._publish_mapped, features))
+        return charge.then(partial(self._publish_mapped, features))
 
     def _check_options(self) -> PrivacyParams:
         """Refuse what no table could be fitted with, and return the budget."""
@@ -165,7 +164,7 @@ class PrivateLinearClassifier(PrivateClassifier):
 
     def _prepare_hull(
         self, read: LabelledRows, shape: HullShape, public: ConvexPublic
-    ) -> PreparedFit[ConvexRelease]:
+    ) -> Prepared[Any]:
         start = start_from(
             self.prior,
             self.pilot,
@@ -181,11 +180,11 @@ class PrivateLinearClassifier(PrivateClassifier):
             ridge=self.ridge,
             start=start,
         )
-        return PreparedFit(charge=charge, publish=self._publish_hull)
+        return charge.then(self._publish_hull)
 
     def _prepare_smooth_hull(
         self, read: LabelledRows, shape: HullShape, public: ConvexPublic
-    ) -> PreparedFit[tuple[FloatArray, ConvexRelease]]:
+    ) -> Prepared[Any]:
         charge = smooth_hull_perturbation.prepare(
             aggregate(read.rows, read.signs),
             shape,
@@ -193,26 +192,27 @@ class PrivateLinearClassifier(PrivateClassifier):
             entropy=self._entropy(),
             ridge=self.ridge,
         )
-        return PreparedFit(charge=charge, publish=self._publish_smooth_hull)
+        return charge.then(self._publish_smooth_hull)
 
-    def _publish(self, coefficients: FloatArray, intercept: float, receipt: ConvexReceipt) -> None:
+    def _publish(self, coefficients: FloatArray, intercept: float, receipt: ConvexReceipt) -> Self:
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         self.receipt_ = receipt
+        return self
 
-    def _publish_hull(self, release: ConvexRelease) -> None:
-        self._publish(release.parameters[1:], float(release.parameters[0]), release.receipt)
+    def _publish_hull(self, release: ConvexRelease) -> Self:
+        return self._publish(release.parameters[1:], float(release.parameters[0]), release.receipt)
 
-    def _publish_smooth_hull(self, found: tuple[FloatArray, ConvexRelease]) -> None:
+    def _publish_smooth_hull(self, found: tuple[FloatArray, ConvexRelease]) -> Self:
         weights, release = found
-        self._publish(weights[1:], float(weights[0]), release.receipt)
+        return self._publish(weights[1:], float(weights[0]), release.receipt)
 
-    def _publish_mapped(self, features: LinearFeatures, release: ConvexRelease) -> None:
-        self._publish(*features.weights(release.parameters), release.receipt)
+    def _publish_mapped(self, features: LinearFeatures, release: ConvexRelease) -> Self:
+        return self._publish(*features.weights(release.parameters), release.receipt)
 
-    def _publish_in_box(self, low: FloatArray, high: FloatArray, release: ConvexRelease) -> None:
+    def _publish_in_box(self, low: FloatArray, high: FloatArray, release: ConvexRelease) -> Self:
         slopes = release.parameters[1:] / (high - low)
-        self._publish(slopes, float(release.parameters[0] - slopes @ low), release.receipt)
+        return self._publish(slopes, float(release.parameters[0] - slopes @ low), release.receipt)
 
     def _domain(self, features: LinearFeatures) -> Domain:
         """Return the set of weights, which bounds the score of a row."""
@@ -224,7 +224,7 @@ class PrivateLinearClassifier(PrivateClassifier):
 
     def _prepare_in_box(
         self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts
-    ) -> PreparedFit[ConvexRelease]:
+    ) -> Prepared[Any]:
         """Prepare weights of numbers on a public range, by hull noise of its box."""
         low, high = public_range(self.feature_range, read.rows.shape[1], "feature")
         shape = box_shape(len(low))
@@ -244,7 +244,7 @@ class PrivateLinearClassifier(PrivateClassifier):
             ridge=self.ridge,
             unit=BOX_STEPS,
         )
-        return PreparedFit(charge=charge, publish=partial(self._publish_in_box, low, high))
+        return charge.then(partial(self._publish_in_box, low, high))
 
     def _takes_hull(self, shape: HullShape, public: ConvexPublic) -> bool:
         """Return whether the noise has the shape of the schema's rows; public facts decide."""

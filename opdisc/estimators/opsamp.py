@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.mechanisms import (
     DrawOptions,
@@ -25,7 +24,7 @@ from opdisc.mechanisms import (
     run_opsamp,
 )
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import Ledger, OPSampReceipt, PrivacyParams, PublicInputs
+from opdisc.privacy import Ledger, OPSampReceipt, Prepared, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,
@@ -120,7 +119,7 @@ class OPSampEstimator(PrivateEstimator):
         rows: FloatArray,
         targets: FloatArray,
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,),
-    ) -> PreparedFit[OPSampRelease]:
+    ) -> Prepared[Any]:
         """Prepare the release of parameters of scaled rows and targets."""
         n, facts = len(rows), self._public_facts(len(rows), assumptions=assumptions)
         planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
@@ -161,11 +160,12 @@ class OPSampEstimator(PrivateEstimator):
             oracle=self.oracle,
             options=DrawOptions(n_jobs=self.n_jobs, backend=self.backend, progress=self.progress),
         )
-        return PreparedFit(charge=charge, publish=self._publish)
+        return charge.then(self._publish)
 
-    def _publish(self, release: OPSampRelease) -> None:
+    def _publish(self, release: OPSampRelease) -> Self:
         self.parameters_, self.receipt_ = release.parameters, release.receipt
         self._publish_raw(*self._raw_coefficients())
+        return self
 
     def _publish_raw(self, slopes: FloatArray, start: float) -> None:
         """Set the coefficients in raw units."""
@@ -341,7 +341,7 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         with as_calibration_error():
             return with_costs(super()._loss(), self._own_costs(None))
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[OPSampRelease]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         read = self._read(X, y)
         return self._prepared(read.rows, read.signs.astype(np.float64), read.assumptions)
 

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from opdisc.estimators.base import PrivateRegressor
 from opdisc.estimators.opsamp import OPSampEstimator
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.ranges import Range, public_range
-from opdisc.mechanisms import DrawProgress, OPSampRelease
+from opdisc.mechanisms import DrawProgress
 from opdisc.models import SavedLinearModel
-from opdisc.privacy import Ledger
+from opdisc.privacy import Ledger, Prepared
 from oracles.arithmetic import FloatArray
 from oracles.convex import Box, Domain, LinearLoss, RealOracle
 
@@ -104,7 +103,7 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
         )
         self.target_range = target_range
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[OPSampRelease]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         rows, targets = self._read(X, y)
         middle, half = self._target_scale()
         return self._prepared(rows, np.clip((targets - middle) / half, -1.0, 1.0))

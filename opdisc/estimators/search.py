@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -28,7 +28,6 @@ from opdisc.data import (
 )
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
 from opdisc.mechanisms import (
     CandidateReceipt,
@@ -42,6 +41,7 @@ from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
     PrivacyReceipt,
     PublicInputs,
@@ -173,7 +173,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         self.ledger = ledger
         self.random_state = random_state
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[Selected[Any]]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         self._check_arguments()
         settings = list(ParameterGrid(self.param_grid))
         _check_settings(settings)
@@ -211,11 +211,11 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
             conditions=conditions,
             error_costs=costs,
         )
-        return PreparedFit(charge=charge, publish=partial(self._publish, settings, len(labels)))
+        return charge.then(partial(self._publish, settings, len(labels)))
 
     def _publish(
         self, settings: Sequence[Mapping[str, Any]], n_rows: int, selected: Selected[Any]
-    ) -> None:
+    ) -> Self:
         self.best_index_ = _names(settings).index(selected.name)
         self.best_params_ = settings[self.best_index_]
         self.best_estimator_ = best = selected.model
@@ -229,6 +229,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         if hasattr(best, "_noise_"):
             best._noise_ = NoBound()  # none is known of the best of several trials
         self.receipt_ = selected.receipt
+        return self
 
     def _or_its(self, name: str) -> Any:
         """Return an argument, or where it is None the estimator's."""
@@ -346,7 +347,7 @@ class SettingsCandidate:
     def promise(self, params: PrivacyParams) -> CandidateReceipt:
         """Return the receipt of a fit within a budget, which is asked for and not run."""
         with paid_together():
-            promised = self._copy(params)._prepare(self.X, self.y).charge.receipt
+            promised = self._copy(params)._prepare(self.X, self.y).receipt
         if getattr(promised, "error_costs", None) != receipt_costs(self.error_costs):
             raise CalibrationError(
                 "all settings of a search must state the same error costs, since they weigh "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from opdisc.convex import ConvexPublic, ConvexRelease, Rows, convex_params, simplex_sampling
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateRegressor
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import ConvexReceipt, Ledger
+from opdisc.privacy import ConvexReceipt, Ledger, Prepared
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds, Simplex, SquaredLoss
 
@@ -86,7 +86,7 @@ class PrivateSimplexRegressor(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[ConvexRelease]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = convex_params(self.epsilon, self.delta)
         bound = self.value_bound
         if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
@@ -110,11 +110,12 @@ class PrivateSimplexRegressor(PrivateRegressor):
             entropy=self._entropy(),
             entropy_weight=self.entropy_weight,
         )
-        return PreparedFit(charge=charge, publish=self._publish)
+        return charge.then(self._publish)
 
-    def _publish(self, release: ConvexRelease) -> None:
+    def _publish(self, release: ConvexRelease) -> Self:
         self.coef_ = release.parameters
         self.receipt_ = release.receipt
+        return self
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the mixture of each row's values, shape (n_samples,)."""

@@ -33,7 +33,6 @@ from .composition.risks import (
     noisy_counts as noisy_counts,
     planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
-    run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
 )
 from .composition.thresholds import (
@@ -88,7 +87,6 @@ from .robust_vote.trust import Isolation as Isolation
 from .run import (
     prepare_mechanism as prepare_mechanism,
     run_mechanism as run_mechanism,
-    run_prepared as run_prepared,
 )
 from .selection.candidates import CandidateReceipt as CandidateReceipt
 from .selection.random_stopping import trial_law as trial_law

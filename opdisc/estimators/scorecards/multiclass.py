@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,6 @@ from opdisc.data import (
     warn_of_cells_between_0_and_1,
 )
 from opdisc.errors import SchemaError, TableError
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.repeated_fits import refuse_numbered_labels
 from opdisc.estimators.scorecards.counted_classes import (
@@ -74,6 +73,7 @@ from opdisc.privacy import (
     TREE,
     Ledger,
     MulticlassReceipt,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     Question,
@@ -199,11 +199,11 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         )
         self.strategy = strategy
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[CardsRelease]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         self._check_options()
         return self._prepare_cards(classes_of_rows(*self._read_classes(X, y)))
 
-    def _prepare_counts(self, counts: RowCounts) -> PreparedFit[CardsRelease]:
+    def _prepare_counts(self, counts: RowCounts) -> Prepared[Any]:
         return self._prepare_cards(classes_of_counts(counts))
 
     def _checked(self, counts: RowCounts) -> RowCounts:
@@ -212,7 +212,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         require_found_thresholds(checked.schema)
         return checked
 
-    def _prepare_cards(self, table: CountedClasses) -> PreparedFit[CardsRelease]:
+    def _prepare_cards(self, table: CountedClasses) -> Prepared[Any]:
         schema, entropy = self.schema_, self._entropy()
         facts: dict[str, Any] = self._public_facts(table.n_rows, schema, table.assumptions)
         facts["public_row_guess"] = self.public_row_guess
@@ -240,7 +240,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             risks=risks if specs else None,
         )
         questions = [question for question, _ in decided.cards]
-        return PreparedFit(charge=charge, publish=partial(self._publish_cards, questions, specs))
+        return charge.then(partial(self._publish_cards, questions, specs))
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take: all have an equal part."""
@@ -249,7 +249,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
 
     def _publish_cards(
         self, questions: Sequence[Question], specs: Sequence[RiskSpec], release: CardsRelease
-    ) -> None:
+    ) -> Self:
         schema = self.schema_
         if specs:
             self.risk_tables_ = tuple(
@@ -269,6 +269,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         weights = np.array(release.hypotheses, dtype=np.int64)
         self.coef_, self.intercept_ = weights[:, 1:], weights[:, 0]
         self.receipt_ = release.receipt
+        return self
 
     def _read_classes(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike

@@ -34,7 +34,6 @@ from opdisc.data import (
 )
 from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.base import models_in, refuse_own_pilot
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.logistic import (
@@ -317,7 +316,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             self._prepare_counts(self._checked(counts)).run(self._open_ledger())
         return self
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[Any]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         refuse_own_pilot(self.pilot, X)
         self._check_options()
         return self._prepare_counts(self._counted(X, y))
@@ -395,7 +394,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
     def _prepare_logistic(
         self, counts: RowCounts, facts: dict[str, Any], reason: Reason
-    ) -> PreparedFit[LogisticCard]:
+    ) -> Prepared[Any]:
         """Prepare the weights of hull perturbation as whole points."""
         bound = parse_automatic_bound(self.weight_bound)
         counted = models_in(self._open_ledger())
@@ -409,11 +408,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             entropy=self._entropy(),
             choice=reason,
         )
-        return PreparedFit(charge=charge, publish=self._publish_logistic)
+        return charge.then(self._publish_logistic)
 
-    def _publish_logistic(self, found: LogisticCard) -> None:
+    def _publish_logistic(self, found: LogisticCard) -> Self:
         self.odds_ = found.odds
         self._publish_card(found.card, found.receipt, tilt_of(self.schema_, found.receipt))
+        return self
 
     def _check_options(self) -> None:
         """Refuse what no table could be fitted with, before one is read."""
@@ -430,7 +430,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             check_starts(self.mechanism)
             refuse_other_options(self._others_options(), "a draw around a start", kept=_KEPT)
 
-    def _prepare_counts(self, counts: RowCounts) -> PreparedFit[Any]:
+    def _prepare_counts(self, counts: RowCounts) -> Prepared[Any]:
         """Decide the card from public facts, and try all that can fail without the budget."""
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
@@ -452,8 +452,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             by_default=bool(settled.reason.brief),
             patience=self._patience(schema),
         )
-        publish = partial(self._publish_drawn, noise, decided.shares.risks)
-        return PreparedFit(charge=self._charge(counts, settled, decided.shares), publish=publish)
+        charge = self._charge(counts, settled, decided.shares)
+        return charge.then(partial(self._publish_drawn, noise, decided.shares.risks))
 
     def _charge(
         self, counts: RowCounts, settled: SettledFit, shares: Shares
@@ -473,11 +473,12 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             return charge.then(partial(DrawnCard, counts.schema))
         return charge_with_thresholds(charge, shares.thresholds, counts, card_of, entropy)
 
-    def _publish_drawn(self, noise: Noise, risks: RiskSpec | None, drawn: DrawnCard) -> None:
+    def _publish_drawn(self, noise: Noise, risks: RiskSpec | None, drawn: DrawnCard) -> Self:
         self.schema_, release = drawn.schema, drawn.release
         if risks is not None:
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
         self._publish(release.hypothesis, release.receipt, noise)
+        return self
 
     def _request(self, schema: Schema) -> CardRequest:
         """Return what is asked of each card."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from opdisc.data import Classes, CostsLike, SchemaLike, count_combinations
 from opdisc.errors import CalibrationError
-from opdisc.estimators.prepared_fit import PreparedFit
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
@@ -27,7 +26,7 @@ from opdisc.mechanisms import (
     run_robust_vote,
 )
 from opdisc.planning import parse_weight_bound, scorecard_grid
-from opdisc.privacy import GridPublic, Ledger, PrivacyParams
+from opdisc.privacy import GridPublic, Ledger, Prepared, PrivacyParams
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import ErrorCosts, Hypothesis
 
@@ -116,7 +115,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         self.classes = classes
         self.error_costs = error_costs
 
-    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> PreparedFit[VoteRelease]:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_weight_bound(self.weight_bound)
         schema, rows, signs, assumptions = self._read_encoded(X, y)
@@ -143,11 +142,12 @@ class RobustVoteClassifier(ScorecardClassifier):
             time_limit=self.time_limit,
         )
         nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
-        return PreparedFit(charge=charge, publish=partial(self._publish_vote, nobody))
+        return charge.then(partial(self._publish_vote, nobody))
 
-    def _publish_vote(self, nobody: Hypothesis, release: VoteRelease) -> None:
+    def _publish_vote(self, nobody: Hypothesis, release: VoteRelease) -> Self:
         self.elected_ = release.hypothesis is not None
         self._publish(release.hypothesis or nobody, release.receipt)
+        return self
 
     def _part_learner(self, costs: ErrorCosts) -> PartLearner:
         if self.learner is None:

@@ -18,7 +18,6 @@ from .risks import (
     noisy_counts as noisy_counts,
     planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
-    run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
 )
 from .thresholds import (
