@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from opdisc.convex import Pilot, Prior, start_from, whole_points
+from opdisc.convex import (
+    ConvexRelease,
+    Pilot,
+    Prior,
+    hull_perturbation,
+    start_from,
+    whole_points,
+)
 from opdisc.data import (
     Classes,
     CostsLike,
@@ -36,11 +43,7 @@ from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.base import models_in, refuse_own_pilot
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
-from opdisc.estimators.scorecards.logistic import (
-    LogisticCard,
-    prepare_logistic_card,
-    refuse_other_options,
-)
+from opdisc.estimators.scorecards.options import refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
     THRESHOLD_BUDGET,
@@ -53,7 +56,15 @@ from opdisc.mechanisms import (
     charge_with_thresholds,
     prepare_mechanism,
 )
-from opdisc.models import LARGEST_POINTS, Noise, ScaleLike, fitted_risks, parse_scale
+from opdisc.models import (
+    LARGEST_POINTS,
+    ChosenScale,
+    Noise,
+    ScaleLike,
+    fitted_risks,
+    parse_scale,
+    points_of,
+)
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
@@ -63,6 +74,7 @@ from opdisc.planning import (
     Shares,
     check_starts,
     decide_card,
+    logistic_public,
     noise_of_card,
     parse_automatic_bound,
     parse_base_measure,
@@ -395,24 +407,23 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _prepare_logistic(
         self, counts: RowCounts, facts: dict[str, Any], reason: Reason
     ) -> Prepared[Any]:
-        """Prepare the weights of hull perturbation as whole points."""
-        bound = parse_automatic_bound(self.weight_bound)
-        counted = models_in(self._open_ledger())
-        charge = prepare_logistic_card(
-            counts,
-            facts,
-            start=start_from(self.prior, self.pilot, counts.schema, counted=counted),
-            params=PrivacyParams(epsilon=self.epsilon, delta=self.delta),
-            scale=parse_scale(self.odds_scale, counts.schema),
-            largest=LARGEST_POINTS if bound is None else bound,
-            entropy=self._entropy(),
-            choice=reason,
+        """Prepare the weights of hull perturbation, whose loss weighs both mistakes alike."""
+        schema, counted = counts.schema, models_in(self._open_ledger())
+        start = start_from(self.prior, self.pilot, schema, counted=counted)
+        scale = parse_scale(self.odds_scale, schema)
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        shape, public = logistic_public(schema, params, facts)
+        charge = hull_perturbation.prepare(
+            counts.table, shape, public, entropy=self._entropy(), start=start, choice=reason
         )
-        return charge.then(self._publish_logistic)
+        return charge.then(partial(self._publish_logistic, scale))
 
-    def _publish_logistic(self, found: LogisticCard) -> Self:
-        self.odds_ = found.odds
-        self._publish_card(found.card, found.receipt, tilt_of(self.schema_, found.receipt))
+    def _publish_logistic(self, scale: ChosenScale | None, released: ConvexRelease) -> Self:
+        """Publish weights as whole points: error costs move the threshold, and no noise."""
+        bound, weights = parse_automatic_bound(self.weight_bound), released.parameters.tolist()
+        largest = LARGEST_POINTS if bound is None else bound
+        card, self.odds_ = points_of(weights, self.schema_, scale=scale, largest=largest)
+        self._publish_card(card, released.receipt, tilt_of(self.schema_, released.receipt))
         return self
 
     def _check_options(self) -> None:

@@ -13,7 +13,7 @@ import opdisc
 from opdisc import Ledger, PrivateScorecardClassifier
 from opdisc.convex import LinearFeatures
 from opdisc.errors import UncertifiedRelease
-from opdisc.estimators.scorecards import logistic, private
+from opdisc.estimators.scorecards import private
 from opdisc.privacy import entropy, told_of_spending
 
 X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 100)
@@ -145,7 +145,7 @@ def test_frozen_configurations_charge_what_they_were_asked_for(name, tmp_path):
 @pytest.mark.parametrize(
     ("place", "model"),
     [
-        ((logistic, "points_of"), PrivateScorecardClassifier(mechanism="logistic", schema=SCHEMA)),
+        ((private, "points_of"), PrivateScorecardClassifier(mechanism="logistic", schema=SCHEMA)),
         ((private, "fitted_risks"), PrivateScorecardClassifier(risk_budget=0.3, schema=SCHEMA)),
         (
             (LinearFeatures, "weights"),
