@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
 from opdisc.errors import UncertifiedRelease
@@ -113,7 +114,15 @@ def prepared_first(prepare: Callable[Given, Prepared[Found]]) -> PreparedFirst[G
     ----------
     prepare : callable
         Of its argument ``ledger``, where the budget is recorded, it has no use itself.
+
+    Raises
+    ------
+    TypeError
+        If ``ledger`` could be given without its name, and so be missed.
     """
+    ledger = signature(prepare).parameters.get("ledger")
+    if ledger is None or ledger.kind is not Parameter.KEYWORD_ONLY:
+        raise TypeError("a function that releases must take its ledger by name; put * before it.")
 
     @wraps(prepare)
     def run(*args: Given.args, **settings: Given.kwargs) -> Found:

@@ -173,3 +173,19 @@ def test_a_function_that_is_prepared_first_is_one_like_any_other():
     assert inspect.isfunction(released) and released.__doc__ == "Release what a diary draws."
     assert list(inspect.signature(released).parameters) == ["diary", "ledger"]
     assert pickle.loads(pickle.dumps(released)) is released
+
+
+def test_no_ledger_is_missed_because_it_came_without_its_name():
+    def positional(diary, ledger=None):
+        return charge(diary)
+
+    def without(diary):
+        return charge(diary)
+
+    for wrong in (positional, without):
+        with pytest.raises(TypeError, match="take its ledger by name"):
+            prepared_first(wrong)
+    diary = Diary(draw="a card")
+    with pytest.raises(TypeError):
+        released(diary, diary)
+    assert diary.calls == []
