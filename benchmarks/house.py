@@ -119,6 +119,17 @@ def asked_types() -> list[str]:
     return sorted(found)
 
 
+def pretending_ledgers() -> list[str]:
+    """Return the modules with a ledger of another kind, which records nothing: one for each."""
+    found = []
+    for module, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases = {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases}
+                found += [module] if "Ledger" in bases else []
+    return sorted(found)
+
+
 def folders() -> list[str]:
     """Return the packages."""
     return sorted(name for name, path in modules().items() if path.name == "__init__.py")
@@ -131,6 +142,7 @@ def main() -> None:
         (f"files that {PREDICTS} reaches", len(reach(PREDICTS))),
         ("places that call .spend(", len(spends())),
         ("places that record a charge", len([*calls("record_spending")])),
+        ("ledgers that pretend", len(pretending_ledgers())),
         ("isinstance of a mechanism or noise spec outside opdisc/mechanisms", len(asked_types())),
         ("folders", len(folders())),
     ):

@@ -19,6 +19,15 @@ def test_the_command_predict_needs_little_more():
     assert house.READS_A_CARD in reached, "the model that it loads is counted"
 
 
+def test_nobody_learns_what_a_fit_costs_from_a_ledger_that_pretends(twin):
+    twin("class Quiet(privacy.Ledger):\n    def spend(self, receipt): ...")
+    assert house.pretending_ledgers() == ["opdisc.models.card"]
+
+
+def test_every_ledger_records():
+    assert house.pretending_ledgers() == []
+
+
 @pytest.fixture
 def twin(tmp_path, monkeypatch):
     """Return a house of a few rooms, where a card's module is what the test writes."""

@@ -28,7 +28,7 @@ from .minimisation import (
     minimise_on as minimise_on,
     row_spectrum as row_spectrum,
 )
-from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, release as release
+from .noise_plan import ConvexRelease as ConvexRelease, NoisePlan as NoisePlan, prepare as prepare
 from .noiseless import noiseless_minimum as noiseless_minimum, noiseless_plan as noiseless_plan
 from .objective import (
     approximate_minima as approximate_minima,

@@ -28,7 +28,7 @@ from opdisc.convex.sampling import (
 from opdisc.convex.stochastic import noisy_sgd, plan_batches
 from opdisc.convex.variance_reduced import SVRGPlan, plan_epochs, svrg
 from opdisc.errors import CalibrationError
-from opdisc.privacy import EntropySource, Ledger
+from opdisc.privacy import EntropySource, Prepared, PreparedFirst
 
 _UNBOUNDED = (objective_perturbation, approximate_minima, output_perturbation)
 """Their fit without noise has no domain."""
@@ -42,7 +42,7 @@ class Runner:
     ----------
     name : str
         What an estimator calls it.
-    draw : callable
+    draw : PreparedFirst
         The mechanism.
     ridge : str
         Its ridge is that of the "sum" or of the "mean"; "output" is "sum" with a public default;
@@ -54,25 +54,20 @@ class Runner:
     """
 
     name: str
-    draw: Callable[..., ConvexRelease]
+    draw: PreparedFirst[..., ConvexRelease]
     ridge: Literal["sum", "mean", "output", "none"]
     plans: dict[str, Callable[..., object]] = field(default_factory=dict)
     fixed: dict[str, object] = field(default_factory=dict)
 
-    def __call__(
-        self,
-        rows: Rows,
-        public: ConvexPublic,
-        ridge: float | None,
-        entropy: EntropySource,
-        ledger: Ledger | None,
-    ) -> ConvexRelease:
-        """Draw one release; ``ridge`` is that of the sum, None its default."""
+    def prepare(
+        self, rows: Rows, public: ConvexPublic, ridge: float | None, entropy: EntropySource
+    ) -> Prepared[ConvexRelease]:
+        """Prepare one release; ``ridge`` is that of the sum, None its default."""
         if public.is_noiseless and self.draw in _UNBOUNDED:
             public = replace(public, domain=None)
         settings = self._ridge(public, ridge)
         settings |= {name: plan(public, **settings) for name, plan in self.plans.items()}
-        return self.draw(rows, public, **settings, **self.fixed, entropy=entropy, ledger=ledger)
+        return self.draw.prepare(rows, public, **settings, **self.fixed, entropy=entropy)
 
     def _ridge(self, public: ConvexPublic, ridge: float | None) -> dict[str, object]:
         match self.ridge:
@@ -150,4 +145,4 @@ _RUNNERS = (
 )
 
 RUNNERS = {runner.name: runner for runner in _RUNNERS}
-"""Mechanisms by name, over (rows, public, ridge in the sum scale, entropy, ledger)."""
+"""Mechanisms by name, as estimators run them."""

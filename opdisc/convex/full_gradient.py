@@ -14,13 +14,13 @@ import numpy as np
 
 from opdisc.calibration import gaussian_multiplier
 from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import TAIL, gradient_error
 from opdisc.errors import CalibrationError
 from opdisc.noise import NormalStream, integers
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 
 Iterate = Literal["last", "random"]
@@ -54,6 +54,7 @@ def plan_full_gradients(
     )
 
 
+@prepared_first
 def gradient_descent(
     rows: Rows,
     public: ConvexPublic,
@@ -63,7 +64,7 @@ def gradient_descent(
     ridge: float = 0.0,
     iterate: Iterate = "last",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Full-gradient descent with Gaussian noise (W17 Algorithm 4, Theorem 6.1): DP-GD.
 
     Parameters
@@ -113,9 +114,10 @@ def gradient_descent(
             parameters = parameters if domain is None else domain.project(parameters)
         return parameters
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
+@prepared_first
 def accelerated_mirror_descent(
     rows: Rows,
     public: ConvexPublic,
@@ -124,7 +126,7 @@ def accelerated_mirror_descent(
     entropy: EntropySource,
     geometry: Geometry | None = None,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Accelerated mirror descent with Gaussian noise (W17 Algorithm 3): DP-AccMD.
 
     Parameters
@@ -164,7 +166,7 @@ def accelerated_mirror_descent(
             y = blend * z + (1 - blend) * y
         return y
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
 def accelerated_step(public: ConvexPublic, mirror: MirrorMap, steps: int, stddev: float) -> float:

@@ -2,8 +2,7 @@
 
 A mechanism is a function ``mechanism(rows, public, ..., entropy)``. Everything its noise depends
 on is in :class:`~opdisc.convex.ConvexPublic` and in the other arguments, all public;
-:func:`release` writes the receipt and the ledger before anything is drawn, and runs the
-computation once.
+:func:`prepare` writes the receipt and gives one charge, which runs the computation once.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ import numpy as np
 
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows, check_rows, toy_rows
-from opdisc.errors import CalibrationError, rehearse
+from opdisc.errors import rehearse
 from opdisc.privacy import (
     FLOATING_POINT,
     CalibrationStatus,
     EntropySource,
-    Ledger,
     Prepared,
     Reason,
     common_fields,
@@ -100,17 +98,16 @@ class ConvexRelease:
     receipt: ConvexReceipt
 
 
-def release(
+def prepare(
     plan: NoisePlan,
     rows: Rows,
     public: ConvexPublic,
     compute: Callable[[], FloatArray],
     *,
     entropy: EntropySource,
-    ledger: Ledger | None,
     solver: Callable[[Rows], object] | None = None,
-) -> ConvexRelease:
-    """Rehearse, write the receipt, spend the budget, compute once, round.
+) -> Prepared[ConvexRelease]:
+    """Rehearse, write the receipt, and return the charge that computes once and rounds.
 
     On two public rows, loss and domain are tried first, and the solver if one is given.
 
@@ -120,54 +117,40 @@ def release(
         If the rows are not as the public facts say; nothing is spent.
     OracleUnavailable
         If the solver, the loss or the domain fails on public rows; nothing is spent.
-    UncertifiedRelease
-        If the computation fails; nothing about the rows is said.
     """
     check_rows(rows, public)
-    if public.is_noiseless and ledger is not None:
-        raise CalibrationError("an infinite epsilon cannot be put in a ledger; give no ledger.")
     toy = toy_rows(public)
     rehearse(plan.mechanism, lambda: _one_step(toy, public))
     if solver is not None:
         rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
-    return spend_and_release(
-        plan, public, compute, entropy=entropy, ledger=ledger, packages=_versions()
-    )
+    return charge_of(plan, public, compute, entropy=entropy, packages=_versions())
 
 
-def spend_and_release(
+def charge_of(
     plan: NoisePlan,
     public: ConvexPublic,
     compute: Callable[[], FloatArray],
     *,
     entropy: EntropySource,
-    ledger: Ledger | None,
     packages: Mapping[str, str],
     choice: Reason | None = None,
-) -> ConvexRelease:
-    """Write the receipt, spend the budget, compute once, round.
-
-    Raises
-    ------
-    UncertifiedRelease
-        If the computation fails; nothing about the rows is said.
-    """
+) -> Prepared[ConvexRelease]:
+    """Write the receipt, and return the charge that computes once and rounds."""
     receipt = receipt_of(plan, public, entropy, packages, choice)
 
-    def draw() -> FloatArray | None:
+    def draw() -> ConvexRelease | None:
         parameters = compute()
         if not np.all(np.isfinite(parameters)):
             return None
         rounded: FloatArray = np.round(parameters / plan.grid) * plan.grid
         rounded.setflags(write=False)
-        return rounded
+        return ConvexRelease(parameters=rounded, receipt=receipt)
 
     refusal = (
         f"{plan.mechanism} ended without the accuracy its calibration pays for; the budget is "
         "spent and nothing is released: allow a larger accuracy or scale the features."
     )
-    charge = Prepared(receipt=receipt, draw=draw, refusal=refusal)
-    return ConvexRelease(parameters=charge.run(ledger), receipt=receipt)
+    return Prepared(receipt=receipt, draw=draw, refusal=refusal)
 
 
 def _one_step(rows: Rows, public: ConvexPublic) -> None:

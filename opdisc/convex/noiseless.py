@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from opdisc.convex.minimisation import minimum
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Prepared
 from oracles.arithmetic import FloatArray
 
 
@@ -29,15 +29,14 @@ def noiseless_minimum(
     *,
     ridge: float | None,
     entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
-    """Minimise the sum of losses plus ``(ridge/2)|theta|^2`` over the domain, or over R^p.
+) -> Prepared[ConvexRelease]:
+    """Prepare to minimise the sum of losses plus ``(ridge/2)|theta|^2`` over the domain, or R^p.
 
     Parameters
     ----------
     mechanism : str
         Name on the receipt.
-    rows, public, entropy, ledger
+    rows, public, entropy
         As in every mechanism; the loss must be convex and smooth.
     ridge : float or None
         In the sum scale; None is 0.
@@ -54,4 +53,4 @@ def noiseless_minimum(
         return minimum(rows, public.loss, public.domain, ridge=weight)
 
     plan = noiseless_plan(mechanism, ("ridge", weight))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opdisc.convex.minimisation import minimise
-from opdisc.convex.noise_plan import ConvexRelease, release
+from opdisc.convex.noise_plan import ConvexRelease, prepare
 from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective_plan import (
     OUTPUT_SHARE,
@@ -17,10 +17,11 @@ from opdisc.convex.objective_plan import (
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.noise import l2_laplace, normals
-from opdisc.privacy import EntropySource, Ledger
+from opdisc.privacy import EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 
 
+@prepared_first
 def objective_perturbation(
     rows: Rows,
     public: ConvexPublic,
@@ -32,7 +33,7 @@ def objective_perturbation(
     output_share: float = OUTPUT_SHARE,
     released: ReleaseNoise = "corrected",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Minimise the sum of losses plus a ridge and a random tilt; add a little output noise.
 
     Parameters
@@ -70,7 +71,7 @@ def objective_perturbation(
     """
     if public.is_noiseless:
         return noiseless_minimum(
-            "objective_perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
+            "objective_perturbation", rows, public, ridge=ridge, entropy=entropy
         )
     plan = plan_objective_perturbation(
         public,
@@ -98,7 +99,7 @@ def objective_perturbation(
 
     if plan.setting("pure"):
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
+    return prepare(plan, rows, public, compute, entropy=entropy, solver=solved)
 
 
 def gaussian_draw(dimension: int, scale: float, entropy: EntropySource) -> FloatArray:
@@ -111,6 +112,7 @@ def l2_draw(dimension: int, scale: float, entropy: EntropySource) -> FloatArray:
     return l2_laplace(dimension, scale, entropy)
 
 
+@prepared_first
 def approximate_minima(
     rows: Rows,
     public: ConvexPublic,
@@ -121,14 +123,14 @@ def approximate_minima(
     output_share: float = 0.1,
     released: ReleaseNoise = "corrected",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Objective perturbation that stops early and pays for it with visible output noise (AMP).
 
     Parameters are those of :func:`objective_perturbation`; the release's sensitivity is
     ``2 tau / Lambda`` for a gradient of at most tau. Iyengar et al. 2019 have half of that:
     ``released="published"``, whose receipt is VOID.
     """
-    return objective_perturbation(
+    return objective_perturbation.prepare(
         rows,
         public,
         entropy=entropy,
@@ -137,5 +139,4 @@ def approximate_minima(
         stopping=stopping,
         output_share=output_share,
         released=released,
-        ledger=ledger,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from opdisc.calibration import gaussian_multiplier, require_delta
 from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import TAIL
@@ -20,7 +20,9 @@ from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
+    prepared_first,
 )
 from oracles.arithmetic import FloatArray
 
@@ -105,6 +107,7 @@ def single_use_batch(public: ConvexPublic, *, geometry: Geometry | None = None) 
     return n // best
 
 
+@prepared_first
 def mirror_descent(
     rows: Rows,
     public: ConvexPublic,
@@ -114,7 +117,7 @@ def mirror_descent(
     batch: int | None = None,
     noise: A20Noise = "analytic",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Single-use noisy mirror descent (A20): average of the iterates.
 
     Parameters
@@ -152,7 +155,7 @@ def mirror_descent(
         run = _single_rows if batch == 1 else _batches
         return run(data, public, mirror, plan, entropy)
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
 def _spread(public: ConvexPublic, mirror: MirrorMap, stddev: float, batch: int) -> float:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from opdisc.calibration import require_delta
 from opdisc.convex.minimisation import minimise, minimise_on, row_spectrum
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.noiseless import noiseless_minimum
 from opdisc.convex.objective import gaussian_draw, l2_draw
 from opdisc.convex.objective_plan import (
@@ -21,7 +21,7 @@ from opdisc.convex.objective_plan import (
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.errors import CalibrationError
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 
 OutputNoise = Literal["auto", "gaussian", "pure", "j14"]
@@ -78,6 +78,7 @@ def _constrained(public: ConvexPublic) -> bool:
     )
 
 
+@prepared_first
 def output_perturbation(
     rows: Rows,
     public: ConvexPublic,
@@ -87,7 +88,7 @@ def output_perturbation(
     noise: OutputNoise = "auto",
     stopping: float = RELATIVE_ACCURACY,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Minimise the sum of losses plus a ridge, and add noise to the minimiser.
 
     Parameters
@@ -110,9 +111,7 @@ def output_perturbation(
     Lemma 8; docs/convex.md, entry "output-perturbation"). Both relations.
     """
     if public.is_noiseless:
-        return noiseless_minimum(
-            "output_perturbation", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
-        )
+        return noiseless_minimum("output_perturbation", rows, public, ridge=ridge, entropy=entropy)
     ridge = require_ridge(ridge)
     plan = plan_output_perturbation(public, ridge=ridge, noise=noise, stopping=stopping)
 
@@ -136,4 +135,4 @@ def output_perturbation(
 
     if plan.law == "l2-Laplace":
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
+    return prepare(plan, rows, public, compute, entropy=entropy, solver=solved)

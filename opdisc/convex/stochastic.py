@@ -16,12 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.calibration import SampledSteps, gaussian_multiplier, require_delta, sampled_multiplier
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
 from opdisc.errors import CalibrationError
 from opdisc.noise import NormalStream, fixed_sample, integers, poisson_sample
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, NeighboringRelation
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    NeighboringRelation,
+    Prepared,
+    prepared_first,
+)
 from oracles.arithmetic import FloatArray
 
 Sampling = Literal["poisson", "fixed"]
@@ -193,6 +200,7 @@ def _check_b14(public: ConvexPublic, batches: BatchPlan) -> None:
 ACCOUNTANT = "dp_accounting composes privacy-loss distributions as documented"
 
 
+@prepared_first
 def noisy_sgd(
     rows: Rows,
     public: ConvexPublic,
@@ -203,7 +211,7 @@ def noisy_sgd(
     start: FloatArray | None = None,
     noise: SGDNoise = "accountant",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Projected SGD with Gaussian noise on every batch (B14 Algorithm 1, with an accountant).
 
     Parameters
@@ -247,7 +255,7 @@ def noisy_sgd(
     def compute() -> FloatArray:
         return _sgd(rows.expanded(), public, batches, plan, begin, entropy)
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
 def _sgd(

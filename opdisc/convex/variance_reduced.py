@@ -9,12 +9,12 @@ import numpy as np
 
 from opdisc.arguments import check_within
 from opdisc.calibration import SampledSteps, sampled_multiplier
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic, check_ridge
 from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import ACCOUNTANT, TAIL, BatchPlan, Sampling, gradient_error
 from opdisc.noise import NormalStream
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain
 
@@ -103,6 +103,7 @@ def plan_svrg(public: ConvexPublic, epochs: SVRGPlan, *, ridge: float = 0.0) -> 
     )
 
 
+@prepared_first
 def svrg(
     rows: Rows,
     public: ConvexPublic,
@@ -111,7 +112,7 @@ def svrg(
     entropy: EntropySource,
     ridge: float = 0.0,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Variance-reduced descent (W17 Algorithms 1 and 2), each anchor gradient privatised once.
 
     Parameters
@@ -138,7 +139,7 @@ def svrg(
     def compute() -> FloatArray:
         return _svrg(rows.expanded(), public, epochs, plan, domain, entropy)
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
 def _svrg(

@@ -1,7 +1,7 @@
 """What every estimator shares: one order of a fit, one way to read rows, labels and targets.
 
-A fit forgets the last one, reads the table, and leaves the budget and the draw to a mechanism,
-which spends before it draws; if anything fails, the estimator is unfitted. No message quotes a
+A fit forgets the last one, reads the table and prepares a charge, which spends before it draws;
+if anything fails, the estimator is unfitted. No message quotes a
 cell or counts the rows: scikit-learn's own messages do, so they are replaced here.
 """
 
@@ -51,6 +51,7 @@ from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     parse_entropy,
     parse_relation,
 )
@@ -61,8 +62,8 @@ from oracles.problem import ErrorCosts
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that learns by one private release.
 
-    Subclasses keep their arguments in ``__init__``, as scikit-learn asks, and learn in
-    :meth:`_learn`. An estimator is fitted when it holds a receipt.
+    Subclasses keep their arguments in ``__init__``, as scikit-learn asks, and say in
+    :meth:`_prepare` what a fit is. An estimator is fitted when it holds a receipt.
     """
 
     relation: str
@@ -100,7 +101,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         A refused fit leaves the estimator unfitted, whatever it was before.
         """
         with self._anew():
-            self._learn(X, y)
+            self._prepare(X, y).run(self._open_ledger())
         return self
 
     @contextmanager
@@ -113,8 +114,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self._forget()
             raise
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
-        """Read the table, release once, set the fitted attributes."""
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
+        """Read the table, and return the one charge of a fit; its draw sets the attributes.
+
+        Nothing is spent or drawn. Whoever asks what a fit costs asks for the receipt.
+        """
         raise NotImplementedError
 
     def _forget(self) -> None:

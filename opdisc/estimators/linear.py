@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,7 +42,7 @@ from opdisc.estimators.base import (
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, PrivacyParams
+from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, Prepared, PrivacyParams
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Domain,
@@ -111,7 +112,43 @@ class PrivateLinearClassifier(PrivateClassifier):
         """Return the loss of one row."""
         raise NotImplementedError
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
+        params = self._check_options()
+        refuse_own_pilot(self.pilot, X)
+        read = self._read(X, y)
+        costs = self._own_costs(read.schema)
+        if self.feature_range is not None:
+            return self._prepare_in_box(read, params, costs)
+        if read.schema is None:
+            assert self.data_norm is not None
+            features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
+        else:
+            self.schema_ = replace(read.schema, error_costs=costs)
+            in_signs = self.mechanism == FRANK_WOLFE
+            of = LinearFeatures.of_signs if in_signs else LinearFeatures.of_schema
+            features = of(self.schema_)
+        public = ConvexPublic(
+            params=params,
+            loss=with_costs(self._loss(), costs),
+            bounds=features.bounds,
+            dimension=1 + len(features.centre),
+            domain=self._domain(features),
+            public_row_guess=self.public_row_guess,
+            **self._public_facts(
+                len(read.rows), None if read.schema is None else self.schema_, read.assumptions
+            ),
+        )
+        if read.schema is not None:
+            shape = HullShape.of_schema(self.schema_)
+            if self._takes_hull(shape, public):
+                return self._prepare_hull(read, shape, public)
+            if self._takes_smooth_hull(public):
+                return self._prepare_smooth_hull(read, shape, public)
+        charge = self._charge(read, features, public)
+        return charge.then(partial(self._publish_mapped, features))
+
+    def _check_options(self) -> PrivacyParams:
+        """Refuse what no table could be fitted with, and return the budget."""
         params = convex_params(self.epsilon, self.delta)
         if self.mechanism not in (*RUNNERS, HULL):
             known = ", ".join((*RUNNERS, HULL))
@@ -123,60 +160,59 @@ class PrivateLinearClassifier(PrivateClassifier):
             )
         self._require_bound()
         self._require_hull_of_start()
-        refuse_own_pilot(self.pilot, X)
-        read = self._read(X, y)
-        schema, costs = read.schema, self._own_costs(read.schema)
-        if self.feature_range is not None:
-            self._learn_in_box(read, params, costs)
-            return
-        if schema is None:
-            assert self.data_norm is not None
-            features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
-        else:
-            self.schema_ = schema = replace(schema, error_costs=costs)
-            in_signs = self.mechanism == FRANK_WOLFE
-            of = LinearFeatures.of_signs if in_signs else LinearFeatures.of_schema
-            features = of(schema)
-        public = ConvexPublic(
-            params=params,
-            loss=with_costs(self._loss(), costs),
-            bounds=features.bounds,
-            dimension=1 + len(features.centre),
-            domain=self._domain(features),
-            public_row_guess=self.public_row_guess,
-            **self._public_facts(len(read.rows), schema, read.assumptions),
+        return params
+
+    def _prepare_hull(
+        self, read: LabelledRows, shape: HullShape, public: ConvexPublic
+    ) -> Prepared[Any]:
+        start = start_from(
+            self.prior,
+            self.pilot,
+            self.schema_,
+            costs=self.schema_.error_costs,
+            counted=models_in(self._open_ledger()),
         )
-        shape = None if schema is None else HullShape.of_schema(schema)
-        if schema is not None and shape is not None and self._takes_hull(shape, public):
-            ledger = self._open_ledger()
-            release = hull_perturbation(
-                aggregate(read.rows, read.signs),
-                shape,
-                public,
-                entropy=self._entropy(),
-                ridge=self.ridge,
-                start=start_from(
-                    self.prior, self.pilot, schema, costs=costs, counted=models_in(ledger)
-                ),
-                ledger=ledger,
-            )
-            coefficients, intercept = release.parameters[1:], float(release.parameters[0])
-        elif shape is not None and self._takes_smooth_hull(public):
-            weights, release = smooth_hull_perturbation(
-                aggregate(read.rows, read.signs),
-                shape,
-                public,
-                entropy=self._entropy(),
-                ridge=self.ridge,
-                ledger=self._open_ledger(),
-            )
-            coefficients, intercept = weights[1:], float(weights[0])
-        else:
-            release = self._run(read.rows, read.signs, features, public)
-            coefficients, intercept = features.weights(release.parameters)
+        charge = hull_perturbation.prepare(
+            aggregate(read.rows, read.signs),
+            shape,
+            public,
+            entropy=self._entropy(),
+            ridge=self.ridge,
+            start=start,
+        )
+        return charge.then(self._publish_hull)
+
+    def _prepare_smooth_hull(
+        self, read: LabelledRows, shape: HullShape, public: ConvexPublic
+    ) -> Prepared[Any]:
+        charge = smooth_hull_perturbation.prepare(
+            aggregate(read.rows, read.signs),
+            shape,
+            public,
+            entropy=self._entropy(),
+            ridge=self.ridge,
+        )
+        return charge.then(self._publish_smooth_hull)
+
+    def _publish(self, coefficients: FloatArray, intercept: float, receipt: ConvexReceipt) -> Self:
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
-        self.receipt_ = release.receipt
+        self.receipt_ = receipt
+        return self
+
+    def _publish_hull(self, release: ConvexRelease) -> Self:
+        return self._publish(release.parameters[1:], float(release.parameters[0]), release.receipt)
+
+    def _publish_smooth_hull(self, found: tuple[FloatArray, ConvexRelease]) -> Self:
+        weights, release = found
+        return self._publish(weights[1:], float(weights[0]), release.receipt)
+
+    def _publish_mapped(self, features: LinearFeatures, release: ConvexRelease) -> Self:
+        return self._publish(*features.weights(release.parameters), release.receipt)
+
+    def _publish_in_box(self, low: FloatArray, high: FloatArray, release: ConvexRelease) -> Self:
+        slopes = release.parameters[1:] / (high - low)
+        return self._publish(slopes, float(release.parameters[0] - slopes @ low), release.receipt)
 
     def _domain(self, features: LinearFeatures) -> Domain:
         """Return the set of weights, which bounds the score of a row."""
@@ -186,8 +222,10 @@ class PrivateLinearClassifier(PrivateClassifier):
             return L1Ball(dimension=dimension, radius=reach / bounds.largest_coordinate)
         return L2Ball(dimension=dimension, radius=_MARGIN / bounds.l2)
 
-    def _learn_in_box(self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts) -> None:
-        """Release weights of numbers on a public range, by hull noise of its box."""
+    def _prepare_in_box(
+        self, read: LabelledRows, params: PrivacyParams, costs: ErrorCosts
+    ) -> Prepared[Any]:
+        """Prepare weights of numbers on a public range, by hull noise of its box."""
         low, high = public_range(self.feature_range, read.rows.shape[1], "feature")
         shape = box_shape(len(low))
         public = ConvexPublic(
@@ -198,19 +236,15 @@ class PrivateLinearClassifier(PrivateClassifier):
             public_row_guess=self.public_row_guess,
             **self._public_facts(len(read.rows), None, read.assumptions),
         )
-        release = hull_perturbation(
+        charge = hull_perturbation.prepare(
             box_table(unit_scaled(read.rows, low, high), read.signs),
             shape,
             public,
             entropy=self._entropy(),
             ridge=self.ridge,
             unit=BOX_STEPS,
-            ledger=self._open_ledger(),
         )
-        slopes = release.parameters[1:] / (high - low)
-        self.coef_ = slopes.reshape(1, -1)
-        self.intercept_ = np.array([float(release.parameters[0] - slopes @ low)])
-        self.receipt_ = release.receipt
+        return charge.then(partial(self._publish_in_box, low, high))
 
     def _takes_hull(self, shape: HullShape, public: ConvexPublic) -> bool:
         """Return whether the noise has the shape of the schema's rows; public facts decide."""
@@ -237,20 +271,16 @@ class PrivateLinearClassifier(PrivateClassifier):
                 "'auto'; leave out prior and pilot."
             )
 
-    def _run(
-        self,
-        X: NDArray[Any],
-        signs: NDArray[np.int8],
-        features: LinearFeatures,
-        public: ConvexPublic,
-    ) -> ConvexRelease:
-        """Release weights of mapped columns, by a mechanism that takes rows in doubles."""
+    def _charge(
+        self, read: LabelledRows, features: LinearFeatures, public: ConvexPublic
+    ) -> Prepared[ConvexRelease]:
+        """Prepare weights of mapped columns, by a mechanism that takes rows in doubles."""
         if self.schema is None:
-            rows = features.numeric_rows(X, signs.astype(np.float64))
+            rows = features.numeric_rows(read.rows, read.signs.astype(np.float64))
         else:
-            rows = features.encoded_rows(X, signs)
-        run = RUNNERS["objective_perturbation" if self.mechanism == HULL else self.mechanism]
-        return run(rows, public, self.ridge, self._entropy(), self._open_ledger())
+            rows = features.encoded_rows(read.rows, read.signs)
+        runner = RUNNERS["objective_perturbation" if self.mechanism == HULL else self.mechanism]
+        return runner.prepare(rows, public, self.ridge, self._entropy())
 
     def _require_bound(self) -> None:
         given = (self.schema, self.data_norm, self.feature_range)

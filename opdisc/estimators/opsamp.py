@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,15 @@ from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
-from opdisc.mechanisms import DrawOptions, DrawProgress, OPSampMechanism, run_opsamp
+from opdisc.mechanisms import (
+    DrawOptions,
+    DrawProgress,
+    OPSampMechanism,
+    OPSampRelease,
+    run_opsamp,
+)
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import Ledger, OPSampReceipt, PrivacyParams, PublicInputs
+from opdisc.privacy import Ledger, OPSampReceipt, Prepared, PrivacyParams, PublicInputs
 from oracles.arithmetic import FloatArray
 from oracles.convex import (
     Box,
@@ -108,13 +114,13 @@ class OPSampEstimator(PrivateEstimator):
             f"domain must be 'l1', 'l2', 'box', 'simplex' or a Domain, got {self.domain!r}."
         )
 
-    def _release(
+    def _prepared(
         self,
         rows: FloatArray,
         targets: FloatArray,
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,),
-    ) -> tuple[FloatArray, float]:
-        """Release parameters of scaled rows and targets; return slopes and start in raw units."""
+    ) -> Prepared[Any]:
+        """Prepare the release of parameters of scaled rows and targets."""
         n, facts = len(rows), self._public_facts(len(rows), assumptions=assumptions)
         planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
         if planned is None:
@@ -145,7 +151,7 @@ class OPSampEstimator(PrivateEstimator):
             public_row_guess=planned,
             **facts,
         )
-        release = run_opsamp(
+        charge = run_opsamp.prepare(
             mechanism,
             scaled,
             targets,
@@ -153,10 +159,17 @@ class OPSampEstimator(PrivateEstimator):
             entropy=self._entropy(),
             oracle=self.oracle,
             options=DrawOptions(n_jobs=self.n_jobs, backend=self.backend, progress=self.progress),
-            ledger=self._open_ledger(),
         )
+        return charge.then(self._publish)
+
+    def _publish(self, release: OPSampRelease) -> Self:
         self.parameters_, self.receipt_ = release.parameters, release.receipt
-        return self._raw_coefficients(rows.shape[1])
+        self._publish_raw(*self._raw_coefficients())
+        return self
+
+    def _publish_raw(self, slopes: FloatArray, start: float) -> None:
+        """Set the coefficients in raw units."""
+        raise NotImplementedError
 
     def _linear_scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the linear scores of rows, clipped to the public range."""
@@ -193,10 +206,10 @@ class OPSampEstimator(PrivateEstimator):
             return float(self.parameters_[0]), self.parameters_[1:]
         return 0.0, self.parameters_
 
-    def _raw_coefficients(self, columns: int) -> tuple[FloatArray, float]:
+    def _raw_coefficients(self) -> tuple[FloatArray, float]:
         """Return slopes and intercept over raw columns, valid inside the range."""
-        low, high = public_range(self.feature_range, columns, "feature")
         start, slopes = self._split()
+        low, high = public_range(self.feature_range, len(slopes), "feature")
         raw = np.array(slopes / (high - low), dtype=np.float64)
         return raw, start - float(raw @ low)
 
@@ -328,10 +341,11 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         with as_calibration_error():
             return with_costs(super()._loss(), self._own_costs(None))
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         read = self._read(X, y)
-        targets = read.signs.astype(np.float64)
-        slopes, start = self._release(read.rows, targets, read.assumptions)
+        return self._prepared(read.rows, read.signs.astype(np.float64), read.assumptions)
+
+    def _publish_raw(self, slopes: FloatArray, start: float) -> None:
         self.coef_, self.intercept_ = slopes[None, :], np.array([start])
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:

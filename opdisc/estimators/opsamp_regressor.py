@@ -15,7 +15,7 @@ from opdisc.estimators.opsamp import OPSampEstimator
 from opdisc.estimators.ranges import Range, public_range
 from opdisc.mechanisms import DrawProgress
 from opdisc.models import SavedLinearModel
-from opdisc.privacy import Ledger
+from opdisc.privacy import Ledger, Prepared
 from oracles.arithmetic import FloatArray
 from oracles.convex import Box, Domain, LinearLoss, RealOracle
 
@@ -103,10 +103,13 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
         )
         self.target_range = target_range
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         rows, targets = self._read(X, y)
         middle, half = self._target_scale()
-        slopes, start = self._release(rows, np.clip((targets - middle) / half, -1.0, 1.0))
+        return self._prepared(rows, np.clip((targets - middle) / half, -1.0, 1.0))
+
+    def _publish_raw(self, slopes: FloatArray, start: float) -> None:
+        middle, half = self._target_scale()
         self.coef_ = slopes * half
         self.intercept_ = start * half + middle
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -29,13 +29,19 @@ from opdisc.data import (
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.repeated_fits import paid_together, repetition_conditions
-from opdisc.mechanisms import CandidateReceipt, SelectionReceipt, run_selection, trial_law
+from opdisc.mechanisms import (
+    CandidateReceipt,
+    Selected,
+    SelectionReceipt,
+    prepare_selection,
+    trial_law,
+)
 from opdisc.models import NoBound, SavedLinearModel, SavedModel
 from opdisc.privacy import (
     EntropySource,
-    Expense,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
     PrivacyReceipt,
     PublicInputs,
@@ -167,7 +173,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         self.ledger = ledger
         self.random_state = random_state
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         self._check_arguments()
         settings = list(ParameterGrid(self.param_grid))
         _check_settings(settings)
@@ -188,32 +194,34 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
             )
             for name, one in zip(_names(settings), settings, strict=True)
         ]
-        ledger = self._open_ledger()
-        conditions = repetition_conditions(ledger)
+        conditions = repetition_conditions(self._open_ledger())
         if any(not c.is_own_code for c in candidates):
             conditions = (*conditions, _OWN_CODE)
-        with paid_together():
-            selected = run_selection(
-                candidates,
-                PublicInputs(
-                    params=params,
-                    relation=parse_relation(self.estimator.relation),
-                    earlier_delta=self._earlier_delta(),
-                    **self._unit(),
-                ),
-                law,
-                score_share=self.score_share,
-                entropy=entropy,
-                ledger=ledger,
-                conditions=conditions,
-                error_costs=costs,
-            )
-        self.best_index_ = [c.name for c in candidates].index(selected.name)
+        charge = prepare_selection(
+            candidates,
+            PublicInputs(
+                params=params,
+                relation=parse_relation(self.estimator.relation),
+                earlier_delta=self._earlier_delta(),
+                **self._unit(),
+            ),
+            law,
+            score_share=self.score_share,
+            entropy=entropy,
+            conditions=conditions,
+            error_costs=costs,
+        )
+        return charge.then(partial(self._publish, settings, len(labels)))
+
+    def _publish(
+        self, settings: Sequence[Mapping[str, Any]], n_rows: int, selected: Selected[Any]
+    ) -> Self:
+        self.best_index_ = _names(settings).index(selected.name)
         self.best_params_ = settings[self.best_index_]
         self.best_estimator_ = best = selected.model
         self.noisy_correct_ = selected.noisy_correct
         if selected.receipt.relation == NeighboringRelation.REPLACE_ONE.value:
-            self.best_score_ = selected.noisy_correct / len(labels)
+            self.best_score_ = selected.noisy_correct / n_rows
         self.classes_, self.n_features_in_ = best.classes_, best.n_features_in_
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
@@ -221,6 +229,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  #
         if hasattr(best, "_noise_"):
             best._noise_ = NoBound()  # none is known of the best of several trials
         self.receipt_ = selected.receipt
+        return self
 
     def _or_its(self, name: str) -> Any:
         """Return an argument, or where it is None the estimator's."""
@@ -336,26 +345,20 @@ class SettingsCandidate:
         return type(self.estimator).__module__.startswith("opdisc.")
 
     def promise(self, params: PrivacyParams) -> CandidateReceipt:
-        """Return the receipt of a fit, which is stopped where it would record its budget."""
-        model = self._copy(params, ledger=_PromiseLedger(f"{os.devnull}/promise"))
-        try:
-            model.fit(self.X, self.y)
-        except _Promised as promised:
-            if getattr(promised.receipt, "error_costs", None) != receipt_costs(self.error_costs):
-                raise CalibrationError(
-                    "all settings of a search must state the same error costs, since they weigh "
-                    "its scores; give all schemas the same."
-                ) from None
-            return promised.receipt
-        raise CalibrationError(
-            "a private estimator must record its budget before it draws, but this one does not; "
-            "use one of the library's."
-        )
+        """Return the receipt of a fit within a budget, which is asked for and not run."""
+        with paid_together():
+            promised = self._copy(params)._prepare(self.X, self.y).receipt
+        if getattr(promised, "error_costs", None) != receipt_costs(self.error_costs):
+            raise CalibrationError(
+                "all settings of a search must state the same error costs, since they weigh "
+                "its scores; give all schemas the same."
+            )
+        return promised
 
     def fit(self, params: PrivacyParams) -> tuple[PrivateClassifier, CandidateReceipt]:
         """Fit a copy within a budget."""
-        model = self._copy(params, ledger=None)
-        with warnings.catch_warnings():
+        model = self._copy(params)
+        with warnings.catch_warnings(), paid_together():
             # All were shown by the promise; one for each trial would count the trials.
             warnings.simplefilter("ignore")
             model.fit(self.X, self.y)
@@ -374,9 +377,9 @@ class SettingsCandidate:
             int(np.count_nonzero(right & positive)), int(np.count_nonzero(right & ~positive))
         )
 
-    def _copy(self, params: PrivacyParams, ledger: Ledger | None) -> PrivateClassifier:
+    def _copy(self, params: PrivacyParams) -> PrivateClassifier:
         copy: PrivateClassifier = clone(self.estimator)
-        budget = {"epsilon": params.epsilon, "delta": params.delta, "ledger": ledger}
+        budget = {"epsilon": params.epsilon, "delta": params.delta, "ledger": None}
         budget["progress"] = None  # a line for each trial would count them
         known = copy.get_params(deep=False)
         if not self.entropy.is_secure:
@@ -386,22 +389,6 @@ class SettingsCandidate:
         shared = {name: value for name, value in budget.items() if name in known}
         copy.set_params(**self.settings, **shared)
         return copy
-
-
-class _Promised(BaseException):
-    """Carries a receipt out of a fit that is not to go on; no handler of errors may stop it."""
-
-    def __init__(self, receipt: CandidateReceipt) -> None:
-        self.receipt = receipt
-
-
-class _PromiseLedger(Ledger):
-    """Records nothing: it stops the fit before anything is drawn."""
-
-    def spend(self, receipt: Expense) -> NoReturn:
-        """Hand the receipt to who asked."""
-        assert isinstance(receipt, PrivacyReceipt)
-        raise _Promised(receipt)
 
 
 def _check_settings(settings: Sequence[Mapping[str, Any]]) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.convex import ConvexPublic, Rows, convex_params, simplex_sampling
+from opdisc.convex import ConvexPublic, ConvexRelease, Rows, convex_params, simplex_sampling
 from opdisc.errors import CalibrationError
 from opdisc.estimators.base import PrivateRegressor
 from opdisc.models import SavedLinearModel, column_names
-from opdisc.privacy import ConvexReceipt, Ledger
+from opdisc.privacy import ConvexReceipt, Ledger, Prepared
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds, Simplex, SquaredLoss
 
@@ -85,7 +86,7 @@ class PrivateSimplexRegressor(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = convex_params(self.epsilon, self.delta)
         bound = self.value_bound
         if not (isinstance(bound, int | float | np.number) and 0 < bound < math.inf):
@@ -103,15 +104,18 @@ class PrivateSimplexRegressor(PrivateRegressor):
             domain=Simplex(dimension=dimension),
             **self._public_facts(len(target)),
         )
-        release = simplex_sampling(
+        charge = simplex_sampling.prepare(
             Rows(X=np.clip(values / bound, -1.0, 1.0), y=np.clip(target / bound, -1.0, 1.0)),
             public,
             entropy=self._entropy(),
             entropy_weight=self.entropy_weight,
-            ledger=self._open_ledger(),
         )
+        return charge.then(self._publish)
+
+    def _publish(self, release: ConvexRelease) -> Self:
         self.coef_ = release.parameters
         self.receipt_ = release.receipt
+        return self
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the mixture of each row's values, shape (n_samples,)."""

@@ -33,17 +33,15 @@ from .composition.risks import (
     noisy_counts as noisy_counts,
     planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
-    run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
 )
 from .composition.thresholds import (
-    NO_CARD_AFTER_THRESHOLDS as NO_CARD_AFTER_THRESHOLDS,
     THRESHOLD_BUDGET as THRESHOLD_BUDGET,
+    DrawnCard as DrawnCard,
     ThresholdPlan as ThresholdPlan,
-    draw_thresholds as draw_thresholds,
+    charge_with_thresholds as charge_with_thresholds,
     plan_thresholds as plan_thresholds,
     receipt_with_thresholds as receipt_with_thresholds,
-    rehearse_thresholds as rehearse_thresholds,
 )
 from .composition.validation import validate_card as validate_card
 from .composition.validation_counts import calibrate_validation as calibrate_validation
@@ -64,7 +62,7 @@ from .objective_perturbation import (
 )
 from .opsamp.mechanism import OPSampMechanism as OPSampMechanism
 from .opsamp.minimisers import DrawOptions as DrawOptions, DrawProgress as DrawProgress
-from .opsamp.run import run_opsamp as run_opsamp
+from .opsamp.run import OPSampRelease as OPSampRelease, run_opsamp as run_opsamp
 from .permute_and_flip import (
     AStarPermuteAndFlipMechanism as AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism as PermuteAndFlipMechanism,
@@ -84,19 +82,19 @@ from .robust_vote.rules import (
     check_candidates as check_candidates,
     default_parts as default_parts,
 )
-from .robust_vote.run import run_robust_vote as run_robust_vote
+from .robust_vote.run import VoteRelease as VoteRelease, run_robust_vote as run_robust_vote
 from .robust_vote.trust import Isolation as Isolation
 from .run import (
     prepare_mechanism as prepare_mechanism,
     run_mechanism as run_mechanism,
-    run_prepared as run_prepared,
 )
 from .selection.candidates import CandidateReceipt as CandidateReceipt
 from .selection.random_stopping import trial_law as trial_law
 from .selection.receipt import SelectionReceipt as SelectionReceipt
 from .selection.trials import (
+    Selected as Selected,
+    prepare_selection as prepare_selection,
     private_selection as private_selection,
-    run_selection as run_selection,
 )
 from .separator import (
     SeparatorMechanism as SeparatorMechanism,

@@ -108,7 +108,7 @@ def run_mechanism(
         choice=choice,
         counts_rows=counts_rows,
     )
-    return run_prepared(prepared, ledger)
+    return prepared.charge().run(ledger)
 
 
 def prepare_mechanism(
@@ -182,7 +182,7 @@ def run_sampler(
     prepared = _prepare_sampler(
         mechanism, problem, public, entropy=entropy, options=options, choice=choice
     )
-    return run_prepared(prepared, ledger)
+    return prepared.charge().run(ledger)
 
 
 def _prepare_sampler(
@@ -217,11 +217,6 @@ def _prepare_sampler(
             "smaller grid."
         ),
     )
-
-
-def run_prepared(prepared: PreparedRelease, ledger: Ledger | None = None) -> Release:
-    """Record the budget of a prepared release, then draw; as :func:`run_mechanism`."""
-    return prepared.charge().run(ledger)
 
 
 def _check_public(problem: Perturbable, public: GridPublic) -> None:

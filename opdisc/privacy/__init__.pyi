@@ -21,7 +21,12 @@ from .params import (
     stated_rows as stated_rows,
     unit_in_words as unit_in_words,
 )
-from .prepared import Prepared as Prepared, told_of_spending as told_of_spending
+from .prepared import (
+    Prepared as Prepared,
+    PreparedFirst as PreparedFirst,
+    prepared_first as prepared_first,
+    told_of_spending as told_of_spending,
+)
 from .public import (
     MOST_ROWS_GUESSED as MOST_ROWS_GUESSED,
     GridPublic as GridPublic,

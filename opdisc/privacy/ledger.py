@@ -10,6 +10,7 @@ read by anyone who may read, and kept under version control.
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-from opdisc.errors import LedgerError, LedgerMistake, quoted
+from opdisc.errors import CalibrationError, LedgerError, LedgerMistake, quoted
 from opdisc.privacy import ledger_lines as ledger_text
 from opdisc.privacy.ledger_file import LedgerFile, LineMaker
 from opdisc.privacy.ledger_lines import Book, Head, Header
@@ -153,11 +154,17 @@ class Ledger:
 
         Raises
         ------
+        CalibrationError
+            If epsilon is infinite.
         LedgerError
             If the file cannot be written, is damaged, was replaced by an older one, or is for
             another table, unit or relation, or if a cap would be exceeded. Then nothing is
             recorded and nothing may be released.
         """
+        if receipt.epsilon == math.inf:
+            raise CalibrationError(
+                "an infinite epsilon cannot be put in a ledger; give no ledger."
+            )
         entry = Spending(
             epsilon=receipt.epsilon,
             delta=min(1.0, receipt.delta + receipt.delta_numerical),

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
 from opdisc.errors import UncertifiedRelease
 from opdisc.privacy.guarantee import warn_of_weak_promise
@@ -14,6 +16,8 @@ from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.receipts import PrivacyReceipt
 
 Found = TypeVar("Found")
+Made = TypeVar("Made")
+Given = ParamSpec("Given")
 
 _LISTENER: ContextVar[Callable[[PrivacyReceipt], object] | None] = ContextVar(
     "listener", default=None
@@ -48,6 +52,21 @@ class Prepared(Generic[Found]):
     draw: Callable[[], Found | None]
     refusal: str
 
+    def then(self, make: Callable[[Found], Made]) -> Prepared[Made]:
+        """Return the same charge, for what is made of what is drawn; its errors say nothing too.
+
+        Parameters
+        ----------
+        make : callable
+            From what is drawn to what is released.
+        """
+
+        def draw() -> Made | None:
+            found = self.draw()
+            return None if found is None else make(found)
+
+        return Prepared(receipt=self.receipt, draw=draw, refusal=self.refusal)
+
     def run(self, ledger: Ledger | None) -> Found:
         """Warn of what the receipt promises badly, record it, then draw once.
 
@@ -76,6 +95,41 @@ class Prepared(Generic[Found]):
         if found is None:  # raised outside of any handler, so that no cause travels along
             raise UncertifiedRelease(self.refusal)
         return found
+
+
+class PreparedFirst(Protocol[Given, Found]):
+    """A function that releases. ``prepare`` takes the same arguments, and stops at the receipt."""
+
+    prepare: Callable[Given, Prepared[Found]]
+
+    def __call__(self, *args: Given.args, **settings: Given.kwargs) -> Found:
+        """Prepare, then run on the ``ledger`` that is given, if one is."""
+        ...
+
+
+def prepared_first(prepare: Callable[Given, Prepared[Found]]) -> PreparedFirst[Given, Found]:
+    """Return a function that runs what another prepares, and has that one as ``prepare``.
+
+    Parameters
+    ----------
+    prepare : callable
+        Of its argument ``ledger``, where the budget is recorded, it has no use itself.
+
+    Raises
+    ------
+    TypeError
+        If ``ledger`` could be given without its name, and so be missed.
+    """
+    ledger = signature(prepare).parameters.get("ledger")
+    if ledger is None or ledger.kind is not Parameter.KEYWORD_ONLY:
+        raise TypeError("a function that releases must take its ledger by name; put * before it.")
+
+    @wraps(prepare)
+    def run(*args: Given.args, **settings: Given.kwargs) -> Found:
+        return prepare(*args, **settings).run(cast("Ledger | None", settings.get("ledger")))
+
+    run.prepare = prepare  # type: ignore[attr-defined]
+    return cast("PreparedFirst[Given, Found]", run)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from opdisc.convex import (
     LinearFeatures,
     NoisePlan,
     Rows,
-    release,
+    prepare,
 )
 from opdisc.data import Schema, encode_features, encode_labels
 from opdisc.noise import NormalStream
@@ -205,7 +205,7 @@ def clipped_descent(
                 total += parameters
         return np.asarray(total / (settings.steps - (settings.steps + 1) // 2))
 
-    return release(plan, task.rows, public, compute, entropy=entropy, ledger=None)
+    return prepare(plan, task.rows, public, compute, entropy=entropy).run(None)
 
 
 def _clipped_sum(

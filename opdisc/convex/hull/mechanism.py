@@ -17,12 +17,20 @@ from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import HullObjective, released_weights
 from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.convex.hull.table import HullTable
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, receipt_of, spend_and_release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, charge_of, receipt_of
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.start import PublicStart
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError, rehearse
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Reason, SeededEntropy
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    Prepared,
+    Reason,
+    SeededEntropy,
+    prepared_first,
+)
 from opdisc.privacy.receipts import HULL, ConvexReceipt
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
@@ -44,6 +52,7 @@ MOST_EPSILON = 1e6
 """Beyond it, where nothing is hidden any more, doubles could be too coarse to end in time."""
 
 
+@prepared_first
 def hull_perturbation(
     table: EncodedTable,
     shape: HullShape,
@@ -55,7 +64,7 @@ def hull_perturbation(
     unit: int = 1,
     ledger: Ledger | None = None,
     choice: Reason | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Minimise the sum of logistic losses plus a ridge and a tilt, and release rounded weights.
 
     Parameters
@@ -124,15 +133,11 @@ def hull_perturbation(
         )
 
     rehearse("hull perturbation", lambda: weights(_toy(shape, unit), SeededEntropy(0)))
-    return spend_and_release(
-        plan,
-        public,
-        lambda: weights(table, entropy),
-        entropy=entropy,
-        ledger=ledger,
-        packages=_versions(),
-        choice=choice,
-    )
+
+    def compute() -> FloatArray:
+        return weights(table, entropy)
+
+    return charge_of(plan, public, compute, entropy=entropy, packages=_versions(), choice=choice)
 
 
 def hull_receipt(

@@ -25,17 +25,25 @@ from opdisc.convex.hull.noise import HullNoise
 from opdisc.convex.hull.release import transform_of
 from opdisc.convex.hull.shape import HullShape, mean_square
 from opdisc.convex.hull.table import mapped_into
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.data import EncodedTable
 from opdisc.errors import CalibrationError
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, PrivacyParams
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    Prepared,
+    PrivacyParams,
+    prepared_first,
+)
 from opdisc.privacy.receipts import HULL
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 
 
+@prepared_first
 def smooth_hull_perturbation(
     table: EncodedTable,
     shape: HullShape,
@@ -44,7 +52,7 @@ def smooth_hull_perturbation(
     entropy: EntropySource,
     ridge: float | None = None,
     ledger: Ledger | None = None,
-) -> tuple[FloatArray, ConvexRelease]:
+) -> Prepared[tuple[FloatArray, ConvexRelease]]:
     """Minimise the sum of losses plus a ridge and a tilt with hull noise; add a little noise.
 
     Parameters
@@ -93,9 +101,12 @@ def smooth_hull_perturbation(
         tilt = plan.scales[0] * centred_draw(shape, entropy)
         return solved(rows, tilt) + l2_draw(public.dimension, plan.scales[1], entropy)
 
-    released = release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
-    coefficients, intercept = features.weights(released.parameters)
-    return np.append(intercept, coefficients), released
+    def weighed(released: ConvexRelease) -> tuple[FloatArray, ConvexRelease]:
+        coefficients, intercept = features.weights(released.parameters)
+        return np.append(intercept, coefficients), released
+
+    charge = prepare(plan, rows, public, compute, entropy=entropy, solver=solved)
+    return charge.then(weighed)
 
 
 def centred_features(shape: HullShape) -> LinearFeatures:

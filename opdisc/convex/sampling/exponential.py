@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opdisc.convex import noiseless_minimum
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.errors import CalibrationError
 from opdisc.noise import categorical, uniforms
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain, Simplex
 
@@ -71,13 +71,14 @@ def check_shape(public: ConvexPublic, domain: Domain) -> None:
         )
 
 
+@prepared_first
 def exponential_sampling(
     rows: Rows,
     public: ConvexPublic,
     *,
     entropy: EntropySource,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Draw exactly from ``exp(-beta F)`` on the domain (B14 Algorithm 2), for small p.
 
     Parameters
@@ -98,9 +99,7 @@ def exponential_sampling(
     rejection under a piecewise constant upper bound made of tangents, without a cap on its rounds.
     """
     if public.is_noiseless:
-        return noiseless_minimum(
-            "exponential_sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
-        )
+        return noiseless_minimum("exponential_sampling", rows, public, ridge=None, entropy=entropy)
     plan = plan_exponential_sampling(public)
     domain = public.require_domain("exponential sampling")
 
@@ -108,7 +107,7 @@ def exponential_sampling(
         return sample_density(ConvexSum.of(rows, public), domain, plan.scales[0], entropy)
 
     pure = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, pure, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, pure, compute, entropy=entropy)
 
 
 @dataclass(slots=True)

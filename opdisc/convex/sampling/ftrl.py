@@ -12,13 +12,20 @@ from scipy import special
 
 from opdisc.calibration import require_delta
 from opdisc.convex import noiseless_plan
-from opdisc.convex.noise_plan import NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.simplex import TAIL, zcdp_budget
 from opdisc.errors import CalibrationError
 from opdisc.noise import categorical
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, NeighboringRelation
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    NeighboringRelation,
+    Prepared,
+    prepared_first,
+)
 from opdisc.privacy.receipts import ConvexReceipt
 from oracles.arithmetic import FloatArray
 
@@ -72,6 +79,7 @@ def plan_ftrl(public: ConvexPublic, *, noise: FTRLNoise = "zcdp") -> NoisePlan:
     )
 
 
+@prepared_first
 def private_ftrl(
     rows: Rows,
     public: ConvexPublic,
@@ -79,7 +87,7 @@ def private_ftrl(
     entropy: EntropySource,
     noise: FTRLNoise = "zcdp",
     ledger: Ledger | None = None,
-) -> OnlineRelease:
+) -> Prepared[OnlineRelease]:
     """Play one vertex of the simplex a round, follow-the-regularised-leader (J14 section 5.2).
 
     Parameters
@@ -112,7 +120,10 @@ def private_ftrl(
         chances = special.softmax(-past / plan.setting("entropy weight"), axis=1)
         return np.array([float(categorical(row, 1, entropy)[0]) for row in chances])
 
-    done = release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy).then(_played)
+
+
+def _played(done: ConvexRelease) -> OnlineRelease:
     actions = done.parameters.astype(np.int64)
     actions.setflags(write=False)
     return OnlineRelease(actions=actions, receipt=done.receipt)

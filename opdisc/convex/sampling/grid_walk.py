@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opdisc.arguments import check_integer
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import inverse_temperature
 from opdisc.errors import CalibrationError
 from opdisc.noise import integers, uniforms
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger
+from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, Prepared, prepared_first
 from oracles.arithmetic import FloatArray
 from oracles.convex import Domain, Simplex
 
@@ -63,6 +63,7 @@ def plan_grid_walk(public: ConvexPublic, *, steps: int, spacing: float) -> Noise
     )
 
 
+@prepared_first
 def grid_walk_sampling(
     rows: Rows,
     public: ConvexPublic,
@@ -71,7 +72,7 @@ def grid_walk_sampling(
     spacing: float,
     entropy: EntropySource,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Walk on a grid around the domain, stop inside it, release a point of the cell (B14 3.3).
 
     Parameters
@@ -109,7 +110,7 @@ def grid_walk_sampling(
         return domain.project(point + shift)
 
     pure = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, pure, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, pure, compute, entropy=entropy)
 
 
 def _walk(

@@ -18,14 +18,21 @@ from opdisc.convex import (
     require_ridge,
     row_spectrum,
 )
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.exponential import ENDS, ConvexSum, check_shape, sample_density
 from opdisc.convex.sampling.local_ball import LocalBall
 from opdisc.errors import CalibrationError
 from opdisc.noise import l2_laplace
-from opdisc.privacy import CalibrationStatus, EntropySource, Ledger, PrivacyParams
+from opdisc.privacy import (
+    CalibrationStatus,
+    EntropySource,
+    Ledger,
+    Prepared,
+    PrivacyParams,
+    prepared_first,
+)
 from oracles.arithmetic import FloatArray
 
 Radius = Literal["quantile", "published"]
@@ -73,6 +80,7 @@ def plan_localization(
     )
 
 
+@prepared_first
 def localization(
     rows: Rows,
     public: ConvexPublic,
@@ -82,7 +90,7 @@ def localization(
     confidence: float = 0.99,
     radius_rule: Radius = "quantile",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Half of epsilon finds a small ball, the other half samples in it (B14 Algorithm 4).
 
     Parameters
@@ -104,9 +112,7 @@ def localization(
     the ball. The ridge is public, so it adds nothing to the sensitivity.
     """
     if public.is_noiseless:
-        return noiseless_minimum(
-            "localization", rows, public, ridge=ridge, entropy=entropy, ledger=ledger
-        )
+        return noiseless_minimum("localization", rows, public, ridge=ridge, entropy=entropy)
     ridge = require_ridge(ridge)
     plan = plan_localization(public, ridge=ridge, confidence=confidence, radius_rule=radius_rule)
     domain = public.require_domain("localization")
@@ -128,4 +134,4 @@ def localization(
         return sample_density(ConvexSum.of(rows, public, ridge), ball, plan.scales[1], entropy)
 
     pure = replace(public, params=PrivacyParams(epsilon=public.params.epsilon, delta=0.0))
-    return release(plan, rows, pure, compute, entropy=entropy, ledger=ledger, solver=solved)
+    return prepare(plan, rows, pure, compute, entropy=entropy, solver=solved)

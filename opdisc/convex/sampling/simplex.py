@@ -13,7 +13,7 @@ from scipy import special
 from opdisc.arguments import check_finite
 from opdisc.calibration import require_delta
 from opdisc.convex import NotReached, noiseless_minimum, noiseless_plan
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows
 from opdisc.errors import CalibrationError
@@ -23,7 +23,9 @@ from opdisc.privacy import (
     EntropySource,
     Ledger,
     NeighboringRelation,
+    Prepared,
     PrivacyParams,
+    prepared_first,
 )
 from oracles.arithmetic import FloatArray
 from oracles.convex import LinearLoss, Simplex
@@ -176,6 +178,7 @@ def default_entropy_weight(public: ConvexPublic) -> float:
     return min(grid, key=error)
 
 
+@prepared_first
 def simplex_sampling(
     rows: Rows,
     public: ConvexPublic,
@@ -184,7 +187,7 @@ def simplex_sampling(
     entropy_weight: float | None = None,
     noise: SimplexNoise = "corrected",
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Minimise with an entropic regulariser, release the mean of sampled vertices (J14).
 
     Parameters
@@ -209,7 +212,7 @@ def simplex_sampling(
     zCDP. The dimension enters the error only through ``ln p``.
     """
     if public.is_noiseless:
-        return _noiseless(rows, public, entropy_weight, entropy, ledger)
+        return _noiseless(rows, public, entropy_weight, entropy)
     plan = plan_simplex_sampling(public, entropy_weight=entropy_weight, noise=noise)
 
     def solved(data: Rows) -> FloatArray:
@@ -223,7 +226,7 @@ def simplex_sampling(
 
     if plan.setting("vertices") * plan.setting("epsilon of one") <= public.params.epsilon:
         public = replace(public, params=replace(public.params, delta=0.0))
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger, solver=solved)
+    return prepare(plan, rows, public, compute, entropy=entropy, solver=solved)
 
 
 def _noiseless(
@@ -231,14 +234,11 @@ def _noiseless(
     public: ConvexPublic,
     entropy_weight: float | None,
     entropy: EntropySource,
-    ledger: Ledger | None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Return the minimiser over the simplex itself, with an entropic regulariser if given."""
     _require_simplex(public)
     if entropy_weight is None:
-        return noiseless_minimum(
-            "simplex_sampling", rows, public, ridge=None, entropy=entropy, ledger=ledger
-        )
+        return noiseless_minimum("simplex_sampling", rows, public, ridge=None, entropy=entropy)
     weight = entropy_weight
     _require_weight(weight)
     plan = noiseless_plan("simplex_sampling", ("entropy weight", weight))
@@ -246,7 +246,7 @@ def _noiseless(
     def compute() -> FloatArray:
         return entropic_minimiser(rows, public.loss, weight)
 
-    return release(plan, rows, public, compute, entropy=entropy, ledger=ledger)
+    return prepare(plan, rows, public, compute, entropy=entropy)
 
 
 def entropic_minimiser(rows: Rows, loss: LinearLoss, weight: float) -> FloatArray:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 import numpy as np
 
 from opdisc.convex import noiseless_minimum
-from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, spend_and_release
+from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, charge_of
 from opdisc.convex.public import ConvexPublic
 from opdisc.convex.rows import Rows, check_rows, toy_rows
 from opdisc.convex.sampling.simplex import zcdp_budget
@@ -22,8 +22,10 @@ from opdisc.privacy import (
     CalibrationStatus,
     EntropySource,
     Ledger,
+    Prepared,
     PrivacyParams,
     SeededEntropy,
+    prepared_first,
 )
 from oracles.arithmetic import FloatArray, IntArray, RandomBits
 from oracles.convex import L1Ball, LinearLoss, Simplex
@@ -119,6 +121,7 @@ def _require_vertices(public: ConvexPublic) -> None:
         )
 
 
+@prepared_first
 def frank_wolfe(
     rows: Rows,
     public: ConvexPublic,
@@ -126,7 +129,7 @@ def frank_wolfe(
     entropy: EntropySource,
     steps: int | None = None,
     ledger: Ledger | None = None,
-) -> ConvexRelease:
+) -> Prepared[ConvexRelease]:
     """Take T steps towards vertices that have a small product with the gradient, drawn privately.
 
     Parameters
@@ -164,9 +167,7 @@ def frank_wolfe(
     """
     if public.is_noiseless:
         _require_vertices(public)
-        return noiseless_minimum(
-            FRANK_WOLFE, rows, public, ridge=None, entropy=entropy, ledger=ledger
-        )
+        return noiseless_minimum(FRANK_WOLFE, rows, public, ridge=None, entropy=entropy)
     plan = plan_frank_wolfe(public, steps=steps, is_exact=rows.is_exact)
     check_rows(rows, public)
     chosen = int(plan.setting("steps"))
@@ -178,14 +179,11 @@ def frank_wolfe(
     rehearse(
         FRANK_WOLFE, lambda: private_steps(toy, public, 1, rate, RandomBits(SeededEntropy(0)))
     )
-    return spend_and_release(
-        plan,
-        public,
-        lambda: private_steps(whole, public, chosen, rate, RandomBits(entropy)),
-        entropy=entropy,
-        ledger=ledger,
-        packages=_versions(),
-    )
+
+    def compute() -> FloatArray:
+        return private_steps(whole, public, chosen, rate, RandomBits(entropy))
+
+    return charge_of(plan, public, compute, entropy=entropy, packages=_versions())
 
 
 @dataclass(slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,7 @@ from opdisc.privacy import (
     TREE,
     Ledger,
     MulticlassReceipt,
+    Prepared,
     PrivacyParams,
     PublicInputs,
     Question,
@@ -197,12 +199,12 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         )
         self.strategy = strategy
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         self._check_options()
-        self._learn_cards(classes_of_rows(*self._read_classes(X, y)))
+        return self._prepare_cards(classes_of_rows(*self._read_classes(X, y)))
 
-    def _learn_counts(self, counts: RowCounts) -> None:
-        self._learn_cards(classes_of_counts(counts))
+    def _prepare_counts(self, counts: RowCounts) -> Prepared[Any]:
+        return self._prepare_cards(classes_of_counts(counts))
 
     def _checked(self, counts: RowCounts) -> RowCounts:
         checked = super()._checked(counts)
@@ -210,7 +212,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         require_found_thresholds(checked.schema)
         return checked
 
-    def _learn_cards(self, table: CountedClasses) -> None:
+    def _prepare_cards(self, table: CountedClasses) -> Prepared[Any]:
         schema, entropy = self.schema_, self._entropy()
         facts: dict[str, Any] = self._public_facts(table.n_rows, schema, table.assumptions)
         facts["public_row_guess"] = self.public_row_guess
@@ -222,23 +224,23 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
             for question, card in decided.cards
         ]
         prepared = [
-            self._prepare(problem, card.settled, entropy)
+            self._card(problem, card.settled, entropy)
             for problem, (_, card) in zip(problems, decided.cards, strict=True)
         ]
         specs = [card.shares.risks for _, card in decided.cards if card.shares.risks is not None]
         risks = CardRisks(
             specs=tuple(specs), problems=tuple(problems), structure=column_structure(schema)
         )
-        release = run_cards(
+        charge = run_cards.prepare(
             self.strategy,
             len(schema.labels),
             prepared,
             public,
             entropy=entropy,
-            ledger=self._open_ledger(),
             risks=risks if specs else None,
         )
-        self._publish_cards([question for question, _ in decided.cards], release, specs)
+        questions = [question for question, _ in decided.cards]
+        return charge.then(partial(self._publish_cards, questions, specs))
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take: all have an equal part."""
@@ -246,8 +248,8 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         return patience_of_each(super()._patience(schema), len(cards))
 
     def _publish_cards(
-        self, questions: Sequence[Question], release: CardsRelease, specs: Sequence[RiskSpec]
-    ) -> None:
+        self, questions: Sequence[Question], specs: Sequence[RiskSpec], release: CardsRelease
+    ) -> Self:
         schema = self.schema_
         if specs:
             self.risk_tables_ = tuple(
@@ -267,6 +269,7 @@ class PrivateMulticlassClassifier(PrivateScorecardClassifier):
         weights = np.array(release.hypotheses, dtype=np.int64)
         self.coef_, self.intercept_ = weights[:, 1:], weights[:, 0]
         self.receipt_ = release.receipt
+        return self
 
     def _read_classes(
         self, X: ArrayLike | pd.DataFrame, y: ArrayLike

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, replace as replaced
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from msgspec.structs import replace
 from numpy.typing import ArrayLike, NDArray
 
-from opdisc.convex import Pilot, Prior, start_from, whole_points
+from opdisc.convex import (
+    ConvexRelease,
+    Pilot,
+    Prior,
+    hull_perturbation,
+    start_from,
+    whole_points,
+)
 from opdisc.data import (
     Classes,
     CostsLike,
@@ -36,30 +43,38 @@ from opdisc.errors import CalibrationError, SchemaError, TableError
 from opdisc.estimators.base import models_in, refuse_own_pilot
 from opdisc.estimators.refusals import require_same_length
 from opdisc.estimators.scorecards.base import ScorecardClassifier
-from opdisc.estimators.scorecards.logistic import draw_logistic_card, refuse_other_options
+from opdisc.estimators.scorecards.options import refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
-    NO_CARD_AFTER_THRESHOLDS,
     THRESHOLD_BUDGET,
     BaseMeasure,
+    DrawnCard,
     PreparedRelease,
     PublicCard,
+    RiskSpec,
     charge_with_risks,
-    draw_thresholds,
+    charge_with_thresholds,
     prepare_mechanism,
-    receipt_with_risks,
-    receipt_with_thresholds,
-    rehearse_thresholds,
 )
-from opdisc.models import LARGEST_POINTS, ScaleLike, fitted_risks, parse_scale
+from opdisc.models import (
+    LARGEST_POINTS,
+    ChosenScale,
+    Noise,
+    ScaleLike,
+    fitted_risks,
+    parse_scale,
+    points_of,
+)
 from opdisc.planning import (
     LOGISTIC,
     PATIENCE,
     CardRequest,
     MechanismSettings,
     SettledFit,
+    Shares,
     check_starts,
     decide_card,
+    logistic_public,
     noise_of_card,
     parse_automatic_bound,
     parse_base_measure,
@@ -310,13 +325,13 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         refuse_own_pilot(self.pilot, counts)
         with self._anew():
             self._check_options()
-            self._learn_counts(self._checked(counts))
+            self._prepare_counts(self._checked(counts)).run(self._open_ledger())
         return self
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         refuse_own_pilot(self.pilot, X)
         self._check_options()
-        self._learn_counts(self._counted(X, y))
+        return self._prepare_counts(self._counted(X, y))
 
     def _counted(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> RowCounts:
         if self.schema is not None and self._hides_rows() and isinstance(X, Sized) and not len(X):
@@ -389,23 +404,27 @@ class PrivateScorecardClassifier(ScorecardClassifier):
     def _is_started(self) -> bool:
         return self.prior is not None or self.pilot is not None
 
-    def _learn_logistic(self, counts: RowCounts, facts: dict[str, Any], reason: Reason) -> None:
-        """Release the weights of hull perturbation as whole points."""
-        bound = parse_automatic_bound(self.weight_bound)
-        ledger = self._open_ledger()
-        found = draw_logistic_card(
-            counts,
-            facts,
-            start=start_from(self.prior, self.pilot, counts.schema, counted=models_in(ledger)),
-            params=PrivacyParams(epsilon=self.epsilon, delta=self.delta),
-            scale=parse_scale(self.odds_scale, counts.schema),
-            largest=LARGEST_POINTS if bound is None else bound,
-            entropy=self._entropy(),
-            ledger=ledger,
-            choice=reason,
+    def _prepare_logistic(
+        self, counts: RowCounts, facts: dict[str, Any], reason: Reason
+    ) -> Prepared[Any]:
+        """Prepare the weights of hull perturbation, whose loss weighs both mistakes alike."""
+        schema, counted = counts.schema, models_in(self._open_ledger())
+        start = start_from(self.prior, self.pilot, schema, counted=counted)
+        scale = parse_scale(self.odds_scale, schema)
+        params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
+        shape, public = logistic_public(schema, params, facts)
+        charge = hull_perturbation.prepare(
+            counts.table, shape, public, entropy=self._entropy(), start=start, choice=reason
         )
-        self.odds_ = found.odds
-        self._publish_card(found.card, found.receipt, tilt_of(counts.schema, found.receipt))
+        return charge.then(partial(self._publish_logistic, scale))
+
+    def _publish_logistic(self, scale: ChosenScale | None, released: ConvexRelease) -> Self:
+        """Publish weights as whole points: error costs move the threshold, and no noise."""
+        bound, weights = parse_automatic_bound(self.weight_bound), released.parameters.tolist()
+        largest = LARGEST_POINTS if bound is None else bound
+        card, self.odds_ = points_of(weights, self.schema_, scale=scale, largest=largest)
+        self._publish_card(card, released.receipt, tilt_of(self.schema_, released.receipt))
+        return self
 
     def _check_options(self) -> None:
         """Refuse what no table could be fitted with, before one is read."""
@@ -422,7 +441,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             check_starts(self.mechanism)
             refuse_other_options(self._others_options(), "a draw around a start", kept=_KEPT)
 
-    def _learn_counts(self, counts: RowCounts) -> None:
+    def _prepare_counts(self, counts: RowCounts) -> Prepared[Any]:
+        """Decide the card from public facts, and try all that can fail without the budget."""
         schema = counts.schema
         facts: dict[str, Any] = self._public_facts(counts.n_rows, schema, counts.conditions)
         facts["public_row_guess"] = self.public_row_guess
@@ -430,25 +450,11 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         request, whole = self._request(schema), PublicInputs(params=params, **facts)
         logistic = takes_logistic(request, whole, is_started=self._is_started())
         if logistic is not None:
-            self._learn_logistic(counts, facts, logistic)
-            return
-
-        ledger = self._open_ledger()
+            return self._prepare_logistic(counts, facts, logistic)
         if self._is_started():
-            request, whole = self._around(request, whole, ledger)
+            request, whole = self._around(request, whole)
         decided = decide_card(request, whole)
-        cuts, risks = decided.shares.thresholds, decided.shares.risks
-        settled, entropy = decided.settled.without_spare_delta(), self._entropy()
-        problem = counted_problem(counts, settled.public.grid)
-        prepared = self._prepare(problem, settled, entropy)
-        structure = column_structure(schema)
-
-        def charge_of(card: PreparedRelease, problem: ZeroOneProblem) -> Prepared[Any]:
-            if risks is None:
-                return card.charge()
-            return charge_with_risks(card, problem, risks, structure)
-
-        charge, receipt = charge_of(prepared, problem), None
+        settled = decided.settled.without_spare_delta()
         noise = noise_of_card(
             settled.mechanism,
             settled.public,
@@ -457,33 +463,33 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             by_default=bool(settled.reason.brief),
             patience=self._patience(schema),
         )
-        if cuts is not None:
-            # All that can fail without the rows was tried with stand-ins for the thresholds.
-            if counts.recount is not None:
-                counts.recount.check()
-            rehearse_thresholds(cuts)
+        charge = self._charge(counts, settled, decided.shares)
+        return charge.then(partial(self._publish_drawn, noise, decided.shares.risks))
 
-            def draw() -> tuple[Schema, Any] | None:
-                concrete = schema.with_thresholds(draw_thresholds(cuts, counts.ranks, entropy))
-                assert counts.recount is not None
-                again = counts.recount(concrete)
-                if again.n_rows != counts.n_rows:
-                    raise TableError("the rows must stay as they were counted first.")
-                problem = counted_problem(again, settled.public.grid)
-                card = self._prepare(problem, settled, entropy)
-                release = charge_of(card, problem).draw()
-                return None if release is None else (concrete, release)
+    def _charge(
+        self, counts: RowCounts, settled: SettledFit, shares: Shares
+    ) -> Prepared[DrawnCard]:
+        """Return one charge for the card, the thresholds before it and the risks after it."""
+        entropy, structure = self._entropy(), column_structure(counts.schema)
 
-            own = prepared.receipt() if risks is None else receipt_with_risks(prepared, risks)
-            receipt = receipt_with_thresholds(own, cuts)
-            both = Prepared(receipt=receipt, draw=draw, refusal=NO_CARD_AFTER_THRESHOLDS)
-            self.schema_, release = both.run(ledger)
-            receipt = replace(receipt, schema_digest=self.schema_.digest())
-        else:
-            release = charge.run(ledger)
+        def card_of(counted: RowCounts) -> Prepared[Any]:
+            problem = counted_problem(counted, settled.public.grid)
+            card = self._card(problem, settled, entropy)
+            if shares.risks is None:
+                return card.charge()
+            return charge_with_risks(card, problem, shares.risks, structure)
+
+        charge = card_of(counts)
+        if shares.thresholds is None:
+            return charge.then(partial(DrawnCard, counts.schema))
+        return charge_with_thresholds(charge, shares.thresholds, counts, card_of, entropy)
+
+    def _publish_drawn(self, noise: Noise, risks: RiskSpec | None, drawn: DrawnCard) -> Self:
+        self.schema_, release = drawn.schema, drawn.release
         if risks is not None:
             self.risk_table_ = fitted_risks(release.bins, release.counts, risks.scale)
-        self._publish(release.hypothesis, receipt or release.receipt, noise)
+        self._publish(release.hypothesis, release.receipt, noise)
+        return self
 
     def _request(self, schema: Schema) -> CardRequest:
         """Return what is asked of each card."""
@@ -499,7 +505,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         )
 
     def _around(
-        self, request: CardRequest, whole: PublicInputs, ledger: Ledger | None
+        self, request: CardRequest, whole: PublicInputs
     ) -> tuple[CardRequest, PublicInputs]:
         """Return what is asked with the card that is drawn around, and what that is based on."""
         schema = request.schema
@@ -508,7 +514,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
                 "a start needs thresholds that are written down, but the schema leaves some to be "
                 "found; declare them, or leave out prior and pilot."
             )
-        costs, counted = schema.error_costs, models_in(ledger)
+        costs, counted = schema.error_costs, models_in(self._open_ledger())
         start = start_from(self.prior, self.pilot, schema, costs=costs, counted=counted)
         assert start is not None
         points = whole_points(start, schema, request.bound)
@@ -532,7 +538,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
             progress=None if report is None else draw_progress(report),
         )
 
-    def _prepare(
+    def _card(
         self, problem: ZeroOneProblem, settled: SettledFit, entropy: EntropySource
     ) -> PreparedRelease:
         report = self.progress

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,15 +19,16 @@ from opdisc.mechanisms import (
     Isolation,
     PartLearner,
     RobustVoteMechanism,
+    VoteRelease,
     VoteRule,
     check_candidates,
     default_parts,
     run_robust_vote,
 )
 from opdisc.planning import parse_weight_bound, scorecard_grid
-from opdisc.privacy import GridPublic, Ledger, PrivacyParams
+from opdisc.privacy import GridPublic, Ledger, Prepared, PrivacyParams
 from oracles.interface import Oracle, SolveOptions
-from oracles.problem import ErrorCosts
+from oracles.problem import ErrorCosts, Hypothesis
 
 
 class RobustVoteClassifier(ScorecardClassifier):
@@ -113,7 +115,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         self.classes = classes
         self.error_costs = error_costs
 
-    def _learn(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> None:
+    def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_weight_bound(self.weight_bound)
         schema, rows, signs, assumptions = self._read_encoded(X, y)
@@ -130,7 +132,7 @@ class RobustVoteClassifier(ScorecardClassifier):
         n_parts = self.n_parts
         if n_parts is None:
             n_parts = default_parts(params.epsilon, grid.n_assignments, public.n_rows)
-        release = run_robust_vote(
+        charge = run_robust_vote.prepare(
             RobustVoteMechanism(n_parts=n_parts, rule=self.rule),
             self._part_learner(schema.error_costs),
             (rows.astype(np.int64), signs.astype(np.int64)),
@@ -138,11 +140,14 @@ class RobustVoteClassifier(ScorecardClassifier):
             entropy=self._entropy(),
             isolation=self.isolation,
             time_limit=self.time_limit,
-            ledger=self._open_ledger(),
         )
-        self.elected_ = release.hypothesis is not None
         nobody = tuple(min(allowed, key=abs) for allowed in grid.values)
+        return charge.then(partial(self._publish_vote, nobody))
+
+    def _publish_vote(self, nobody: Hypothesis, release: VoteRelease) -> Self:
+        self.elected_ = release.hypothesis is not None
         self._publish(release.hypothesis or nobody, release.receipt)
+        return self
 
     def _part_learner(self, costs: ErrorCosts) -> PartLearner:
         if self.learner is None:

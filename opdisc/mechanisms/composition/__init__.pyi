@@ -18,17 +18,15 @@ from .risks import (
     noisy_counts as noisy_counts,
     planned_bins as planned_bins,
     receipt_with_risks as receipt_with_risks,
-    run_with_risks as run_with_risks,
     split_epsilon as split_epsilon,
 )
 from .thresholds import (
-    NO_CARD_AFTER_THRESHOLDS as NO_CARD_AFTER_THRESHOLDS,
     THRESHOLD_BUDGET as THRESHOLD_BUDGET,
+    DrawnCard as DrawnCard,
     ThresholdPlan as ThresholdPlan,
-    draw_thresholds as draw_thresholds,
+    charge_with_thresholds as charge_with_thresholds,
     plan_thresholds as plan_thresholds,
     receipt_with_thresholds as receipt_with_thresholds,
-    rehearse_thresholds as rehearse_thresholds,
 )
 from .validation import validate_card as validate_card
 from .validation_counts import calibrate_validation as calibrate_validation

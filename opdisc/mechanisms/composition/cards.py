@@ -21,6 +21,7 @@ from opdisc.privacy import (
     Prepared,
     PublicInputs,
     common_fields,
+    prepared_first,
 )
 from opdisc.privacy.receipts import MulticlassReceipt, Question, ask
 from oracles.arithmetic import IntArray
@@ -81,6 +82,7 @@ def card_epsilon(question: Question, public: PublicInputs) -> float:
     return found if Fraction(found) <= exact else float(np.nextafter(found, 0.0))
 
 
+@prepared_first
 def run_cards(
     strategy: str,
     n_classes: int,
@@ -90,7 +92,7 @@ def run_cards(
     entropy: EntropySource,
     ledger: Ledger | None = None,
     risks: CardRisks | None = None,
-) -> CardsRelease:
+) -> Prepared[CardsRelease]:
     """Release all cards, or nothing.
 
     Parameters
@@ -137,7 +139,7 @@ def run_cards(
         totals = () if risks is None else _all_counted(cards, risks, entropy)
         return CardsRelease(hypotheses=cards, receipt=receipt, totals=totals)
 
-    return Prepared(receipt=receipt, draw=draw, refusal=_refusal(prepared)).run(ledger)
+    return Prepared(receipt=receipt, draw=draw, refusal=_refusal(prepared))
 
 
 def _all_drawn(prepared: Sequence[PreparedRelease]) -> tuple[Hypothesis, ...] | None:

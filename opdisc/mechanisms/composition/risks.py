@@ -32,7 +32,6 @@ from opdisc.noise import (
 from opdisc.privacy import (
     EntropySource,
     GridReceipt,
-    Ledger,
     Prepared,
     PrivacyParams,
     PublicInputs,
@@ -181,15 +180,13 @@ def count_totals(
     return bins, noisy_counts(counts, spec.rate, entropy)
 
 
-def run_with_risks(
+def charge_with_risks(
     prepared: PreparedRelease,
     problem: ZeroOneProblem,
     spec: RiskSpec,
     structure: Iterable[ColumnGroup],
-    *,
-    ledger: Ledger | None = None,
-) -> RiskRelease:
-    """Release a card and then the counts of its totals, or nothing.
+) -> Prepared[RiskRelease]:
+    """Return a card and then the counts of its totals as one charge.
 
     Parameters
     ----------
@@ -201,28 +198,11 @@ def run_with_risks(
         From :func:`calibrate_risks`, with the same public facts.
     structure : iterable of ColumnGroup
         What the schema says of the columns.
-    ledger : Ledger or None
-        Where the whole budget is recorded, once, before the first draw.
-
-    Raises
-    ------
-    UncertifiedRelease
-        As :func:`opdisc.mechanisms.run_mechanism`; the whole budget stays spent.
 
     Notes
     -----
     **Guarantee.** As stated on the receipt; docs/theory.md, entry "risk-table".
     """
-    return charge_with_risks(prepared, problem, spec, structure).run(ledger)
-
-
-def charge_with_risks(
-    prepared: PreparedRelease,
-    problem: ZeroOneProblem,
-    spec: RiskSpec,
-    structure: Iterable[ColumnGroup],
-) -> Prepared[RiskRelease]:
-    """Return a card with the counts of its totals as one charge, as :func:`run_with_risks`."""
     if prepared.public.params.epsilon != spec.card_epsilon:
         raise CalibrationError("a card that is released with risks must leave them their share.")
     receipt = receipt_with_risks(prepared, spec)

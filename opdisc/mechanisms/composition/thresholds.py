@@ -7,16 +7,18 @@ encoded. How many there are is public, so all that follows can be planned and tr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from opdisc.arguments import check_within
-from opdisc.data import QuantileFeature, Schema
-from opdisc.errors import CalibrationError, rehearse
+from opdisc.data import QuantileFeature, RowCounts, Schema
+from opdisc.errors import CalibrationError, TableError, rehearse
+from opdisc.mechanisms.base import Release
 from opdisc.mechanisms.composition.quantiles import (
     Cut,
     draw_cuts,
@@ -24,7 +26,7 @@ from opdisc.mechanisms.composition.quantiles import (
     plan_cuts,
     rank_errors,
 )
-from opdisc.privacy import EntropySource, GridReceipt, PublicInputs, SeededEntropy, Stage
+from opdisc.privacy import EntropySource, GridReceipt, Prepared, PublicInputs, SeededEntropy, Stage
 from oracles.arithmetic import IntArray, RandomBits
 
 THRESHOLD_BUDGET = 0.1
@@ -229,8 +231,70 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
     )
 
 
-NO_CARD_AFTER_THRESHOLDS = (
+@dataclass(frozen=True, slots=True)
+class DrawnCard:
+    """A card and the schema that it is about, with the thresholds that were found.
+
+    Parameters
+    ----------
+    schema : Schema
+        Without private thresholds.
+    release : Release
+        Points, receipt, and the counts of risks where they were bought.
+    """
+
+    schema: Schema
+    release: Any
+
+
+def charge_with_thresholds(
+    card: Prepared[Release],
+    plan: ThresholdPlan,
+    counts: RowCounts,
+    card_of: Callable[[RowCounts], Prepared[Release]],
+    entropy: EntropySource,
+) -> Prepared[DrawnCard]:
+    """Return thresholds and the card that follows them as one charge.
+
+    Parameters
+    ----------
+    card : Prepared
+        The card by stand-ins for the thresholds: all that can fail without the rows was tried.
+    plan : ThresholdPlan
+        What is drawn first.
+    counts : RowCounts
+        The private rows by the stand-ins, with their ranks.
+    card_of : callable
+        From the rows by the thresholds that were drawn to the card that is drawn then.
+    entropy : EntropySource
+        Random bits.
+
+    Raises
+    ------
+    CalibrationError, OracleUnavailable, TableError
+        If rows cannot be read again, or thresholds not be drawn; nothing is spent.
+    """
+    recount, own = counts.recount, card.receipt
+    assert recount is not None and isinstance(own, GridReceipt)
+    recount.check()
+    rehearse_thresholds(plan)
+    receipt = receipt_with_thresholds(own, plan)
+
+    def draw() -> DrawnCard | None:
+        found = counts.schema.with_thresholds(draw_thresholds(plan, counts.ranks, entropy))
+        again = recount(found)
+        if again.n_rows != counts.n_rows:
+            raise TableError("the rows must stay as they were counted first.")
+        release = card_of(again).draw()
+        if release is None:
+            return None
+        stated = msgspec.structs.replace(receipt, schema_digest=found.digest())
+        return DrawnCard(found, replace(release, receipt=stated))
+
+    return Prepared(receipt=receipt, draw=draw, refusal=_NO_CARD)
+
+
+_NO_CARD = (
     "a release with private thresholds failed after they were drawn; the budget is spent "
     "and nothing is released: use a smaller grid or declare the thresholds."
 )
-"""What is said where the one charge of thresholds and card brought nothing."""

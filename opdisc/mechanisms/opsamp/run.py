@@ -22,6 +22,7 @@ from opdisc.privacy import (
     PublicInputs,
     SeededEntropy,
     common_fields,
+    prepared_first,
     receipt_costs,
 )
 from opdisc.privacy.receipts import OPSampReceipt
@@ -109,6 +110,7 @@ def tilted_problem(
     )
 
 
+@prepared_first
 def run_opsamp(
     mechanism: OPSampMechanism,
     X: ArrayLike,
@@ -119,7 +121,7 @@ def run_opsamp(
     oracle: str | RealOracle = "auto",
     options: DrawOptions | None = None,
     ledger: Ledger | None = None,
-) -> OPSampRelease:
+) -> Prepared[OPSampRelease]:
     """Release one parameter vector, or nothing.
 
     Parameters
@@ -164,19 +166,21 @@ def run_opsamp(
     _rehearse(problem, spec, chosen, oracle, options)
     receipt = _receipt(mechanism, spec, public, chosen, options, entropy)
 
-    def draw() -> FloatArray | None:
+    def draw() -> OPSampRelease | None:
         tilts = draw_tilts(spec, entropy)
         noise = discrete_laplace(spec.release_decay, mechanism.domain.dimension, entropy)
         points = tilted_minimisers(problem, tilts, oracle, spec.allowance, options)
-        return None if points is None else _noisy(mechanism, spec, points, noise)
+        if points is None:
+            return None
+        parameters = _noisy(mechanism, spec, points, noise)
+        return OPSampRelease(parameters=parameters, receipt=receipt)
 
     refusal = (
         f"a release needs every minimisation certified within {spec.allowance:g}, but oracle "
         f"'{chosen.name}' missed one; the budget is spent and nothing is released: use "
         "another oracle or price a larger allowance."
     )
-    charge = Prepared(receipt=receipt, draw=draw, refusal=refusal)
-    return OPSampRelease(parameters=charge.run(ledger), receipt=receipt)
+    return Prepared(receipt=receipt, draw=draw, refusal=refusal)
 
 
 def _rehearse(

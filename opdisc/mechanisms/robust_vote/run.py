@@ -10,7 +10,7 @@ import copy
 import io
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from opdisc.privacy import (
     Prepared,
     PrivacyParams,
     common_fields,
+    prepared_first,
 )
 from oracles.arithmetic import IntArray
 from oracles.interface import resolve_oracle
@@ -61,6 +62,7 @@ class VoteRelease:
     receipt: GridReceipt
 
 
+@prepared_first
 def run_robust_vote(
     mechanism: RobustVoteMechanism,
     learner: PartLearner,
@@ -72,7 +74,7 @@ def run_robust_vote(
     time_limit: float | None = None,
     ledger: Ledger | None = None,
     learner_name: str | None = None,
-) -> VoteRelease:
+) -> Prepared[VoteRelease]:
     """Split, ask the learner for a ballot per part, and release the winner.
 
     Parameters
@@ -126,18 +128,18 @@ def run_robust_vote(
     section = grid_section(spec, public, who) | {"sensitivity": vote_sensitivity(public)}
     receipt = GridReceipt(**common, **section, choice="")
     ballots = Ballots(learner, public.grid)
-    with ExitStack() as stack:
-        answer = stack.enter_context(_answers(ballots, isolation, time_limit))
+    with _answers(ballots, isolation, time_limit) as answer:
         _rehearse(answer, ballots, str(named))
-        _check_sizes(learner, public)
+    _check_sizes(learner, public)
 
-        def draw() -> VoteRelease:
-            parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
+    def draw() -> VoteRelease:
+        parts = part_numbers(len(table[0]), mechanism.n_parts, entropy)
+        with _answers(ballots, isolation, time_limit) as answer:
             votes = collect_votes(answer, table, parts, mechanism.n_parts, public.grid)
-            winner = mechanism.choose(votes, public.grid, spec, entropy)
-            return VoteRelease(hypothesis=winner, receipt=receipt)
+        winner = mechanism.choose(votes, public.grid, spec, entropy)
+        return VoteRelease(hypothesis=winner, receipt=receipt)
 
-        return Prepared(receipt=receipt, draw=draw, refusal=_UNCOUNTED).run(ledger)
+    return Prepared(receipt=receipt, draw=draw, refusal=_UNCOUNTED)
 
 
 _UNCOUNTED = (

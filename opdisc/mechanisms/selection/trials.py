@@ -138,29 +138,28 @@ def private_selection(
     public = PublicInputs(
         params=params, relation=relation, rows_per_unit=rows_per_unit, privacy_unit=privacy_unit
     )
-    return run_selection(
+    charge = prepare_selection(
         candidates,
         public,
         law,
         score_share=score_share,
         entropy=SystemEntropy() if entropy is None else entropy,
-        ledger=ledger,
         conditions=_CONDITIONS,
     )
+    return charge.run(ledger)
 
 
-def run_selection(
+def prepare_selection(
     candidates: Sequence[Candidate[Model]],
     public: PublicInputs,
     law: TrialLaw,
     *,
     score_share: float,
     entropy: EntropySource,
-    ledger: Ledger | None,
     conditions: Sequence[str] = (),
     error_costs: ErrorCosts | None = None,
-) -> Selected[Model]:
-    """Select as :func:`private_selection` does, of candidates that may need no conditions.
+) -> Prepared[Selected[Model]]:
+    """Prepare what :func:`private_selection` does, of candidates that may need no conditions.
 
     Parameters
     ----------
@@ -170,7 +169,7 @@ def run_selection(
         Budget of the whole selection and what is public about the table.
     law : TrialLaw
         Law of the number of trials.
-    score_share, entropy, ledger
+    score_share, entropy
         As in :func:`private_selection`.
     conditions : sequence of str
         What the guarantee rests on besides the candidates' own conditions.
@@ -238,7 +237,7 @@ def run_selection(
             receipt=_concluded(receipt, promised, void),
         )
 
-    return Prepared(receipt=receipt, draw=draw, refusal=_FAILED).run(ledger)
+    return Prepared(receipt=receipt, draw=draw, refusal=_FAILED)
 
 
 def score_sensitivity(public: PublicInputs) -> int:

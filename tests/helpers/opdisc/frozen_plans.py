@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 
 import opdisc
-from opdisc import Ledger, PrivacyReceipt, Schema, count_rows, read_table
+from opdisc import Schema, count_rows, read_table
 from opdisc.data import parse_schema
 from opdisc.planning import plan_cards, plan_fit
-from opdisc.privacy import WeakPromise
+from opdisc.privacy import Prepared, WeakPromise
 
 FILE = Path(__file__).resolve().parents[2] / "stored" / "frozen_plans.json"
 COMMAND = "PYTHONPATH=tests python -m helpers.opdisc.frozen_plans"
@@ -67,21 +67,20 @@ class Frozen:
             facts["compare_others"] = self.others
         return [msgspec.to_builtins(one, enc_hook=str) for one in ask(self.schema, **facts)]
 
+    def prepared(self) -> Prepared[Any]:
+        """Return the one charge of a fit, which is tried and not run."""
+        model = getattr(opdisc, self.estimator)(**self.settings)
+        if self.schema is None:
+            return model._prepare(*_numbers(self.estimator))
+        return _prepared_declared(model, parse_schema(self.schema), self.rows)
+
     def receipt(self) -> dict[str, Any]:
         """Return what a fit records before it draws, without the versions of packages."""
-        model = getattr(opdisc, self.estimator)(**self.settings, ledger=_Recorder("none"))
-        try:
-            if self.schema is None:
-                model.fit(*_numbers(self.estimator))
-            else:
-                _fit_declared(model, parse_schema(self.schema), self.rows)
-        except _Recorded as recorded:
-            fields = recorded.receipt.to_dict()
-            left_out = {"versions"}
-            if fields["mechanism"] == "exponential":
-                left_out.add("oracle")  # It also names the sampler of grids that are not listed.
-            return {name: value for name, value in fields.items() if name not in left_out}
-        raise AssertionError("a fit must record its budget before it draws")
+        fields = self.prepared().receipt.to_dict()
+        left_out = {"versions"}
+        if fields["mechanism"] == "exponential":
+            left_out.add("oracle")  # It also names the sampler of grids that are not listed.
+        return {name: value for name, value in fields.items() if name not in left_out}
 
     def lines(self) -> dict[str, Any]:
         """Return everything that is frozen: the choice, each line of the plan, each field."""
@@ -93,22 +92,8 @@ class Frozen:
         return {**chosen, **planned, **{f"receipt {k}": v for k, v in receipt.items()}}
 
 
-class _Recorded(BaseException):
-    """Carries a receipt out of a fit that is not to go on."""
-
-    def __init__(self, receipt: PrivacyReceipt) -> None:
-        self.receipt = receipt
-
-
-class _Recorder(Ledger):
-    """Ends a fit where it would record its budget."""
-
-    def spend(self, receipt: PrivacyReceipt) -> None:
-        raise _Recorded(receipt)
-
-
-def _fit_declared(model: Any, schema: Schema, rows: int) -> None:
-    """Fit to a table of empty cells, which every schema takes, with the labels in turn."""
+def _prepared_declared(model: Any, schema: Schema, rows: int) -> Prepared[Any]:
+    """Prepare a fit to a table of empty cells, which every schema takes; labels in turn."""
     labels = [str(label) for label in schema.labels]
     cells = "," * len(schema.columns) + "\n"
     with tempfile.TemporaryDirectory() as folder:
@@ -118,10 +103,9 @@ def _fit_declared(model: Any, schema: Schema, rows: int) -> None:
             file.writelines(labels[row % len(labels)] + cells for row in range(rows))
         model.set_params(schema=schema)
         if hasattr(model, "fit_counts") and not schema.is_multiclass:
-            model.fit_counts(count_rows(path, schema))
-        else:
-            table = read_table(path)
-            model.fit(table[list(schema.columns)], table[schema.target.column])
+            return model._prepare_counts(model._checked(count_rows(path, schema)))
+        table = read_table(path)
+        return model._prepare(table[list(schema.columns)], table[schema.target.column])
 
 
 def _numbers(estimator: str) -> tuple[np.ndarray, np.ndarray]:

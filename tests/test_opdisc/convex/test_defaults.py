@@ -35,7 +35,7 @@ def facts(name):
 
 
 def released(name, ridge):
-    return RUNNERS[name](ROWS, facts(name), ridge, SeededEntropy(2), None)
+    return RUNNERS[name].prepare(ROWS, facts(name), ridge, SeededEntropy(2)).run(None)
 
 
 @pytest.mark.parametrize(

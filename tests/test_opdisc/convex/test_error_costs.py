@@ -96,7 +96,7 @@ def test_every_mechanism_takes_costs_and_equal_ones_change_no_bit(mechanism):
                 dimension=2,
                 domain=public.domain,
             )
-        return RUNNERS[mechanism](ROWS, public, None, SeededEntropy(2), None)
+        return RUNNERS[mechanism].prepare(ROWS, public, None, SeededEntropy(2)).run(None)
 
     equal = ErrorCosts(false_negative=7, false_positive=7)
     plain, equal, costly = map(run, (ErrorCosts(), equal, COSTS))

@@ -135,17 +135,22 @@ def test_the_receipt_before_the_draw_does_not_depend_on_the_rows(tmp_path, monke
     assert receipts[0] == receipts[1]
 
 
-@pytest.mark.parametrize("place", ["draw_thresholds", "encode_features"])
+@pytest.mark.parametrize(
+    ("module", "place"), [(thresholds, "draw_thresholds"), (private, "encode_features")]
+)
 def test_a_failure_after_the_charge_releases_nothing_and_says_nothing(
-    tmp_path, monkeypatch, place
+    tmp_path, monkeypatch, module, place
 ):
-    model = PrivateScorecardClassifier(epsilon=1.0, schema=SCHEMA, ledger=tmp_path / "book")
+    book, whole = tmp_path / "book", getattr(module, place)
+    model = PrivateScorecardClassifier(epsilon=1.0, schema=SCHEMA, ledger=book)
 
-    def fail(*_):
-        raise ValueError("xq7canary")
+    def fail(*given):
+        if book.exists():
+            raise ValueError("xq7canary")
+        return whole(*given)
 
     table = loans()
-    monkeypatch.setattr(private, place, fail)
+    monkeypatch.setattr(module, place, fail)
     with pytest.raises(UncertifiedRelease) as caught:
         model.fit(table, table["risk"])
     assert "the budget is spent and nothing is released" in str(caught.value)

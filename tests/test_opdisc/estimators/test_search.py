@@ -81,9 +81,9 @@ def test_trials_keep_to_a_trials_budget():
     given = []
 
     class Watched(PrivateScorecardClassifier):
-        def _learn(self, X, y):
+        def _prepare(self, X, y):
             given.append((self.epsilon, self.delta, self.random_state))
-            super()._learn(X, y)
+            return super()._prepare(X, y)
 
     model = search(Watched(), epsilon=3.0, delta=1e-4).fit(X, Y)
     assert len(set(given)) == 1
@@ -214,9 +214,9 @@ def test_probabilities_are_offered_where_the_estimator_has_them():
 def test_nothing_counts_the_trials(monkeypatch):
     # Warnings of a fit are shown once for each setting, before the trials, and never for a trial.
     class Warning_(PrivateScorecardClassifier):
-        def _learn(self, X, y):
+        def _prepare(self, X, y):
             warnings.warn("a word", UserWarning, stacklevel=1)
-            super()._learn(X, y)
+            return super()._prepare(X, y)
 
     counts = set()
     for seed in range(8):

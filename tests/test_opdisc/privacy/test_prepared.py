@@ -1,11 +1,13 @@
 """One place spends: on disk before the draw, and then one sentence, whatever the rows say."""
 
+import inspect
+import pickle
 from types import SimpleNamespace
 
 import pytest
 
 from opdisc.errors import UncertifiedRelease
-from opdisc.privacy import Prepared, told_of_spending
+from opdisc.privacy import Prepared, prepared_first, told_of_spending
 
 RECEIPT = SimpleNamespace(guarantee="HOLDS", conditions=())
 SENTENCE = "nothing came of it; the budget is spent."
@@ -128,3 +130,62 @@ def test_what_is_fitted_within_a_draw_is_told_to_nobody():
         assert heard == [RECEIPT]
         charge(inner).run(None)
     assert heard == [RECEIPT] * 2
+
+
+def test_what_is_made_of_a_draw_has_the_same_charge():
+    diary = Diary(draw=20)
+    made = charge(diary).then(lambda found: found + 1)
+    assert made.receipt is RECEIPT and diary.calls == []
+    assert made.run(diary) == 21 and diary.calls == ["spend", "draw"]
+
+
+@pytest.mark.parametrize("found", [None, 17])
+def test_where_nothing_can_be_made_one_sentence_is_said(found):
+    def make(found):
+        raise ValueError(f"row {found}")
+
+    diary = Diary(draw=found)
+    with pytest.raises(UncertifiedRelease) as caught:
+        charge(diary).then(make).run(diary)
+    assert str(caught.value) == SENTENCE and diary.calls == ["spend", "draw"]
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+@prepared_first
+def released(diary, *, ledger=None):
+    """Release what a diary draws."""
+    diary.note("prepare")
+    return charge(diary)
+
+
+def test_who_is_asked_stops_at_the_receipt_and_who_is_called_runs_the_same():
+    asked = Diary(draw="a card")
+    assert released.prepare(asked, ledger=asked).receipt is RECEIPT
+    assert asked.calls == ["prepare"]
+    called = Diary(draw="a card")
+    assert released(called, ledger=called) == "a card"
+    assert called.calls == ["prepare", "spend", "draw"]
+    without = Diary(draw="a card")
+    assert released(without) == "a card" and without.calls == ["prepare", "draw"]
+
+
+def test_a_function_that_is_prepared_first_is_one_like_any_other():
+    assert inspect.isfunction(released) and released.__doc__ == "Release what a diary draws."
+    assert list(inspect.signature(released).parameters) == ["diary", "ledger"]
+    assert pickle.loads(pickle.dumps(released)) is released
+
+
+def test_no_ledger_is_missed_because_it_came_without_its_name():
+    def positional(diary, ledger=None):
+        return charge(diary)
+
+    def without(diary):
+        return charge(diary)
+
+    for wrong in (positional, without):
+        with pytest.raises(TypeError, match="take its ledger by name"):
+            prepared_first(wrong)
+    diary = Diary(draw="a card")
+    with pytest.raises(TypeError):
+        released(diary, diary)
+    assert diary.calls == []

@@ -17,8 +17,8 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.composition.risks import (
     MOST_BINS,
     calibrate_risks,
+    charge_with_risks,
     noisy_counts,
-    run_with_risks,
 )
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
@@ -60,7 +60,9 @@ def released_counts(positives, negatives, draws, *, epsilon=2.0, share=0.5, rela
     prepared = prepare_mechanism(
         PermuteAndFlipMechanism(), problem, public, entropy=entropy, counts_rows=True
     )
-    found = [run_with_risks(prepared, problem, spec, (group(1),)) for _ in range(draws)]
+    found = [
+        charge_with_risks(prepared, problem, spec, (group(1),)).run(None) for _ in range(draws)
+    ]
     assert {release.bins for release in found} == {((0, 0), (1, 1)), ((0, 0), (2, 2))}
     return spec, np.array([release.counts.ravel() for release in found])
 
@@ -140,7 +142,7 @@ def test_the_card_must_leave_the_share():
         entropy=SeededEntropy(0),
     )
     with pytest.raises(CalibrationError, match="leave them their share"):
-        run_with_risks(prepared, problem, calibrate_risks(inputs(relation=ADD), 0.2), ())
+        charge_with_risks(prepared, problem, calibrate_risks(inputs(relation=ADD), 0.2), ())
 
 
 # --- the groups ----------------------------------------------------------------------------------
