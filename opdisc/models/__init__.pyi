@@ -8,6 +8,7 @@ from .card import (
     card_picture as card_picture,
 )
 from .exports import (
+    card_fhir as card_fhir,
     card_onnx as card_onnx,
     card_pmml as card_pmml,
     card_python as card_python,
