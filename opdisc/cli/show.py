@@ -27,7 +27,7 @@ _FORMS = {
     "python": ("card_python", "A file with score(row) and predict(row)."),
     "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
     "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
-    "fhir": ("card_fhir", "A FHIR R4 questionnaire that calculates total and answer."),
+    "fhir": ("card_fhir", "A FHIR R4B questionnaire that calculates total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }
 """What writes each form of a card, and what it is."""

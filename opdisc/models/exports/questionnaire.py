@@ -1,4 +1,4 @@
-"""A scorecard as a FHIR R4 questionnaire that adds itself up.
+"""A scorecard as a FHIR R4B questionnaire that adds itself up.
 
 An answer is a number or one of the declared values, and a missing cell is no answer.
 """
@@ -38,7 +38,7 @@ _LARGEST, _WHOLE, _PLACES = 2**31, 10**15, 8
 
 
 def card_fhir(model: CardSource | CardsSource) -> str:
-    """Return a FHIR R4 Questionnaire: an item a raw column, total and answer calculated.
+    """Return a FHIR R4B Questionnaire: an item a raw column, total and answer calculated.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def card_fhir(model: CardSource | CardsSource) -> str:
     ------
     ModelFileError
         If there are several cards, a total may reach 2^31, a threshold has more than 8 decimals,
-        a value or label is not printable, or a column has values in two features.
+        a value or label is not printable, a label has a backslash, or a column has values in two
+        features.
     """
     model = single_card(model, "a FHIR questionnaire")
     card = model.scorecard
@@ -205,4 +206,9 @@ def _shown(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    return "'" + _shown(text).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if "\\" in text:  # fhirpathpy 2.2.4 reads two of them and an n as one and a line break
+        raise ModelFileError(
+            "labels of a FHIR questionnaire must have no backslash, which evaluators read in "
+            "different ways, but one of this card has; write --python or --sql instead."
+        )
+    return "'" + _shown(text).replace("'", "\\'") + "'"

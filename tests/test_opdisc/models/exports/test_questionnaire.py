@@ -51,6 +51,35 @@ def test_a_broken_questionnaire_would_be_noticed():
     assert [broken({"x": x})[0] for x in cells] != [0, 0, 1, 3]
 
 
+@pytest.mark.extras("fhirpathpy")
+@pytest.mark.parametrize("label", ("it's", "''", '"', "`x`", "%total", "{x} // y", "é ☃ 𝒳", "1"))
+def test_a_label_comes_out_as_it_stands(label):
+    target = TARGET | {"positive": label}
+    one = {"name": "w", "target": target, "feature": [{"column": "x", "thresholds": [3]}]}
+    assert Questionnaire(card_fhir(released(one, [1])))({"x": 3.0}) == (1, label)
+
+
+@pytest.mark.parametrize("label", ("\\", "a\\n", "\\u0041", "it\\'s"))
+def test_a_label_that_evaluators_read_differently_is_refused(label):
+    target = TARGET | {"negative": label}
+    one = {"name": "w", "target": target, "feature": [{"column": "x", "thresholds": [3]}]}
+    with pytest.raises(ModelFileError, match="no backslash"):
+        card_fhir(released(one, [1]))
+
+
+@pytest.mark.extras("fhir")
+def test_another_library_takes_the_document_as_r4b():
+    from fhir.resources.R4B.questionnaire import Questionnaire as R4B
+
+    rng = random.Random(3)
+    for _ in range(3):
+        R4B.model_validate_json(card_fhir(shown_model(rng, digits=6)))
+    broken = json.loads(questionnaire({"column": "x", "thresholds": [3]}, points=[1]))
+    broken["item"][0]["type"] = 5
+    with pytest.raises(ValueError):
+        R4B.model_validate(broken)
+
+
 def test_each_value_has_its_weight():
     text = questionnaire({"column": "ward", "categories": ["a", "b"]}, points=[3, 0])
     options = json.loads(text)["item"][0]["answerOption"]
