@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,11 @@ INTERRUPTED = 130
 _INTERRUPTION = "interrupted; whatever the ledger recorded stays spent."
 
 _PATIENCE = 2.0
+
+STANDARD_OUTPUT = Path("-")
+"""What stands for it where a file is named."""
+
+_STANDARD_INPUT = "/dev/stdin"
 
 _WRONG_USAGE = (PublicMistake, InvalidOption, OracleUnavailable, UnsupportedProblem)
 """Errors about what was typed and about public files; all others are refusals and failures."""
@@ -144,6 +150,15 @@ class WeightBound(click.ParamType):  # type: ignore[type-arg]
     ) -> int | str:
         """Return the number, or "auto"."""
         return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
+
+
+def from_input(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Return the name of a file to read; "-" is standard input, and one file of a command."""
+    if value is None or str(value) != str(STANDARD_OUTPUT):
+        return value
+    if ctx.meta.setdefault(f"{__name__}.input", param.name) != param.name:
+        raise click.UsageError("standard input is one file: give the others a name.")
+    return type(value)(_STANDARD_INPUT)
 
 
 def show_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:

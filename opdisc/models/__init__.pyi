@@ -1,4 +1,5 @@
 from .card import (
+    MOST_REASONS as MOST_REASONS,
     ClassExplanation as ClassExplanation,
     Explanation as Explanation,
     Row as Row,
