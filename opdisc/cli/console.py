@@ -7,6 +7,7 @@ import io
 import json
 import os
 import select
+import shutil
 import signal
 import stat
 import sys
@@ -158,7 +159,24 @@ def from_input(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         return value
     if ctx.meta.setdefault(f"{__name__}.input", param.name) != param.name:
         raise click.UsageError("standard input is one file: give the others a name.")
+    with suppress(OSError):  # whoever opens a closed one says so
+        if stat.S_ISSOCK(os.fstat(0).st_mode):
+            _pipe_input()
     return type(value)(_STANDARD_INPUT)
+
+
+def _pipe_input() -> None:
+    """Put a pipe in place of a socket, which has no name that can be opened."""
+    socket = os.dup(0)
+    source, sink = os.pipe()
+    os.dup2(source, 0)
+    os.close(source)
+
+    def relay() -> None:
+        with suppress(OSError), open(socket, "rb") as taken, open(sink, "wb") as given:
+            shutil.copyfileobj(taken, given)
+
+    threading.Thread(target=relay, daemon=True).start()
 
 
 def show_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:

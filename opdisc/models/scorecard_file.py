@@ -257,12 +257,6 @@ class SavedModel:
             If the reasons are no number from 0 to 100.
         TableError
             If a column is missing, or a cell cannot be read; no cell is named.
-
-        Examples
-        --------
-        >>> import opdisc
-        >>> model = opdisc.load_model("card.json")  # doctest: +SKIP
-        >>> model.scored(table, reasons=2)["reason_1"]  # doctest: +SKIP
         """
         check_reasons(self, reasons)
         encoded = encoded_rows(table, self.schema, self.used_columns)

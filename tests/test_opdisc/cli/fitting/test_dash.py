@@ -2,6 +2,9 @@
 
 import json
 import os
+import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -90,6 +93,19 @@ def test_predict_reads_and_prints(piped):
     model = Path("card.json").read_text()
     assert piped(model, "predict", "-", "table.csv")[1] == expected
     assert "-" not in os.listdir()
+
+
+@pytest.mark.slow
+def test_a_socket_is_read_too():
+    """Some programs give their children sockets, which have no name that can be opened."""
+    save_model(released(SCHEMA_RECORD, (1,)), "card.json")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(TABLE.encode())
+        ours.shutdown(socket.SHUT_WR)
+        command = [sys.executable, "-m", "opdisc", "predict", "card.json", "-"]
+        found = subprocess.run(command, stdin=theirs, capture_output=True, timeout=120)
+    assert found.stdout.decode() == told("predict", "card.json", "table.csv")[1], found.stderr
 
 
 def test_validate_reads_and_prints(piped):

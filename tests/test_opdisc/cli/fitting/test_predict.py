@@ -12,6 +12,8 @@ from helpers.opdisc.command_lines import told
 
 from opdisc.models import save_model
 
+STORED = Path(__file__).parents[3] / "data" / "version_0_1_dev"
+
 pytestmark = pytest.mark.usefixtures("folder")
 
 SCHEMA = {
@@ -155,3 +157,18 @@ def test_reasons_that_are_no_number_are_refused(given):
 def test_standard_input_is_one_file():
     status, out, err = told("predict", "-", "-")
     assert (status, out) == (2, "") and "standard input is one file" in err
+
+
+@pytest.mark.extras("pyarrow")
+def test_a_linear_model_writes_its_prediction_only():
+    import pyarrow.parquet as parquet
+
+    given = ("predict", str(STORED / "linear_opsamp_regressor.json"), str(STORED / "table.csv"))
+    assert told(*given, "--out", "s.parquet")[0] == 0
+    assert told(*given, "--out", "s.csv")[0] == 0
+    table = parquet.read_table("s.parquet")
+    assert str(table.schema.field("prediction").type) == "double"
+    numbers = read(Path("s.csv").read_text())["prediction"]
+    assert table["prediction"].to_pylist() == list(map(float, numbers))
+    status, out, err = told(*given, "--reasons", "1")
+    assert (status, out) == (2, "") and "need a scorecard" in err
