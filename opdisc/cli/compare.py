@@ -13,7 +13,14 @@ import click
 
 from opdisc.cli.compare_jobs import make_job, paper_jobs, recorded_job
 from opdisc.cli.compare_progress import progress_watcher
-from opdisc.cli.console import INTERRUPTED, GroupedCommand, print_json, print_text
+from opdisc.cli.console import (
+    INTERRUPTED,
+    STANDARD_OUTPUT,
+    GroupedCommand,
+    from_input,
+    print_json,
+    print_text,
+)
 from opdisc.cli.fitting import error_cost_options, reading_options, start_options
 from opdisc.errors import OPDiscError
 from opdisc.privacy import NeighboringRelation
@@ -74,9 +81,11 @@ Examples
   opdisc compare --resume --out compare-adult-small
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path), required=False)
+@click.argument("data", type=click.Path(path_type=Path), required=False, callback=from_input)
 @reading_options
-@click.option("--schema", help="Schema file (TOML) or the name of a shipped one.")
+@click.option(
+    "--schema", callback=from_input, help="Schema file (TOML) or the name of a shipped one."
+)
 @click.option("--dataset", help="A known table, or a shipped schema for the table that it fits.")
 @click.option(
     "--epsilons", multiple=True, help="One or more.  [default: 0.01 0.05 0.1 0.25 0.5 1]"
@@ -131,6 +140,8 @@ def compare(
     if list_methods:
         _list_methods(as_json)
         return 0
+    if out == STANDARD_OUTPUT:
+        raise click.UsageError("a comparison writes several files: give --out a directory.")
     check_backend(backend, cluster)
     if resume and not paper and data is None and dataset is None:
         if out is None:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import select
+import shutil
 import signal
 import stat
 import sys
@@ -14,6 +15,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +30,11 @@ INTERRUPTED = 130
 _INTERRUPTION = "interrupted; whatever the ledger recorded stays spent."
 
 _PATIENCE = 2.0
+
+STANDARD_OUTPUT = Path("-")
+"""What stands for it where a file is named."""
+
+_STANDARD_INPUT = "/dev/stdin"
 
 _WRONG_USAGE = (PublicMistake, InvalidOption, OracleUnavailable, UnsupportedProblem)
 """Errors about what was typed and about public files; all others are refusals and failures."""
@@ -144,6 +151,32 @@ class WeightBound(click.ParamType):  # type: ignore[type-arg]
     ) -> int | str:
         """Return the number, or "auto"."""
         return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
+
+
+def from_input(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Return the name of a file to read; "-" is standard input, and one file of a command."""
+    if value is None or str(value) != str(STANDARD_OUTPUT):
+        return value
+    if ctx.meta.setdefault(f"{__name__}.input", param.name) != param.name:
+        raise click.UsageError("standard input is one file: give the others a name.")
+    with suppress(OSError):  # whoever opens a closed one says so
+        if stat.S_ISSOCK(os.fstat(0).st_mode):
+            _pipe_input()
+    return type(value)(_STANDARD_INPUT)
+
+
+def _pipe_input() -> None:
+    """Put a pipe in place of a socket, which has no name that can be opened."""
+    socket = os.dup(0)
+    source, sink = os.pipe()
+    os.dup2(source, 0)
+    os.close(source)
+
+    def relay() -> None:
+        with suppress(OSError), open(socket, "rb") as taken, open(sink, "wb") as given:
+            shutil.copyfileobj(taken, given)
+
+    threading.Thread(target=relay, daemon=True).start()
 
 
 def show_completion(ctx: click.Context, param: click.Parameter, shell: str | None) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import print_json, print_text
+from opdisc.cli.console import STANDARD_OUTPUT, print_json, print_text
 from opdisc.cli.progress import progress_steps
-from opdisc.data import check_output, write_table
+from opdisc.data import check_output, table_text, write_table
 
 if TYPE_CHECKING:
     from opdisc.data import DatasetListing
@@ -33,7 +33,9 @@ Examples
 """
 )
 @click.argument("name", required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the table NAME as CSV.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the table NAME as CSV, to - too."
+)
 @click.option(
     "--download",
     is_flag=True,
@@ -57,6 +59,9 @@ def datasets(name: str | None, out: Path | None, download: bool, as_json: bool) 
         _download(str(name), as_json)
         return
     if name is not None and out is not None:
+        if out == STANDARD_OUTPUT:
+            print_text(table_text(load_dataset(name)))
+            return
         check_output(out)
         table = load_dataset(name)
         write_table(table, out)

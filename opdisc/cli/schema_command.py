@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from opdisc.cli.console import print_json, print_text
+from opdisc.cli.console import STANDARD_OUTPUT, from_input, print_json, print_text
 from opdisc.cli.fitting import reading_options, refuse_overwriting
 from opdisc.data import (
     NOT_PRIVATE,
@@ -46,19 +46,20 @@ Examples
   opdisc schema new loans.csv -o loans.toml --label default --pilot volunteers.csv
 """
 )
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
 @click.option(
     "-o",
     "--out",
     type=click.Path(path_type=Path),
     default=Path("schema.toml"),
     show_default=True,
-    help="Schema file to write.",
+    help="Schema file to write; - prints it.",
 )
 @click.option("--label", help="Name of the column to predict.")
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
+    callback=from_input,
     help="Table of public rows, with its own header: they fill in the blanks. Never DATA or a "
     "sample of it.",
 )
@@ -74,8 +75,9 @@ def new(
     examples. With --pilot it asks nothing: the public rows fill in labels, categories, thresholds
     and yes/no columns, each marked "from the pilot".
     """
-    check_output(out, inputs=[data] if pilot is None else [data, pilot])
-    refuse_overwriting(out, force=force)
+    if out != STANDARD_OUTPUT:
+        check_output(out, inputs=[data] if pilot is None else [data, pilot])
+        refuse_overwriting(out, force=force)
     header = public_header(data, **reading)
     if label is not None:
         check_column(label, header)
@@ -93,7 +95,11 @@ def new(
         )
         rest = "check it"
     name = "".join(c for c in data.stem if c.isprintable()).strip() or "table"
-    atomic_write_text(out, draft_schema(header, data=data.name, name=name, **known))
+    text = draft_schema(header, data=data.name, name=name, **known)
+    if out == STANDARD_OUTPUT:
+        print_text(text)
+        return
+    atomic_write_text(out, text)
     print_text(
         f"schema written to {out}{done}; {rest} with: opdisc schema check {data} --schema {out}\n"
     )
@@ -105,8 +111,14 @@ Example
   opdisc schema check loans.csv --schema loans.toml
 """
 )
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--schema", "name", required=True, help="Schema file (TOML) or a shipped one.")
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@click.option(
+    "--schema",
+    "name",
+    required=True,
+    callback=from_input,
+    help="Schema file (TOML) or a shipped one.",
+)
 @click.option(
     "--owner-only",
     is_flag=True,

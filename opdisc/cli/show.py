@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import json_text, print_bytes, print_json, print_text, toned
+from opdisc.cli.console import from_input, json_text, print_bytes, print_json, print_text, toned
 from opdisc.data import atomic_write_bytes, check_output
 from opdisc.errors import FileMistake, ModelFileError
 from opdisc.models import SavedModel, SavedMulticlassModel, load_model
@@ -27,6 +27,7 @@ _FORMS = {
     "python": ("card_python", "A file with score(row) and predict(row)."),
     "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
     "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
+    "fhir": ("card_fhir", "A FHIR R4B questionnaire that calculates total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }
 """What writes each form of a card, and what it is."""
@@ -79,7 +80,7 @@ Examples
   opdisc show card.json --python - | head
 """
 )
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path), callback=from_input)
 @_form_options
 @click.option(
     "--explain", is_flag=True, help="Print the whole receipt: noise, theorem, reasons in detail."

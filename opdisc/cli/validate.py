@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from opdisc.cli.console import GroupedCommand, json_text, print_bought, warn
+from opdisc.cli.console import (
+    STANDARD_OUTPUT,
+    GroupedCommand,
+    from_input,
+    json_text,
+    print_bought,
+    warn,
+)
 from opdisc.cli.fitting import (
     check_release,
     ledger_for,
@@ -31,14 +38,15 @@ Examples
   opdisc validate card.json june.csv --epsilon 0.5 --since may.json --out june.json
 """,
 )
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path), callback=from_input)
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
 @click.option(
     "--epsilon", type=float, required=True, help="Privacy loss, > 0, of all that is printed."
 )
 @click.option(
     "--since",
     type=click.Path(path_type=Path),
+    callback=from_input,
     help="An earlier report of this card, saved with --out: how far the totals moved since.",
 )
 @click.option(
@@ -54,7 +62,9 @@ Examples
     help="Public number near that of the rows, under add_or_remove_one; never decides privacy.",
 )
 @ledger_options
-@click.option("--out", type=click.Path(path_type=Path), help="Where to save the report (JSON).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="File of the report (JSON); - prints it."
+)
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
 @reading_options
 @click.option("--explain", is_flag=True, help="Print the whole receipt: noise, theorem, versions.")
@@ -78,6 +88,10 @@ def validate(
     open, and the receipt. Every call pays epsilon. Every public mistake is refused before the
     ledger records anything.
     """
+    printed = out == STANDARD_OUTPUT
+    if printed and as_json:
+        raise click.UsageError("standard output takes one form: drop --json, or --out -.")
+    out = None if printed else out
     inputs = [each for each in (model, data, ledger, since) if each is not None]
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out, verb="validate")
@@ -100,6 +114,7 @@ def validate(
                 **reading,
             )
         text = _printed(report, earlier, as_json=as_json, explain=explain)
+        text = json_text(report.to_dict()) if printed else text
         step("saving the report")
         try:
             if out is not None:

@@ -1,4 +1,5 @@
 from .card import (
+    MOST_REASONS as MOST_REASONS,
     ClassExplanation as ClassExplanation,
     Explanation as Explanation,
     Row as Row,
@@ -8,6 +9,7 @@ from .card import (
     card_picture as card_picture,
 )
 from .exports import (
+    card_fhir as card_fhir,
     card_onnx as card_onnx,
     card_pmml as card_pmml,
     card_python as card_python,

@@ -6,7 +6,16 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from opdisc.data import TextTable, canonical_text, encode_features, marks_missing, plain_cells
+import numpy as np
+
+from opdisc.data import (
+    TextTable,
+    canonical_text,
+    check_names,
+    encode_features,
+    marks_missing,
+    plain_cells,
+)
 from opdisc.errors import ModelFileError
 from oracles.problem import ErrorCosts
 
@@ -74,17 +83,26 @@ def encoded_rows(
     Parameters
     ----------
     table : TextTable, DataFrame or array-like
-        As for :func:`opdisc.data.as_table`.
+        As for :func:`opdisc.data.as_table`; it may have no row.
     schema : Schema
         Public facts.
     used : tuple of str or None
         Raw columns that are read; None reads all of the schema's.
     """
     if isinstance(table, TextTable):
-        return encode_features(table, schema, used)
+        return _encoded(table, table.n_rows, schema, used)
     from opdisc.data import as_table  # loads pandas, and readers of frames
 
-    return encode_features(as_table(table, schema, used), schema, used)
+    frame = as_table(table, schema, used)
+    return _encoded(frame, len(frame), schema, used)
+
+
+def _encoded(table: Rows, n_rows: int, schema: Schema, used: tuple[str, ...] | None) -> CellArray:
+    """Return encoded rows; none is no error, for a batch may have none."""
+    if n_rows:
+        return encode_features(table, schema, used)
+    check_names(list(map(str, table.columns)), schema.columns if used is None else used)
+    return np.zeros((0, 1 + schema.n_columns), dtype=np.int8)
 
 
 def check_receipt(receipt: PrivacyReceipt, schema: Schema, *, states_costs: bool = True) -> None:

@@ -18,6 +18,7 @@ from opdisc.errors import (
     escaped,
     shortened,
 )
+from opdisc.models.card import PREDICTION
 from opdisc.models.document import Rows, check_receipt, encoded_rows, model_digest, spelled_classes
 from opdisc.privacy import ConvexReceipt, OPSampReceipt, Record
 
@@ -193,6 +194,36 @@ class SavedLinearModel:
         whole = table if spelled_in is None else spelled_in
         spelled = np.array(spelled_classes(whole, self.schema), dtype=object)
         return np.asarray(spelled[(self.scores(table) > 0).astype(int)])
+
+    def scored(
+        self,
+        table: Rows,
+        spelled_in: Rows | None = None,
+        *,
+        reasons: int = 0,
+        points: bool = False,
+    ) -> dict[str, NDArray[Any]]:
+        """Return what ``opdisc predict`` adds to a table: the column ``prediction``.
+
+        Parameters
+        ----------
+        table, spelled_in
+            As for :meth:`written_predictions`.
+        reasons, points
+            Must be left out: a linear model has no points.
+
+        Raises
+        ------
+        ModelFileError
+            If reasons or points are asked for.
+        """
+        if reasons or points:
+            raise ModelFileError(
+                "reasons and points need a scorecard, but this model is a linear one; leave them "
+                "out."
+            )
+        predicted = self.written_predictions(table, spelled_in)
+        return {PREDICTION: predicted.astype(float) if self.classes is None else predicted}
 
     @property
     def summary(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from opdisc.data import Schema, canonical_text
 from opdisc.errors import ModelFileError, escaped
-from opdisc.models.card import card_fragment, explain_class
+from opdisc.models.card import card_fragment, check_reasons, explain_class, output_columns
 from opdisc.models.document import Rows, check_receipt, distinct_texts, encoded_rows, model_digest
 from opdisc.models.risk_table import RiskTable
 from opdisc.models.scorecard import Scorecard, used_columns
@@ -150,8 +150,9 @@ class SavedMulticlassModel:
 
     def positions(self, table: Rows) -> IntArray:
         """Return the position of each row's class among the declared ones, shape (n,)."""
-        used = self.used_columns
-        encoded = encoded_rows(table, self.schema, used)
+        return self._positions(encoded_rows(table, self.schema, self.used_columns))
+
+    def _positions(self, encoded: CellArray) -> IntArray:
         totals = np.column_stack([card.scores(encoded) for card in self.scorecards])
         liked = preferences(self.receipt.strategy, self.questions, totals)
         return np.asarray(np.argmax(liked, axis=1))
@@ -161,7 +162,9 @@ class SavedMulticlassModel:
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.
         """
-        whole = table if spelled_in is None else spelled_in
+        return self._spelled(self.positions(table), table if spelled_in is None else spelled_in)
+
+    def _spelled(self, positions: IntArray, whole: Rows) -> NDArray[Any]:
         spelled = {canonical_text(label): str(label) for label in self.schema.labels}
         column, found = self.schema.target.column, set()
         if column in whole.columns:
@@ -170,7 +173,50 @@ class SavedMulticlassModel:
                 if label in spelled and label not in found:  # the first spelling counts
                     found.add(label)
                     spelled[label] = str(text)
-        return np.asarray(np.array(list(spelled.values()), dtype=object)[self.positions(table)])
+        return np.asarray(np.array(list(spelled.values()), dtype=object)[positions])
+
+    def scored(
+        self,
+        table: Rows,
+        spelled_in: Rows | None = None,
+        *,
+        reasons: int = 0,
+        points: bool = False,
+    ) -> dict[str, NDArray[Any]]:
+        """Return what ``opdisc predict`` adds to a table, by column.
+
+        Parameters
+        ----------
+        table : DataFrame
+            As for :meth:`predict`; it may have no row.
+        spelled_in : DataFrame or None
+            Where the labels are that are spelled so; None: in the table.
+        reasons : int
+            Must be 0: reasons need one scorecard.
+        points : bool
+            Whether each statement with points has a column for each card.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n,)
+            ``prediction``, an object as the table spells it; ``total_1`` and so on, int64, one
+            for each card; ``probability: LABEL`` of each label, float64, if rates were bought;
+            and ``points 1: STATEMENT``, int64. A name that the schema has gets underscores at its
+            end.
+
+        Raises
+        ------
+        ModelFileError
+            If reasons are asked for.
+        TableError
+            If a column is missing, or a cell cannot be read; no cell is named.
+        """
+        check_reasons(self, reasons)
+        encoded = encoded_rows(table, self.schema, self.used_columns)
+        whole = table if spelled_in is None else spelled_in
+        answers = self._spelled(self._positions(encoded), whole)
+        rates = self.risks(encoded) if self.risk_tables else np.empty((len(encoded), 0))
+        return output_columns(self, answers, encoded, rates, points=points)
 
     def explain(self, row: Row) -> ClassExplanation:
         """Return the way of a row to its class: the cards that it meets, and their sums.

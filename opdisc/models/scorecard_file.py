@@ -10,7 +10,7 @@ import numpy as np
 from opdisc.data import with_error_costs
 from opdisc.errors import ModelFileError, OPDiscError
 from opdisc.models.attainable import attainable_totals
-from opdisc.models.card import card_fragment, explain_row
+from opdisc.models.card import card_fragment, check_reasons, explain_row, output_columns
 from opdisc.models.document import (
     FORMAT,
     Rows,
@@ -144,8 +144,10 @@ class SavedModel:
 
     def predicts_positive(self, table: Rows) -> NDArray[np.bool_]:
         """Return whether each row gets the positive label, shape (n,) bool."""
-        reaches = self._totals(table) >= self.scorecard.threshold
-        return np.asarray(reaches != self._scores_other)
+        return self._are_positive(self._totals(table))
+
+    def _are_positive(self, totals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray((totals >= self.scorecard.threshold) != self._scores_other)
 
     def predict_proba(self, table: pd.DataFrame) -> FloatArray:
         """Return the probability of each class, shape (n, 2), the negative one first.
@@ -160,15 +162,12 @@ class SavedModel:
         OPDiscError
             If the card is neither a logistic one nor has rates that were bought.
         """
-        if self.odds is not None:
-            chances = self.odds.chances(self._totals(table))
-        elif self.risk_table is not None:
-            chances = self.risk_table.rates(self._totals(table))
-        else:
+        if self.odds is None and self.risk_table is None:
             raise OPDiscError(
                 "probabilities need a logistic card or rates that were bought, but this card has "
                 "neither; fit with mechanism='logistic', or with a risk_budget."
             )
+        chances = self._chances(self._totals(table))[:, 0]
         columns = [1 - chances, chances]
         return np.column_stack(columns[::-1] if self._scores_other else columns)
 
@@ -214,9 +213,70 @@ class SavedModel:
 
         A part of a table says with ``spelled_in`` where the labels of all of it are.
         """
-        whole = table if spelled_in is None else spelled_in
+        return self._spelled(self._totals(table), table if spelled_in is None else spelled_in)
+
+    def _spelled(self, totals: NDArray[np.int64], whole: Rows) -> NDArray[Any]:
         spelled = np.array(spelled_classes(whole, self.schema), dtype=object)
-        return np.asarray(spelled[self.predicts_positive(table).astype(int)])
+        return np.asarray(spelled[self._are_positive(totals).astype(int)])
+
+    def scored(
+        self,
+        table: Rows,
+        spelled_in: Rows | None = None,
+        *,
+        reasons: int = 0,
+        points: bool = False,
+    ) -> dict[str, NDArray[Any]]:
+        """Return what ``opdisc predict`` adds to a table, by column.
+
+        Parameters
+        ----------
+        table : DataFrame
+            As for :meth:`predict`; it may have no row.
+        spelled_in : DataFrame or None
+            Where the labels are that are spelled so; None: in the table.
+        reasons : int
+            How many of the statements that cost a row most are named, from 0 to 100. A line of a
+            card costs what a row below the threshold has less there than its most points, and a
+            row from the threshold on more than its fewest.
+        points : bool
+            Whether each statement with points has a column.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n,)
+            ``prediction``, an object as the table spells it; ``total``, int64; ``probability``
+            of the label from the threshold on, float64, of a logistic card or one that bought
+            rates; ``reason_1`` and so on, objects, empty where nothing more cost anything; and
+            ``points: STATEMENT``, int64, 0 where it is not true. A name that the schema has gets
+            underscores at its end.
+
+        Raises
+        ------
+        OPDiscError
+            If the reasons are no number from 0 to 100.
+        TableError
+            If a column is missing, or a cell cannot be read; no cell is named.
+        """
+        check_reasons(self, reasons)
+        encoded = encoded_rows(table, self.schema, self.used_columns)
+        totals = self.scorecard.scores(encoded)
+        return output_columns(
+            self,
+            self._spelled(totals, table if spelled_in is None else spelled_in),
+            encoded,
+            self._chances(totals),
+            reasons=reasons,
+            points=points,
+        )
+
+    def _chances(self, totals: NDArray[np.int64]) -> FloatArray:
+        """Return the probability of the label from the threshold on, shape (n, 1) or (n, 0)."""
+        if self.odds is not None:
+            return self.odds.chances(totals)[:, np.newaxis]
+        if self.risk_table is not None:
+            return self.risk_table.rates(totals)[:, np.newaxis]
+        return np.empty((len(totals), 0))
 
     def explain(self, row: Row) -> Explanation:
         """Return why a row gets its answer: the statements that are true of it, and their points.

@@ -12,7 +12,7 @@ from .planning import (
     planner_for as planner_for,
     table_text as table_text,
 )
-from .predict import predict_file as predict_file, predicted_lines as predicted_lines
+from .predict import predict_file as predict_file
 from .reading import reading_options as reading_options, taken_reading as taken_reading
 from .releasing import (
     check_release as check_release,
@@ -24,4 +24,5 @@ from .releasing import (
     refuse_overwriting as refuse_overwriting,
     told_weak_promises as told_weak_promises,
 )
+from .scored_parts import ScoredPart as ScoredPart, written_parts as written_parts
 from .starts import start_options as start_options, stated_starts as stated_starts

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from opdisc.cli.console import (
+    STANDARD_OUTPUT,
     GroupedCommand,
     WeightBound,
+    from_input,
     print_bought,
     print_json,
     print_text,
@@ -37,6 +39,13 @@ from opdisc.planning import LOGISTIC, MECHANISMS, PATIENCE
 from opdisc.privacy import NeighboringRelation
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+_SCHEMA = click.option(
+    "--schema",
+    required=True,
+    callback=from_input,
+    help="Schema file (TOML) or the name of a shipped one.",
+)
 
 _RELATIONS = [member.value for member in NeighboringRelation]
 
@@ -129,8 +138,8 @@ Examples
   opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@_SCHEMA
 @click.option("--epsilon", type=float, required=True, help=_EPSILON_HELP)
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
 @click.option("--mechanism", default="auto", show_default=True, help=_MECHANISM_HELP)
@@ -156,7 +165,9 @@ Examples
     help="Show how a long search or draw goes. Depends on the rows: not private, never publish.",
 )
 @ledger_options
-@click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="File of the model (JSON); - prints it."
+)
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
 @reading_options
 @_EXPLAIN
@@ -182,6 +193,8 @@ def fit(
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
     """
+    if out == STANDARD_OUTPUT:
+        out, as_json = None, True  # what a file would hold
     inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
     inputs += stated_starts(arguments, data)
     check_release(out, inputs, force=force)
@@ -225,8 +238,8 @@ Examples
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5 --explain
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@_SCHEMA
 @click.option("--epsilon", type=float, help=f"{_EPSILON_HELP} Without it, a table of several.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
 @_WEIGHT_BOUND

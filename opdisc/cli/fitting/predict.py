@@ -5,49 +5,55 @@ from __future__ import annotations
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import GroupedCommand, print_json, print_text
+from opdisc.cli.console import (
+    STANDARD_OUTPUT,
+    GroupedCommand,
+    from_input,
+    print_json,
+    print_text,
+)
 from opdisc.cli.fitting.reading import reading_options, taken_reading
+from opdisc.cli.fitting.scored_parts import ScoredPart, written_parts
 from opdisc.data import (
-    PRIVATE_MODE,
     TableFormat,
     TextTable,
-    atomic_writer,
     check_names,
     check_output,
-    csv_text,
     open_table,
     refuse_listed,
-    require_rows,
 )
-from opdisc.errors import TableError
-from opdisc.models import load_model
+from opdisc.errors import TableError, quoted
+from opdisc.models import MOST_REASONS, load_model
 
 if TYPE_CHECKING:
     from opdisc.models import SavedLinearModel, SavedModel, SavedMulticlassModel
 
-PREDICTION = "prediction"
-
-_PRINTED = 2**20
-
 
 def predict_file(
-    model: SavedModel | SavedLinearModel | SavedMulticlassModel, path: Path, **reading: Any
-) -> Iterator[tuple[str, list[Any]]]:
-    """Yield lines of CSV text, the header first, and the predictions that they hold.
+    model: SavedModel | SavedLinearModel | SavedMulticlassModel,
+    path: Path,
+    *,
+    reasons: int = 0,
+    points: bool = False,
+    **reading: Any,
+) -> Iterator[ScoredPart]:
+    """Yield the rows of a file with what a model says of them, a part without rows first.
 
     Parameters
     ----------
     model : SavedModel, SavedLinearModel or SavedMulticlassModel
         Who predicts.
     path : Path
-        A file that :func:`opdisc.read_table` reads.
+        A file that :func:`opdisc.read_table` reads; it may have no row.
+    reasons, points
+        As for ``model.scored``.
     **reading
         As for :func:`opdisc.read_table`.
 
@@ -57,19 +63,17 @@ def predict_file(
         If a part of the table cannot be read; the parts before it have been yielded.
     """
     declared = TableFormat(**reading)
+    asked: dict[str, Any] = {"reasons": reasons, "points": points}
+    needed = model.used_columns
+    nothing = model.scored(TextTable(n_rows=0, cells={n: [] for n in needed}), **asked)
     with _read_twice(path) as again:
         spelled = _spellings(model, again, declared)
         with open_table(again, declared) as table:
             names = table.header
-            if PREDICTION in names:
-                raise TableError(
-                    f"the table must not have a column '{PREDICTION}' yet; rename it."
-                )
-            needed = model.used_columns
+            _refuse_own_names(names, nothing)
             required = [n for n in needed if model.schema is not None or n in names]
             check_names(names, required, table.remedy)
-            yield csv_text([[*names, PREDICTION]]), []
-            rows = 0
+            yield ScoredPart(names=names, cells=tuple([] for _ in names), own=nothing)
             listed: Mapping[int, Collection[object]] = {}
             for chunk in table.chunks(range(len(names))):
                 cells = dict(zip(names, chunk.cells, strict=True))
@@ -77,30 +81,22 @@ def predict_file(
                     n_rows=chunk.n_rows,
                     cells={name: cells[name] for name in needed if name in cells},
                 )
-                predictions = model.written_predictions(part, spelled).tolist()
-                lines = zip(*chunk.cells, map(str, predictions), strict=True)
-                rows, listed = rows + chunk.n_rows, chunk.listed
-                yield csv_text(lines), predictions
-            require_rows(rows)
+                own = model.scored(part, spelled, **asked)
+                listed = chunk.listed
+                yield ScoredPart(names=names, cells=chunk.cells, own=own)
             if model.schema is not None:
                 used = {names[at]: found for at, found in listed.items() if names[at] in needed}
                 refuse_listed(used, model.schema)
 
 
-@contextmanager
-def predicted_lines(out: Path | None, as_json: bool) -> Iterator[Callable[[str], object]]:
-    """Take lines, and write or print them at the end: all of them, or none if something fails."""
-    if out is not None:
-        with atomic_writer(out, mode=PRIVATE_MODE) as write:
-            yield write
-    elif as_json:
-        yield len
-    else:
-        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as held:
-            yield held.write
-            held.seek(0)
-            while text := held.read(_PRINTED):
-                print_text(text)
+def _refuse_own_names(names: Collection[str], own: Collection[str]) -> None:
+    """Refuse a table with a column that the model writes: two of one name would be mixed up."""
+    for name in own:
+        if name in names:
+            raise TableError(
+                f"the table must not have a column {quoted(name)}, which is written beside its "
+                "own; rename it."
+            )
 
 
 @contextmanager
@@ -142,32 +138,62 @@ def _spellings(
     epilog="""\b
 Examples
   opdisc predict card.json applicants.csv --out scored.csv
+  opdisc predict card.json applicants.csv --reasons 3 --points --out scored.parquet
   opdisc predict card.json applicants.csv | head -3
+  gunzip -c applicants.csv.gz | opdisc predict card.json - > scored.csv
 """,
 )
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write; else printed.")
+@click.argument("model", type=click.Path(path_type=Path), callback=from_input)
+@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="CSV file to write, Parquet if it ends in .parquet; else, or with -, printed.",
+)
+@click.option(
+    "--reasons",
+    type=click.IntRange(0, MOST_REASONS),
+    default=0,
+    metavar="N",
+    help="Add columns with the N statements that cost a row most.",
+)
+@click.option("--points", is_flag=True, help="Add a column with the points of each statement.")
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def predict(model: Path, data: Path, out: Path | None, as_json: bool, **arguments: Any) -> None:
+def predict(
+    model: Path,
+    data: Path,
+    out: Path | None,
+    reasons: int,
+    points: bool,
+    as_json: bool,
+    **arguments: Any,
+) -> None:
     """Predict every row of the table in the file DATA with the saved MODEL.
 
-    Writes CSV: the input's columns and rows in their order, and a column 'prediction'. Labels are
-    spelled as in your table, else as in the schema.
+    Writes the input's columns and rows in their order, and columns of its own: prediction, total
+    and, of a logistic card or one that bought rates, probability: that of the label from the
+    threshold on. Labels are spelled as in your table, else as in the schema. Cards for several
+    classes have a total_1, total_2 and so on. Linear models have a prediction only.
     """
     saved = load_model(model)
+    if out == STANDARD_OUTPUT:
+        out = None
     if out is not None:
         check_output(out, inputs=[model, data])
-    rows, predicted = 0, []
-    with predicted_lines(out, as_json) as write:
-        for lines, predictions in predict_file(saved, data, **taken_reading(arguments)):
-            write(lines)
-            rows += len(predictions)
+    rows = 0
+    found: dict[str, list[Any]] = {}
+    asked: dict[str, Any] = {"reasons": reasons, "points": points}
+    with written_parts(out, as_json) as write:
+        for part in predict_file(saved, data, **asked, **taken_reading(arguments)):
+            write(part)
+            rows += part.n_rows
             if as_json:
-                predicted += predictions
+                for name, column in part.own.items():
+                    found.setdefault(name, []).extend(column.tolist())
     if as_json:
+        predictions, *_ = found.values()
         written = {} if out is None else {"out": str(out)}
-        print_json({"rows": rows, "predictions": predicted, **written})
+        print_json({"rows": rows, "predictions": predictions, "columns": found, **written})
     elif out is not None:
         print_text(f"{rows:,} rows with their predictions written to {out}\n")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from opdisc.cli.console import from_input
 from opdisc.data import Schema, count_rows, holds_the_same
 from opdisc.errors import TableError
 
@@ -26,7 +27,8 @@ def start_options(command: _Command) -> _Command:
             "Start from this public card: a saved model, or points in JSON or a schema file.",
         ),
     ):
-        command = click.option(f"--{name}", type=click.Path(path_type=Path), help=what)(command)
+        kind = click.Path(path_type=Path)
+        command = click.option(f"--{name}", type=kind, callback=from_input, help=what)(command)
     return command
 
 

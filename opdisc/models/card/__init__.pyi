@@ -20,6 +20,14 @@ from .explanation import (
     explain_row as explain_row,
 )
 from .markdown import card_markdown as card_markdown
+from .outputs import (
+    MOST_REASONS as MOST_REASONS,
+    PREDICTION as PREDICTION,
+    OutputNames as OutputNames,
+    check_reasons as check_reasons,
+    output_columns as output_columns,
+    output_names as output_names,
+)
 from .page import card_fragment as card_fragment, card_page as card_page
 from .picture import card_picture as card_picture
 from .source import (

@@ -1,4 +1,4 @@
-"""What scores elsewhere: a released scorecard as SQL, Python, PMML, Excel and ONNX."""
+"""What scores elsewhere: a released scorecard as SQL, Python, PMML, Excel, ONNX and FHIR."""
 
 import lazy_loader
 

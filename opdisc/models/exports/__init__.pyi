@@ -1,5 +1,6 @@
 from .onnx_graph import card_onnx as card_onnx
 from .pmml import card_pmml as card_pmml
 from .python_code import card_python as card_python
+from .questionnaire import card_fhir as card_fhir
 from .sql import card_sql as card_sql
 from .workbook import card_workbook as card_workbook

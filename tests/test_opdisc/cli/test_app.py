@@ -481,11 +481,10 @@ PREDICT = ["predict", "model.json", "table.csv", "--out", "new.csv"]
 NO_AGE = [row[1:] for row in private_rows()]
 PREDICT_CASES = [
     Case("lacks a column", "'age' is missing", PREDICT, with_rows(NO_AGE, HEADER[1:]), status=1),
-    Case("no rows", "no row", PREDICT, with_rows([]), status=1),
     Case("text in a number", "'age'.*finite", PREDICT, with_cell(3, "age", CANARY), status=1),
     Case(
         "has predictions",
-        "'prediction' yet",
+        "column 'prediction', which",
         PREDICT,
         with_rows(private_rows(), [*HEADER[:2], "prediction", "ill"]),
         status=1,
@@ -520,7 +519,7 @@ def test_predictions_keep_rows_cells_and_order(folder, run, model):
     assert status == 0 and err == "" and "40 rows" in out
     with open("new.csv", newline="") as file:
         header, *rows = list(csv.reader(file))
-    assert header == [*HEADER, "prediction"]
+    assert header == [*HEADER, "prediction", "total"]
     assert [row[:4] for row in rows] == [[str(c) for c in row] for row in private_rows()]
     expected = load_model(model).predict(read_table("table.csv"))
     assert [row[4] for row in rows] == list(expected)
@@ -720,7 +719,7 @@ def test_standard_output_that_is_full(folder):
 def test_a_reader_that_leaves_early(folder, run, model):
     write_rows("table.csv", HEADER, private_rows() * 500)
     process = start("predict", "model.json", "table.csv")
-    assert process.stdout.readline() == "age,smoker,note,ill,prediction\n"
+    assert process.stdout.readline() == "age,smoker,note,ill,prediction,total\n"
     process.stdout.close()
     assert process.stderr.read() == ""
     assert process.wait(timeout=60) == 1

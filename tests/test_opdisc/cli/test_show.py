@@ -15,6 +15,7 @@ from opdisc import PrivateLogisticRegression
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.models import (
+    card_fhir,
     card_markdown,
     card_onnx,
     card_page,
@@ -33,6 +34,7 @@ FORMS = {
     "png": card_picture,
     "sql": card_sql,
     "python": card_python,
+    "fhir": card_fhir,
     "pmml": card_pmml,
 }
 SCHEMA = {
@@ -138,7 +140,9 @@ def test_cards_for_several_classes_have_every_form_too(folder):
     schema = {**SCHEMA, "target": {"column": "ill", "classes": ["no", "a little", "very"]}}
     model = released_cards(schema, [(0, 1), (0, -1)])
     save_model(model, "cards.json")
-    forms = {form: make for form, make in FORMS.items() if form != "pmml"}  # one card only
+    forms = {
+        form: make for form, make in FORMS.items() if form not in ("fhir", "pmml")
+    }  # one card only
     places = [word for form in forms for word in (f"--{form}", f"new.{form}")]
     status, _, err = told("show", "cards.json", *places)
     assert (status, err) == (0, "")

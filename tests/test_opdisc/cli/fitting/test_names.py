@@ -55,7 +55,7 @@ def test_every_command_takes_names(names):
     status, out, _ = told("predict", "card.json", *given)
     lines = out.splitlines()
     assert status == 0 and len(lines) == 61
-    assert lines[0] == NAMES + ",prediction" and lines[1].startswith(FIRST)
+    assert lines[0] == NAMES + ",prediction,total" and lines[1].startswith(FIRST)
 
 
 def test_a_comparison_records_names_and_goes_on():

@@ -115,7 +115,7 @@ def test_every_command_reads_every_kind(kind, run):
     assert predicted["rows"] == 60 and set(predicted["predictions"]) == {"ja", "nein"}
     status, out, _ = run("predict", "card.json", "data", *options)
     lines = list(csv.reader(out.splitlines()))
-    assert lines[0] == [*HEADER, "prediction"]
+    assert lines[0] == [*HEADER, "prediction", "total"]
     assert [line[:4] for line in lines[1:]] == ROWS
     assert [line[4] for line in lines[1:]] == predicted["predictions"]
     status, out, _ = run(
