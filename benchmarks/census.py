@@ -16,7 +16,8 @@ from result_files import save
 from sklearn.linear_model import LogisticRegression
 
 from opdisc import PrivateScorecardClassifier, load_dataset, load_schema
-from opdisc.data.encoding import encode, encode_features
+from opdisc.data.encoded_table import encode
+from opdisc.data.encoding import encode_features
 from oracles import WeightGrid, ZeroOneProblem, solve
 
 

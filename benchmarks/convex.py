@@ -80,7 +80,8 @@ def _fit(kind: str, noise: str, rows: Rows, public: ConvexPublic, n: int) -> Flo
 
 def _census_rows() -> tuple[FloatArray, FloatArray]:
     from opdisc import load_dataset, load_schema
-    from opdisc.data.encoding import encode_features, encode_labels
+    from opdisc.data.encoding import encode_features
+    from opdisc.data.label_encoding import encode_labels
 
     table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
     X = encode_features(table, schema).astype(float)

@@ -21,7 +21,7 @@ import numpy as np
 
 from opdisc.data.datasets.loading import load_dataset
 from opdisc.data.datasets.schemas import load_schema
-from opdisc.data.encoding import encode
+from opdisc.data.encoded_table import encode
 from opdisc.mechanisms.objective_perturbation import (
     BlockOneHotMechanism,
     SphereMechanism,

@@ -22,7 +22,8 @@ from opdisc.convex.rows import Rows
 from opdisc.convex.stochastic import BatchPlan, noisy_sgd
 from opdisc.data.datasets.loading import load_dataset
 from opdisc.data.datasets.schemas import load_schema
-from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_label_values
 from opdisc.mechanisms.opsamp.mechanism import OPSampMechanism
 from opdisc.mechanisms.opsamp.minimisers import DrawOptions
 from opdisc.mechanisms.opsamp.run import run_opsamp

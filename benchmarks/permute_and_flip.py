@@ -17,7 +17,7 @@ from pathlib import Path
 from result_files import save
 
 from opdisc import load_dataset, load_schema
-from opdisc.data.encoding import encode
+from opdisc.data.encoded_table import encode
 from opdisc.mechanisms.base import Mechanism
 from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,

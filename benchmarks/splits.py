@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from opdisc.data import load_dataset, load_schema
-from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_label_values
 
 HELD_OUT = 0.3
 

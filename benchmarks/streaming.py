@@ -74,7 +74,7 @@ def read_whole(path: Path, schema: Path) -> int:
     import pandas as pd
 
     from opdisc.data import load_schema
-    from opdisc.data.encoding import encode
+    from opdisc.data.encoded_table import encode
 
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file, strict=True)

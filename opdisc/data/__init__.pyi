@@ -25,22 +25,15 @@ from .datasets.loading import (
 from .datasets.openml import SOURCES as SOURCES, download_dataset as download_dataset
 from .datasets.registry import DATASETS as DATASETS
 from .datasets.schemas import load_schema as load_schema
+from .encoded_table import EncodedTable as EncodedTable, aggregate as aggregate, encode as encode
 from .encoding import (
-    EncodedTable as EncodedTable,
     TextTable as TextTable,
-    aggregate as aggregate,
     check_columns as check_columns,
     check_names as check_names,
-    encode as encode,
     encode_cell as encode_cell,
-    encode_classes as encode_classes,
-    encode_declared_labels as encode_declared_labels,
     encode_features as encode_features,
-    encode_label_values as encode_label_values,
-    encode_labels as encode_labels,
     plain_table as plain_table,
     refuse_listed as refuse_listed,
-    require_both_classes as require_both_classes,
     require_found_thresholds as require_found_thresholds,
 )
 from .files import (
@@ -71,6 +64,13 @@ from .inputs import (
     several_classes as several_classes,
     two_classes as two_classes,
     warn_of_cells_between_0_and_1 as warn_of_cells_between_0_and_1,
+)
+from .label_encoding import (
+    encode_classes as encode_classes,
+    encode_declared_labels as encode_declared_labels,
+    encode_label_values as encode_label_values,
+    encode_labels as encode_labels,
+    require_both_classes as require_both_classes,
 )
 from .packing import CellArray as CellArray
 from .precision import plain_cells as plain_cells

@@ -18,20 +18,16 @@ import numpy as np
 from opdisc.data.cells import (
     canonical_text,
     holds_numbers,
-    marks_missing,
     parse_number,
     read_numbers,
     read_texts,
     refuse_codes_among_numbers,
-    refuse_lost_codes,
     refuse_no_number,
     refuse_numbers_as_text,
 )
-from opdisc.data.packing import group_rows, pack_rows, sum_groups
 from opdisc.data.schema import (
     BinaryFeature,
     CategoryFeature,
-    MulticlassTarget,
     ThresholdFeature,
     exclusive_positions,
 )
@@ -41,12 +37,10 @@ from opdisc.errors import SchemaError, TableError
 if TYPE_CHECKING:
     from typing import Any
 
-    import numpy.typing as npt
     import pandas as pd
 
     from opdisc.data.packing import CellArray
-    from opdisc.data.schema import Feature, Label, NumberFeature, Schema, Target
-    from oracles.arithmetic import IntArray
+    from opdisc.data.schema import Feature, NumberFeature, Schema
 
 Table: TypeAlias = "pd.DataFrame"
 
@@ -54,31 +48,6 @@ _MISSING_REMEDY = (
     "add it to the header line, give the names of a file that has no such line, or correct the "
     "schema"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedTable:
-    """A table as distinct weighted points; arrays are read-only.
-
-    Parameters
-    ----------
-    points : int8 array, shape (m, 1 + n_columns)
-        Distinct encoded rows in lexicographic order, column 0 the constant 1.
-    positives, negatives : int64 array, shape (m,)
-        Number of positive and of negative rows at each point, at least one together.
-    n_rows : int
-        Raw rows of the table, rows with a missing label included.
-    """
-
-    points: CellArray
-    positives: IntArray
-    negatives: IntArray
-    n_rows: int
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for array in (self.points, self.positives, self.negatives):
-            array.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,33 +75,6 @@ class TextTable:
         import pandas as pd
 
         return pd.DataFrame(dict(self.cells), index=range(self.n_rows), dtype="str")
-
-
-def encode(table: Table, schema: Schema) -> EncodedTable:
-    """Encode a labelled table and merge equal rows.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Has the schema's feature columns and its target column; other columns are ignored.
-    schema : Schema
-        Public facts.
-
-    Returns
-    -------
-    EncodedTable
-        Independent of the order of the rows.
-
-    Raises
-    ------
-    TableError
-        If columns are missing or repeated, the table is empty, a cell cannot be read, a label is
-        of neither class, or only one class occurs.
-    """
-    table = plain_table(table, (*schema.columns, schema.target.column))
-    labels = encode_labels(table, schema)
-    require_both_classes(labels)
-    return aggregate(encode_features(table, schema), labels)
 
 
 def encode_features(
@@ -209,192 +151,6 @@ def keep_first_of_exclusive(rows: CellArray, schema: Schema) -> None:
         columns = list(positions)
         earlier = np.cumsum(rows[:, columns], axis=1) - rows[:, columns]
         rows[:, columns] *= earlier == 0
-
-
-def encode_labels(table: Table, schema: Schema) -> CellArray:
-    """Encode the target column: :func:`encode_label_values` of that column."""
-    table = plain_table(table, (schema.target.column,))
-    return encode_label_values(table[schema.target.column], schema)
-
-
-def encode_label_values(values: npt.ArrayLike | pd.Series[Any], schema: Schema) -> CellArray:
-    """Encode labels.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Raw labels.
-    schema : Schema
-        Public facts.
-
-    Returns
-    -------
-    int8 array, shape (n,)
-        +1 positive, -1 negative, 0 missing.
-
-    Raises
-    ------
-    TableError
-        If a label is of neither class, or labels are numbers where a declared one is a code that
-        numbers do not keep. Where any other value is negative, if a text marks a missing value and
-        is not declared as one.
-    """
-    import pandas as pd
-
-    return _label_signs(pd.Series(values), schema.binary_target, schema.missing_values)
-
-
-def encode_classes(
-    values: npt.ArrayLike | pd.Series[Any],
-    labels: Sequence[Label],
-    column: str,
-    missing_values: tuple[str, ...],
-) -> IntArray:
-    """Encode labels of several declared classes.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Raw labels.
-    labels : sequence of str, int, float or bool
-        Declared ones.
-    column : str
-        What messages call the column.
-    missing_values : tuple of str
-        Texts that count as missing.
-
-    Returns
-    -------
-    int64 array, shape (n,)
-        Position of the label among the declared ones, -1 where it is missing.
-
-    Raises
-    ------
-    TableError
-        If a label is not declared, or as for :func:`encode_label_values`.
-    """
-    import pandas as pd
-
-    declared = [canonical_text(label) for label in labels]
-    cells = pd.Series(values)
-    refuse_lost_codes(cells, declared, column)
-    codes, texts = read_texts(cells, column)
-    found = np.full(len(texts) + 1, -1, dtype=np.int64)  # the last entry serves code -1: missing
-    for i, text in enumerate(texts):
-        if text in missing_values:
-            continue
-        if text not in declared:
-            raise TableError(
-                f"target column {column!r} must hold only the {len(declared)} declared labels, "
-                "but has another; correct the table or the declaration"
-            )
-        found[i] = declared.index(text)
-    return np.asarray(found[codes])
-
-
-def encode_declared_labels(values: npt.ArrayLike, target: Target) -> CellArray:
-    """Encode labels of two declared classes where there is no schema.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        Raw labels.
-    target : Target
-        Both classes.
-
-    Returns
-    -------
-    int8 array, shape (n,)
-        +1 positive, -1 negative.
-
-    Raises
-    ------
-    TableError
-        If a label is missing or of neither class, or as for :func:`encode_label_values`.
-    """
-    import pandas as pd
-
-    signs = _label_signs(pd.Series(values), target, ("",))
-    if not signs.all():
-        raise TableError("y must hold a label in each row; leave out rows without one")
-    return signs
-
-
-def _label_signs(
-    cells: pd.Series[Any], target: Target, missing_values: tuple[str, ...]
-) -> CellArray:
-    positive = canonical_text(target.positive)
-    negative = canonical_text(target.negative)
-    refuse_lost_codes(cells, label_texts(target, missing_values), target.column)
-    codes, texts = read_texts(cells, target.column)
-    signs = np.zeros(len(texts) + 1, dtype=np.int8)  # the last entry serves code -1: missing
-    for i, text in enumerate(texts):
-        if text in missing_values:
-            continue
-        if target.takes_any_other:
-            if text != positive and marks_missing(text):
-                raise TableError(
-                    f"target column {target.column!r} must hold labels, any but "
-                    f"{target.positive!r} negative, but has a text that programs write for a "
-                    "missing one, such as NA; declare it in missing_values, or declare the "
-                    "negative label instead of '*'"
-                )
-        elif text not in (positive, negative):
-            raise TableError(
-                f"target column {target.column!r} must hold only the labels {target.positive!r} "
-                f"and {target.negative!r}, but has a third label; correct the table or the "
-                "declaration"
-            )
-        signs[i] = 1 if text == positive else -1
-    out: CellArray = signs[codes]
-    return out
-
-
-def label_texts(
-    target: Target | MulticlassTarget, missing_values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the texts that labels are compared with."""
-    if isinstance(target, MulticlassTarget):
-        return tuple(map(canonical_text, target.labels))
-    positive = canonical_text(target.positive)
-    if target.takes_any_other:
-        return (positive, *missing_values)
-    return positive, canonical_text(target.negative)
-
-
-def require_both_classes(labels: CellArray) -> None:
-    """Refuse labels (+1, -1, 0) among which a class does not occur."""
-    if not (np.any(labels == 1) and np.any(labels == -1)):
-        raise TableError(
-            "a table must hold rows of both classes, but fewer than two of the schema's classes "
-            "occur; check the target column and its labels in the schema"
-        )
-
-
-def aggregate(features: CellArray, labels: CellArray) -> EncodedTable:
-    """Merge equal rows and count them by class.
-
-    Parameters
-    ----------
-    features : int8 array, shape (n, d)
-        Encoded rows of 0 and 1, as :func:`encode_features` returns.
-    labels : int8 array, shape (n,)
-        +1, -1, or 0 for a row that contributes nothing.
-
-    Returns
-    -------
-    EncodedTable
-        ``n_rows`` is n; one class or no row at all is not refused here.
-    """
-    kept = labels != 0
-    rows, signs = (features, labels) if kept.all() else (features[kept], labels[kept])
-    order, starts = group_rows(pack_rows(rows))
-    return EncodedTable(
-        points=np.ascontiguousarray(rows[order[starts]]),
-        positives=sum_groups(signs == 1, order, starts),
-        negatives=sum_groups(signs == -1, order, starts),
-        n_rows=len(labels),
-    )
 
 
 def require_found_thresholds(schema: Schema) -> None:

@@ -11,13 +11,9 @@ from typing import Any
 import pandas as pd
 
 from opdisc.data.cells import canonical_text, format_number, marks_missing, parse_number
-from opdisc.data.encoding import (
-    encode_features,
-    encode_labels,
-    label_texts,
-    plain_table,
-)
+from opdisc.data.encoding import encode_features, plain_table
 from opdisc.data.inputs import SchemaLike, parse_schema
+from opdisc.data.label_encoding import encode_labels, label_texts
 from opdisc.data.precision import plain_cells
 from opdisc.data.reading import frame_reader
 from opdisc.data.rows import named_cells

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from opdisc.data.counting.ranks import RankCounter
-from opdisc.data.encoding import EncodedTable, aggregate, keep_first_of_exclusive
+from opdisc.data.encoded_table import EncodedTable, aggregate
+from opdisc.data.encoding import keep_first_of_exclusive
 from opdisc.data.packing import (
     WORD_BITS,
     CellArray,

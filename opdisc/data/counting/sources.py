@@ -19,15 +19,10 @@ from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
 from opdisc.data.counting.parquet import parquet_table
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
-from opdisc.data.encoding import (
-    aggregate,
-    check_names,
-    encode_features,
-    encode_labels,
-    refuse_listed,
-    with_plain_names,
-)
+from opdisc.data.encoded_table import aggregate
+from opdisc.data.encoding import check_names, encode_features, refuse_listed, with_plain_names
 from opdisc.data.inputs import SchemaLike, parse_schema
+from opdisc.data.label_encoding import encode_labels
 from opdisc.data.reading import (
     CHUNK_CELLS,
     QueryResult,

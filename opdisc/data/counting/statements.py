@@ -21,7 +21,8 @@ from opdisc.data.counting.cell_expressions import (
     exact_pattern,
     unsayable,
 )
-from opdisc.data.encoding import label_texts, number_cuts, refuse_numbers, refuse_value_labels
+from opdisc.data.encoding import number_cuts, refuse_numbers, refuse_value_labels
+from opdisc.data.label_encoding import label_texts
 from opdisc.data.schema import BinaryFeature, CategoryFeature, Feature, NumberFeature, Schema
 
 

@@ -13,14 +13,8 @@ import pandas as pd
 
 from opdisc.data.cells import parse_number, read_numbers, refuse_codes_among_numbers
 from opdisc.data.counting.ranks import RankCounter
-from opdisc.data.encoding import (
-    encode_binary,
-    encode_categories,
-    encode_label_values,
-    label_texts,
-    number_cuts,
-    refuse_numbers,
-)
+from opdisc.data.encoding import encode_binary, encode_categories, number_cuts, refuse_numbers
+from opdisc.data.label_encoding import encode_label_values, label_texts
 from opdisc.data.packing import WORD_BITS, CellArray, WordArray, set_column
 from opdisc.data.reading import Chunk
 from opdisc.data.schema import BinaryFeature, CategoryFeature, Schema

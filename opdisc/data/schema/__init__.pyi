@@ -1,12 +1,12 @@
 from .categories import BinaryFeature as BinaryFeature, CategoryFeature as CategoryFeature
 from .checks import (
+    BLANK as BLANK,
     check_keys as check_keys,
     close_name as close_name,
     did_you_mean as did_you_mean,
 )
 from .columns import exclusive_positions as exclusive_positions
 from .draft import (
-    BLANK as BLANK,
     check_column as check_column,
     draft_schema as draft_schema,
     is_usable as is_usable,

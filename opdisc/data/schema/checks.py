@@ -16,6 +16,12 @@ Kind: TypeAlias = Literal["thresholds", "categories", "binary"]
 Sign: TypeAlias = Literal["positive", "negative"]
 """Which points the statements of a feature may have, besides 0."""
 
+BLANK = "<fill in>"
+"""Stands where a value is still to be written."""
+
+_MOST_BLANKS = 5
+"""Blanks that a refusal names."""
+
 _LONGEST_GUESSED = 100
 """Characters of a name that is compared with others: the time grows with their product."""
 
@@ -148,3 +154,34 @@ def check_sign(sign: object, column: str) -> None:
 def stated(**values: object) -> dict[str, object]:
     """Return the keys that say something, so that digests of older schemas stay the same."""
     return {key: value for key, value in values.items() if value not in (None, [])}
+
+
+def refuse_blanks(raw: Mapping[str, Any]) -> None:
+    """Refuse a draft that was not filled in, naming the first few blanks.
+
+    Raises
+    ------
+    SchemaError
+        If a value of the target or of a feature is still :data:`BLANK`.
+    """
+    blanks = []
+    target = raw.get("target")
+    if isinstance(target, Mapping):
+        words = {
+            "column": "the column to predict",
+            "positive": "its positive label",
+            "negative": "its negative label",
+        }
+        blanks += [words.get(key, str(key)) for key, value in target.items() if value == BLANK]
+    features = raw.get("feature")
+    for feature in features if isinstance(features, list | tuple) else ():
+        if isinstance(feature, Mapping) and BLANK in list(feature.values()):
+            blanks.append(f"column {quoted(feature.get('column'))}")
+    if not blanks:
+        return
+    more = f" and {len(blanks) - _MOST_BLANKS} more" if len(blanks) > _MOST_BLANKS else ""
+    raise SchemaError(
+        f"a schema must be filled in, but {', '.join(blanks[:_MOST_BLANKS])}{more} still "
+        f"{'has' if len(blanks) == 1 else 'have'} the blank {BLANK!r}; write what you know "
+        "without the rows, and delete the blocks of columns that are not to be used"
+    )

@@ -10,14 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opdisc.data.schema.checks import did_you_mean
+from opdisc.data.schema.checks import BLANK, did_you_mean
 from opdisc.errors import LONGEST_NAME, SchemaError, is_plain, quoted
-
-BLANK = "<fill in>"
-"""Stands where a value is still to be written."""
-
-_MOST_BLANKS = 5
-"""Blanks that a refusal names."""
 
 _HEADER_ALONE = """\
 # Schema of {data}, made from its line of column names alone: no row was read.
@@ -182,37 +176,6 @@ def _block(column: str, facts: Mapping[str, Any] | None, note: str | None) -> li
     if not facts:
         return [*lines, f"thresholds = {toml_text(BLANK)}  # or categories, or binary"]
     return lines + [f"{toml_key(key)} = {toml_text(value)}" for key, value in facts.items()]
-
-
-def refuse_blanks(raw: Mapping[str, Any]) -> None:
-    """Refuse a draft that was not filled in, naming the first few blanks.
-
-    Raises
-    ------
-    SchemaError
-        If a value of the target or of a feature is still :data:`BLANK`.
-    """
-    blanks = []
-    target = raw.get("target")
-    if isinstance(target, Mapping):
-        words = {
-            "column": "the column to predict",
-            "positive": "its positive label",
-            "negative": "its negative label",
-        }
-        blanks += [words.get(key, str(key)) for key, value in target.items() if value == BLANK]
-    features = raw.get("feature")
-    for feature in features if isinstance(features, list | tuple) else ():
-        if isinstance(feature, Mapping) and BLANK in list(feature.values()):
-            blanks.append(f"column {quoted(feature.get('column'))}")
-    if not blanks:
-        return
-    more = f" and {len(blanks) - _MOST_BLANKS} more" if len(blanks) > _MOST_BLANKS else ""
-    raise SchemaError(
-        f"a schema must be filled in, but {', '.join(blanks[:_MOST_BLANKS])}{more} still "
-        f"{'has' if len(blanks) == 1 else 'have'} the blank {BLANK!r}; write what you know "
-        "without the rows, and delete the blocks of columns that are not to be used"
-    )
 
 
 def check_column(name: str, columns: Sequence[str]) -> None:

@@ -21,10 +21,10 @@ from opdisc.data.schema.checks import (
     check_keys,
     check_name,
     finite_number,
+    refuse_blanks,
     refuse_repeats,
 )
 from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
-from opdisc.data.schema.draft import refuse_blanks
 from opdisc.data.schema.error_costs import checked_share, parse_error_costs
 from opdisc.data.schema.features import (
     Feature,

@@ -24,7 +24,7 @@ from opdisc.comparison.source import (
     unpack_source,
 )
 from opdisc.comparison.store import open_store, read_rows
-from opdisc.data.encoding import encode_labels
+from opdisc.data.label_encoding import encode_labels
 from opdisc.data.schema import Schema
 from opdisc.errors import OPDiscError
 from opdisc.models.scorecard import Scorecard

@@ -10,14 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from opdisc.data.encoding import (
-    aggregate,
-    check_columns,
-    encode,
-    encode_features,
-    encode_label_values,
-    encode_labels,
-)
+from opdisc.data.encoded_table import aggregate, encode
+from opdisc.data.encoding import check_columns, encode_features
+from opdisc.data.label_encoding import encode_label_values, encode_labels
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 

@@ -4,16 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opdisc.data.encoding import (
-    aggregate,
-    check_names,
-    encode,
+from opdisc.data.encoded_table import aggregate, encode
+from opdisc.data.encoding import check_names, encode_features, keep_first_of_exclusive, number_cuts
+from opdisc.data.label_encoding import (
     encode_classes,
     encode_declared_labels,
-    encode_features,
-    keep_first_of_exclusive,
     label_texts,
-    number_cuts,
     require_both_classes,
 )
 from opdisc.data.schema import MulticlassTarget, Schema, Target

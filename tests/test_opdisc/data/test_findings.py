@@ -7,7 +7,8 @@ import pytest
 
 import opdisc
 from opdisc import PrivateScorecardClassifier, Schema, check_table, count_rows
-from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_label_values
 from opdisc.data.value_labels import listed_categories
 from opdisc.errors import SchemaError, TableError
 

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier, Schema, count_rows, read_table
 from opdisc.data.counting.ranks import count_below
-from opdisc.data.encoding import encode_features, encode_labels
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_labels
 from opdisc.errors import SchemaError, TableError
 from opdisc.models.card import card_content
 

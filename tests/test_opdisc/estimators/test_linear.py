@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from opdisc.convex.features import LinearFeatures
-from opdisc.data.encoding import encode_features, encode_label_values
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_label_values
 from opdisc.data.schema import Schema
 from opdisc.errors import CalibrationError
 from opdisc.estimators.linear import PrivateLinearSVC, PrivateLogisticRegression

@@ -161,7 +161,8 @@ def test_pipelines_frames_clones_and_cross_validation():
 def test_the_census_task_runs_at_epsilon_1():
     from opdisc.data.datasets.loading import load_dataset
     from opdisc.data.datasets.schemas import load_schema
-    from opdisc.data.encoding import encode_features, encode_label_values
+    from opdisc.data.encoding import encode_features
+    from opdisc.data.label_encoding import encode_label_values
 
     table, schema = load_dataset("adult-balanced"), load_schema("adult-small")
     X = encode_features(table, schema)[:, 1:].astype(float)

@@ -12,7 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from opdisc import PrivateScorecardClassifier, RSPMClassifier, read_table
 from opdisc.data.counting import RowCounts, count_rows
-from opdisc.data.encoding import aggregate, encode_features, encode_labels
+from opdisc.data.encoded_table import aggregate
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_labels
 from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED, NO_ROW_TWICE, count_lines
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError

@@ -16,7 +16,7 @@ from opdisc.data.datasets.loading import (
 )
 from opdisc.data.datasets.registry import DATASETS
 from opdisc.data.datasets.schemas import load_schema, schema_path
-from opdisc.data.encoding import encode
+from opdisc.data.encoded_table import encode
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError
 

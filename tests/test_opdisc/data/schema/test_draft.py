@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from opdisc.data.schema import Schema, draft
-from opdisc.data.schema.draft import BLANK, draft_schema, is_usable, toml_key, toml_text
+from opdisc.data.schema.checks import BLANK
+from opdisc.data.schema.draft import draft_schema, is_usable, toml_key, toml_text
 from opdisc.errors import SchemaError, is_plain
 
 TEXT = st.text(max_size=30)

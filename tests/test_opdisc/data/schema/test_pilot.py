@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from opdisc.data.encoding import encode_classes, encode_features, encode_labels
+from opdisc.data.encoding import encode_features
+from opdisc.data.label_encoding import encode_classes, encode_labels
 from opdisc.data.schema import Schema, draft_schema, pilot_draft
 from opdisc.data.schema.pilot import MOST_CATEGORIES, draft_column
 from opdisc.data.schema.round_cuts import round_cuts, round_range
