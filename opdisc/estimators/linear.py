@@ -40,6 +40,7 @@ from opdisc.estimators.base import (
     refuse_own_pilot,
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
+from opdisc.estimators.refusals import require_no_limits
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, PrivacyParams
 from oracles.arithmetic import FloatArray
@@ -129,6 +130,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         if self.feature_range is not None:
             self._learn_in_box(read, params, costs)
             return
+        require_no_limits(schema)
         if schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)
