@@ -43,7 +43,8 @@ def worth_of_limits(request: CardRequest, settled: SettledFit, mean: float) -> R
     free = _without_limits(request, settled)
     if free is None:
         return Reason(f"{what} of points, and without them {settled.mechanism.name} could not run")
-    shown = f"{math.ceil(mean):,} extra errors expected at most, {math.ceil(free):,} without"
+    unit = "extra errors" if request.schema.error_costs.are_equal else "units of extra cost"
+    shown = f"{math.ceil(mean):,} {unit} expected at most, {math.ceil(free):,} without"
     return Reason(f"{what} of points: {shown}")
 
 

@@ -331,6 +331,14 @@ def test_a_plan_says_what_limits_are_worth():
     assert "limits" not in free.reason.brief
 
 
+def test_with_error_costs_they_are_worth_units_of_cost():
+    costs = {"false_positive": 1, "false_negative": 4}
+    settings = {"epsilon": 0.5, "n_rows": 5000, "weight_bound": 2, "compare_others": False}
+    (planned,) = plan_fit(schema(), error_costs=costs, **settings)
+    most = math.ceil(planned.prediction.mean)
+    assert f"{most:,} units of extra cost expected at most" in planned.reason.brief
+
+
 def test_a_sign_is_worth_the_same_as_its_limit():
     signed = Schema.from_dict(
         schema(None, None, None).to_dict()
