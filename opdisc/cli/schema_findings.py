@@ -26,6 +26,8 @@ class HeaderFindings:
         Why its names may be the cells of a row.
     remedy : str
         What is tried first, such as another sheet.
+    limits : tuple of str
+        Which points features may have, in words.
     """
 
     missing: tuple[str, ...]
@@ -33,6 +35,7 @@ class HeaderFindings:
     extra: tuple[str, ...]
     doubt: str = ""
     remedy: str = ""
+    limits: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -60,11 +63,23 @@ class HeaderFindings:
             )
         if self.fits:
             found.insert(0, "every declared column is in the header")
-        return found
+        return [*found, *self.limits]
 
 
 def _names(count: int) -> str:
     return "1 other name" if count == 1 else f"{count} other names"
+
+
+def _limits(schema: Schema) -> tuple[str, ...]:
+    """Return which points features may have, a line for each kind of limit."""
+    found: dict[str, list[str]] = {}
+    for feature in schema.features:
+        if not feature.limits.is_free:
+            found.setdefault(str(feature.limits), []).append(quoted(feature.column))
+    return tuple(
+        f"points {limits}: {shortened(', '.join(dict.fromkeys(names)), 2_000)}"
+        for limits, names in found.items()
+    )
 
 
 def header_findings(
@@ -80,4 +95,5 @@ def header_findings(
         extra=extra,
         doubt=doubt,
         remedy=remedy,
+        limits=_limits(schema),
     )

@@ -36,7 +36,7 @@ from opdisc.models import (
     SavedModel,
     load_model,
     read_object,
-    within_signs,
+    within_limits,
 )
 from opdisc.privacy import Guarantee
 from oracles.problem import ErrorCosts
@@ -210,7 +210,7 @@ def whole_points(start: PublicStart, schema: Schema, bound: int | None = None) -
     start : PublicStart
         By the schema.
     schema : Schema
-        Its statements; points against the signs that it declares are 0.
+        Its statements; points beyond its limits are the nearest allowed.
     bound : int or None
         Largest points of a statement. None: points that were given stay up to 10, and what has to
         be rounded gets up to 5.
@@ -227,7 +227,7 @@ def whole_points(start: PublicStart, schema: Schema, bound: int | None = None) -
         unit = (_ROUNDED if bound is None else bound) / (max(map(abs, weights[1:])) or 1.0)
         # Rounded up, it leaves each decision of whole points as it is.
         points = (math.ceil(weights[0] * unit), *(round(weight * unit) for weight in weights[1:]))
-    rest = list(map(int, within_signs(points[1:], schema)))
+    rest = list(map(int, within_limits(points[1:], schema)))
     most = sum(map(abs, rest)) + 1
     return (max(-most, min(most, points[0])), *rest)
 

@@ -115,6 +115,7 @@ from .schema.features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
+from .schema.limits import PointLimits as PointLimits
 from .schema.pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
 from .schema.points import schema_points as schema_points
 from .schema.quantiles import QuantileFeature as QuantileFeature

@@ -41,6 +41,7 @@ from opdisc.estimators.base import (
     refuse_own_pilot,
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
+from opdisc.estimators.refusals import require_no_limits
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, Prepared, PrivacyParams
 from oracles.arithmetic import FloatArray
@@ -119,6 +120,7 @@ class PrivateLinearClassifier(PrivateClassifier):
         costs = self._own_costs(read.schema)
         if self.feature_range is not None:
             return self._prepare_in_box(read, params, costs)
+        require_no_limits(read.schema)
         if read.schema is None:
             assert self.data_norm is not None
             features = LinearFeatures.of_norm(self.n_features_in_, self.data_norm)

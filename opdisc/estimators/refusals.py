@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sized
 
-from opdisc.errors import TableError
+from opdisc.data import Schema
+from opdisc.errors import CalibrationError, TableError
 
 _NAMES_NO_CELL = re.compile(
     r"X has \d+ features, but|The feature names should match|Sparse data was passed|"
@@ -40,6 +41,15 @@ def rows_refusal(error: Exception) -> Exception:
             "takes, and a cell is neither."
         )
     return TableError("X must be a table of finite numbers, rows by columns.")
+
+
+def require_no_limits(schema: Schema | None) -> None:
+    """Refuse limits of points where weights are real: they would not be kept."""
+    if schema is not None and any(limits.has_sizes for limits in schema.point_limits):
+        raise CalibrationError(
+            "limits of points need a scorecard, but a linear model has real weights; leave "
+            "at_least and at_most out of the schema, or fit a scorecard."
+        )
 
 
 def require_same_length(rows: Sized, column: Sized) -> None:

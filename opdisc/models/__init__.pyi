@@ -42,7 +42,7 @@ from .odds import (
     ScaleLike as ScaleLike,
     parse_scale as parse_scale,
     points_of as points_of,
-    within_signs as within_signs,
+    within_limits as within_limits,
 )
 from .risk_table import RiskRow as RiskRow, RiskTable as RiskTable, fitted_risks as fitted_risks
 from .scorecard import Scorecard as Scorecard, used_columns as used_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -206,7 +206,7 @@ def points_of(
     **Guarantee.** Post-processing: a function of released weights and public facts.
     """
     negative, positive = schema.classes
-    kept = within_signs(weights[1:], schema)
+    kept = within_limits(weights[1:], schema)
     high = positive if scale is None or scale.high is None else scale.high
     towards = 1 if high == positive else -1
     if scale is None:
@@ -235,24 +235,9 @@ def with_threshold(
     return msgspec.structs.replace(card, threshold=scale.total_of(float(odds)))
 
 
-def within_signs(weights: Sequence[float], schema: Schema) -> list[float]:
-    """Return the weights of statements; one against the sign that the schema declares is 0."""
-    return [_signed(w, sign) for w, sign in zip(weights, _signs(schema), strict=True)]
-
-
-def _signs(schema: Schema) -> list[Literal["positive", "negative"] | None]:
-    """Return what the schema says about the sign of each statement."""
-    return [
-        getattr(feature, "sign", None)
-        for feature, attribute in zip(schema.features, schema.attributes, strict=True)
-        for _ in attribute.indices
-    ]
-
-
-def _signed(weight: float, sign: Literal["positive", "negative"] | None) -> float:
-    if sign == "positive":
-        return max(weight, 0.0)
-    return min(weight, 0.0) if sign == "negative" else weight
+def within_limits(weights: Sequence[float], schema: Schema) -> list[float]:
+    """Return the weights of statements; one that the schema does not allow is the nearest."""
+    return [one.nearest(w) for w, one in zip(weights, schema.point_limits, strict=True)]
 
 
 def _doubling(weights: Sequence[float], largest: int) -> float:

@@ -42,6 +42,7 @@ from .plan import (
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
 )
+from .point_limits import worth_of_limits as worth_of_limits
 from .promise import Promise as Promise
 from .request import (
     CardRequest as CardRequest,

@@ -21,6 +21,7 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.named import MechanismSettings
 from opdisc.planning.plan import PlannedFit
+from opdisc.planning.point_limits import worth_of_limits
 from opdisc.planning.promise import keeping, promise_of
 from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
@@ -290,7 +291,7 @@ def _card(
         automatic=True,
         weight_bound=settled.bound,
         prediction=prediction,
-        reason=settled.reason,
+        reason=settled.reason.and_also(worth_of_limits(planner.request, settled, prediction.mean)),
         epsilon=own,
         promise=promise_of(card.receipt()),
         card=f"card {number}, tells {yes} from {no if tree else 'all others'}",

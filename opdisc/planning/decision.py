@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opdisc.errors import CalibrationError
 from opdisc.mechanisms import card_epsilon
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.logistic import STARTED, prefers_logistic, why_logistic
@@ -93,17 +94,32 @@ def takes_logistic(
     Reason or None
         Empty where it was named.
 
+    Raises
+    ------
+    CalibrationError
+        If it would be one, and the schema limits points by more than signs.
+
     Notes
     -----
     **Guarantee.** A function of public facts.
     """
-    if request.mechanism == LOGISTIC:
-        return Reason()
+    if request.mechanism == LOGISTIC or (is_started and request.mechanism == "auto"):
+        _require_no_sizes(request)
+        return STARTED if is_started and request.mechanism == "auto" else Reason()
     if is_started:
-        return STARTED if request.mechanism == "auto" else None
+        return None
     if request.is_free and prefers_logistic(request.schema, public):
         return why_logistic(request.schema, public)
     return None
+
+
+def _require_no_sizes(request: CardRequest) -> None:
+    """Refuse limits of points where real weights are drawn, and rounded afterwards."""
+    if request.limits_sizes:
+        raise CalibrationError(
+            "limits of points need a mechanism that draws from a grid, but a logistic card rounds "
+            "real weights; name mechanism='staged', or leave at_least and at_most out."
+        )
 
 
 def decide_card(request: CardRequest, whole: PublicInputs) -> DecidedCard:

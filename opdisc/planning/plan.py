@@ -28,6 +28,7 @@ from opdisc.planning.limits import (
 )
 from opdisc.planning.logistic import expected_work, logistic_receipt, tilt_of, worth_of_start
 from opdisc.planning.named import NAMED, MechanismSettings
+from opdisc.planning.point_limits import worth_of_limits
 from opdisc.planning.promise import Promise, keeping, promise_of
 from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
@@ -238,12 +239,12 @@ def plan_fit(
     )
     # An impossible argument is refused for all of them.
     request.on_grid(planner.shares.card, request.bound or 1)
+    why = takes_logistic(request, public, is_started=start is not None)
     if start is not None and not replace(request, bound=None).is_free:
         raise CalibrationError(
             "a start is planned for the logistic card, so norm_budget, max_nonzero, base_measure "
             "and risk_budget must be as they are by default; leave it or them out."
         )
-    why = takes_logistic(request, public, is_started=start is not None)
     automatic = planner.card("auto", request.bound) if why is None else planner.logistic(why)
     warn_of_weak_promise(automatic.promise.guarantee, automatic.promise.conditions)
     if not compare_others or start is not None:
@@ -328,7 +329,11 @@ class _Planner:
             memory=None if work is None else work.memory,
             promise=promise,
         )
-        return self._judged(line, prediction, keeping(receipt_of)) if name == "auto" else line
+        if name != "auto":
+            return line
+        limits = worth_of_limits(request, settled, prediction.mean)
+        line = replace(line, reason=line.reason.and_also(limits))
+        return self._judged(line, prediction, keeping(receipt_of))
 
     def logistic(self, why: Reason | None) -> PlannedFit:
         """Return the plan of a logistic card; with the reason why it is the automatic choice."""

@@ -70,7 +70,14 @@ class CardRequest:
             settings.max_rounds,
             settings.time_limit,
         )
-        return self.mechanism == "auto" and not settings.minimise and given == (None,) * len(given)
+        if self.mechanism != "auto" or settings.minimise or self.limits_sizes:
+            return False
+        return given == (None,) * len(given)
+
+    @property
+    def limits_sizes(self) -> bool:
+        """Whether points are limited by more than signs."""
+        return any(limits.has_sizes for limits in self.schema.point_limits)
 
     def on_grid(self, public: PublicInputs, bound: int) -> GridPublic:
         """Return public facts of a card with the grid of a bound, or that around its start."""
@@ -160,8 +167,8 @@ def scorecard_grid(
     Parameters
     ----------
     schema : Schema
-        A feature's ``sign`` restricts its points to ``0 .. bound`` or ``-bound .. 0``; the
-        starting points may have either sign.
+        A feature's ``sign`` and ``points`` restrict its points within ``-bound .. bound``; those
+        that everyone starts with are not restricted.
     bound : int
         Points are in ``-bound .. bound``.
     norm_budget : int or None
@@ -190,14 +197,9 @@ def scorecard_grid(
             f"max_nonzero needs weight_bound=1, where it is a squared norm, got weight_bound="
             f"{bound}; use norm_budget or smaller weights."
         )
-    values = {
-        None: tuple(range(-bound, bound + 1)),
-        "positive": tuple(range(bound + 1)),
-        "negative": tuple(range(-bound, 1)),
-    }
-    signs = [None, *(f.sign for f in schema.features for _ in f.column_names)]
+    start = tuple(range(-bound, bound + 1))
     return WeightGrid(
-        values=tuple(values[sign] for sign in signs),
+        values=(start, *(limits.within(bound) for limits in schema.point_limits)),
         norm_budget=norm_budget if max_nonzero is None else max_nonzero,
     )
 
@@ -208,10 +210,10 @@ def grid_around(schema: Schema, points: tuple[int, ...], bound: int | None = Non
     Parameters
     ----------
     schema : Schema
-        A feature's ``sign`` restricts its points as in :func:`scorecard_grid`.
+        A feature's ``sign`` and ``points`` restrict its points as in :func:`scorecard_grid`.
     points : tuple of int
         The card's, those that everyone starts with first, which may change by more; within the
-        bound and the signs.
+        bound and the limits.
     bound : int or None
         Largest points of a statement; None: one more than those of the card.
 
@@ -220,14 +222,12 @@ def grid_around(schema: Schema, points: tuple[int, ...], bound: int | None = Non
     **Guarantee.** A function of public facts. The grid stands on the receipt.
     """
     start = range(points[0] - LARGEST_SHIFT, points[0] + LARGEST_SHIFT + 1)
-    signs = [f.sign for f in schema.features for _ in f.column_names]
-
-    def is_allowed(point: int, sign: str | None) -> bool:
-        against = {"positive": point < 0, "negative": point > 0}
-        return not against.get(sign or "", False) and (bound is None or abs(point) <= bound)
-
     values = (
-        tuple(new for new in (point - 1, point, point + 1) if is_allowed(new, sign))
-        for point, sign in zip(points[1:], signs, strict=True)
+        tuple(
+            new
+            for new in (point - 1, point, point + 1)
+            if limits.allows(new) and (bound is None or abs(new) <= bound)
+        )
+        for point, limits in zip(points[1:], schema.point_limits, strict=True)
     )
     return WeightGrid(values=(tuple(start), *values))

@@ -18,6 +18,7 @@ from .features import (
     ThresholdFeature as ThresholdFeature,
     features_from_dict as features_from_dict,
 )
+from .limits import PointLimits as PointLimits
 from .pilot import PilotDraft as PilotDraft, pilot_draft as pilot_draft
 from .quantiles import QuantileFeature as QuantileFeature
 from .rarity import constant_remedy as constant_remedy, rare_outcome_text as rare_outcome_text

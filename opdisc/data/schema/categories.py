@@ -22,6 +22,7 @@ from opdisc.data.schema.checks import (
     refuse_repeats,
     stated,
 )
+from opdisc.data.schema.limits import PointLimits, both_limits, parse_limits, stored_limits
 from opdisc.data.spelling import plain_text
 from opdisc.errors import SchemaError, quoted
 
@@ -114,6 +115,8 @@ class CategoryFeature:
         Display names, one per category; empty for "column = category".
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    points : PointLimits, mapping or None
+        Least and largest points of each of its statements, beside the sign; None for any.
     missing_codes : tuple of str
         Cell values which are a missing value in this feature, besides those of the schema; no
         category has one.
@@ -126,11 +129,13 @@ class CategoryFeature:
     missing_codes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sign: Sign | None = None
+    points: PointLimits | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
         check_name(self.column, "a feature's column")
         check_sign(self.sign, self.column)
+        object.__setattr__(self, "points", parse_limits(self.points, self.sign, self.column))
         categories = as_tuple(self.categories, "categories")
         if not categories:
             raise SchemaError(f"{quoted(self.column)} needs at least one category, but has none")
@@ -175,6 +180,11 @@ class CategoryFeature:
         """Display name of each encoded column."""
         return self.names or tuple(f"{self.column} = {c.name}" for c in self.categories)
 
+    @property
+    def limits(self) -> PointLimits:
+        """Which points each of its statements may have: by sign and limits."""
+        return both_limits(self.points, self.sign)
+
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that :func:`features_from_dict` reads."""
         entries: list[object] = [
@@ -186,7 +196,12 @@ class CategoryFeature:
             out["missing"] = self.missing
         elif self.missing_codes:
             out["missing"] = list(self.missing_codes)
-        return out | stated(text=self.text or None, names=list(self.names), sign=self.sign)
+        return out | stated(
+            text=self.text or None,
+            names=list(self.names),
+            sign=self.sign,
+            points=stored_limits(self.points),
+        )
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -213,6 +228,8 @@ class BinaryFeature:
         Display name; None for the column's, with the first value that says yes if it is not 1.
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    points : PointLimits, mapping or None
+        Least and largest points of each of its statements, beside the sign; None for any.
     missing_codes : tuple of str
         Cell values which are a missing value in this feature, besides those of the schema.
     """
@@ -223,11 +240,13 @@ class BinaryFeature:
     missing_codes: tuple[str, ...] = ()
     name: str | None = None
     sign: Sign | None = None
+    points: PointLimits | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.column, "a feature's column")
         check_sign(self.sign, self.column)
+        object.__setattr__(self, "points", parse_limits(self.points, self.sign, self.column))
         if self.name is not None:
             check_name(self.name, f"the name of {quoted(self.column)}")
         one = tuple(_value(value) for value in as_tuple(self.one, "one"))
@@ -267,13 +286,23 @@ class BinaryFeature:
             return (self.name,)
         return (self.column if self.has_plain_values else f"{self.column} = {self.one[0]}",)
 
+    @property
+    def limits(self) -> PointLimits:
+        """Which points each of its statements may have: by sign and limits."""
+        return both_limits(self.points, self.sign)
+
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that :func:`features_from_dict` reads."""
         values: object = True
         if not self.has_plain_values:
             values = {"one": list(self.one), "zero": list(self.zero)}
         out: dict[str, object] = {"column": self.column, "binary": values}
-        return out | stated(missing=list(self.missing_codes), name=self.name, sign=self.sign)
+        return out | stated(
+            missing=list(self.missing_codes),
+            name=self.name,
+            sign=self.sign,
+            points=stored_limits(self.points),
+        )
 
 
 def binary_values(raw: object, column: str) -> dict[str, tuple[object, ...]]:

@@ -40,6 +40,7 @@ _HOW_TO = """\
 #   codes = {{ "-7" = "never" }}              or a statement of its own
 # Where it is known that more of a column makes the outcome more likely, add sign = "positive" to
 # its block, and sign = "negative" where less likely: then the card needs fewer rows.
+# Where a form has room for few points, add points = {{ at_least = 0, at_most = 3 }}: likewise.
 # Then: opdisc schema check {data} --schema THIS-FILE
 """
 

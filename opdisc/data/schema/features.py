@@ -19,6 +19,7 @@ from opdisc.data.schema.checks import (
     refuse_coded_numbers,
     stated,
 )
+from opdisc.data.schema.limits import PointLimits, both_limits, parse_limits, stored_limits
 from opdisc.data.schema.quantiles import QuantileFeature, quantile_feature
 from opdisc.errors import SchemaError, quoted
 
@@ -45,6 +46,8 @@ class ThresholdFeature:
         Display names, one per threshold; empty for "column >= t".
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    points : PointLimits, mapping or None
+        Least and largest points of each of its statements, beside the sign; None for any.
     missing_codes : tuple of str
         Cell values which are a missing value in this feature, besides those of the schema.
     """
@@ -55,11 +58,13 @@ class ThresholdFeature:
     missing_codes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sign: Sign | None = None
+    points: PointLimits | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.column, "a feature's column")
         check_sign(self.sign, self.column)
+        object.__setattr__(self, "points", parse_limits(self.points, self.sign, self.column))
         cuts = tuple(self._number(t) for t in as_tuple(self.thresholds, "thresholds"))
         if not cuts:
             raise SchemaError(f"{quoted(self.column)} needs at least one threshold, but has none")
@@ -85,6 +90,11 @@ class ThresholdFeature:
             f"{self.column} >= {format_number(cut)}" for cut in self.thresholds
         )
 
+    @property
+    def limits(self) -> PointLimits:
+        """Which points each of its statements may have: by sign and limits."""
+        return both_limits(self.points, self.sign)
+
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that :func:`features_from_dict` reads."""
         out: dict[str, object] = {
@@ -94,7 +104,10 @@ class ThresholdFeature:
         if self.range is not None:
             out["range"] = [plain_number(bound) for bound in self.range]
         return out | stated(
-            missing=list(self.missing_codes), names=list(self.names), sign=self.sign
+            missing=list(self.missing_codes),
+            names=list(self.names),
+            sign=self.sign,
+            points=stored_limits(self.points),
         )
 
     def _checked_range(self, cuts: tuple[float, ...]) -> tuple[float, float]:
@@ -118,10 +131,12 @@ Feature: TypeAlias = NumberFeature | CategoryFeature | BinaryFeature
 
 _KEYS: dict[str, frozenset[str]] = {
     "thresholds": frozenset(
-        {"column", "thresholds", "range", "missing", "codes", "name", "names", "sign"}
+        {"column", "thresholds", "range", "missing", "codes", "name", "names", "sign", "points"}
     ),
-    "categories": frozenset({"column", "categories", "missing", "text", "name", "names", "sign"}),
-    "binary": frozenset({"column", "binary", "missing", "codes", "name", "sign"}),
+    "categories": frozenset(
+        {"column", "categories", "missing", "text", "name", "names", "sign", "points"}
+    ),
+    "binary": frozenset({"column", "binary", "missing", "codes", "name", "sign", "points"}),
 }
 
 
@@ -169,7 +184,9 @@ def features_from_dict(raw: object) -> tuple[Feature, ...]:
     categories = [Category(name=name, values=tuple(values)) for name, values in said.items()]  # type: ignore[arg-type]
     if not categories:
         return (first,)
-    return first, CategoryFeature(column=str(column), categories=tuple(categories))
+    return first, CategoryFeature(
+        column=str(column), categories=tuple(categories), points=first.points
+    )
 
 
 def _plain(code: object) -> object:
@@ -204,6 +221,7 @@ def _feature(raw: object) -> Feature:
             missing_codes=raw.get("missing", ()),
             name=raw.get("name"),
             sign=raw.get("sign"),
+            points=raw.get("points"),
         )
     names = _names_from(raw, str(column))
     if kinds[0] == "thresholds" and isinstance(raw["thresholds"], Mapping):
@@ -216,6 +234,7 @@ def _feature(raw: object) -> Feature:
             missing_codes=raw.get("missing", ()),
             names=names,
             sign=raw.get("sign"),
+            points=raw.get("points"),
         )
     missing = raw.get("missing")
     codes: Any = missing if isinstance(missing, list | tuple) else ()
@@ -227,6 +246,7 @@ def _feature(raw: object) -> Feature:
         text=raw.get("text", False),
         names=names,
         sign=raw.get("sign"),
+        points=raw.get("points"),
     )
 
 

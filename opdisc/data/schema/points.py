@@ -21,7 +21,8 @@ def schema_points(path: str | PathLike[str]) -> dict[str, Any]:
     ----------
     path : str or path
         A schema in TOML. A feature may have ``points``: a number for its one statement, or a list
-        with one for each. ``"start with"``, outside of the features, has those of everyone.
+        with one for each; a table has limits. ``"start with"``, outside of the features, has those
+        of everyone.
 
     Raises
     ------
@@ -30,11 +31,11 @@ def schema_points(path: str | PathLike[str]) -> dict[str, Any]:
     """
     raw = read_toml(path)
     tables = raw.get("feature", [])
-    plain = [_without(table, "points") for table in tables] if isinstance(tables, list) else tables
+    plain = [_without_start(table) for table in tables] if isinstance(tables, list) else tables
     Schema.from_dict({**_without(raw, _CONSTANT), "feature": plain})
     found = {_CONSTANT: raw[_CONSTANT]} if _CONSTANT in raw else {}
     for table, rest in zip(tables, plain, strict=True):
-        if "points" in table:
+        if "points" in table and "points" not in rest:
             names = [name for feature in features_from_dict(rest) for name in feature.column_names]
             points = table["points"] if isinstance(table["points"], list) else [table["points"]]
             if len(points) != len(names):
@@ -46,6 +47,12 @@ def schema_points(path: str | PathLike[str]) -> dict[str, Any]:
     if not found.keys() - {_CONSTANT}:
         raise SchemaError(f"a schema must have points to start from, but {path} has none")
     return found
+
+
+def _without_start(table: Any) -> Any:
+    """Return a feature without points to start from; limits of its points stay."""
+    is_limited = isinstance(table, Mapping) and isinstance(table.get("points"), Mapping)
+    return table if is_limited else _without(table, "points")
 
 
 def _without(table: Any, key: str) -> Any:

@@ -20,6 +20,7 @@ from opdisc.data.schema.checks import (
     refuse_coded_numbers,
     stated,
 )
+from opdisc.data.schema.limits import PointLimits, both_limits, parse_limits, stored_limits
 from opdisc.errors import SchemaError, quoted
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class QuantileFeature:
         Display names, one per threshold; empty for "column >= t".
     sign : {"positive", "negative"} or None
         Which points its statements may have, besides 0; None for both.
+    points : PointLimits, mapping or None
+        Least and largest points of each of its statements, beside the sign; None for any.
     missing_codes : tuple of str
         Cell values which are a missing value in this feature, besides those of the schema.
 
@@ -77,11 +80,13 @@ class QuantileFeature:
     missing_codes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     sign: Sign | None = None
+    points: PointLimits | None = None
 
     def __post_init__(self) -> None:
         """Canonicalise and validate."""
         check_name(self.column, "a feature's column")
         check_sign(self.sign, self.column)
+        object.__setattr__(self, "points", parse_limits(self.points, self.sign, self.column))
         if type(self.quantiles) is not int or not 1 <= self.quantiles <= MOST_QUANTILES:
             raise SchemaError(
                 f"quantiles of {quoted(self.column)} must be an integer from 1 to "
@@ -161,6 +166,11 @@ class QuantileFeature:
             found[k * (size + 1) // (self.quantiles + 1) - 1] for k in range(1, self.quantiles + 1)
         )
 
+    @property
+    def limits(self) -> PointLimits:
+        """Which points each of its statements may have: by sign and limits."""
+        return both_limits(self.points, self.sign)
+
     def to_dict(self) -> dict[str, object]:
         """Return the JSON-able form that a schema file has."""
         assert self.step is not None
@@ -171,7 +181,10 @@ class QuantileFeature:
         }
         out: dict[str, object] = {"column": self.column, "thresholds": thresholds}
         return out | stated(
-            missing=list(self.missing_codes), names=list(self.names), sign=self.sign
+            missing=list(self.missing_codes),
+            names=list(self.names),
+            sign=self.sign,
+            points=stored_limits(self.points),
         )
 
 
@@ -207,6 +220,7 @@ def quantile_feature(
         missing_codes=raw.get("missing", ()),  # type: ignore[arg-type]
         names=tuple(names),
         sign=raw.get("sign"),  # type: ignore[arg-type]
+        points=raw.get("points"),  # type: ignore[arg-type]
     )
 
 

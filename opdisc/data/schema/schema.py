@@ -45,6 +45,7 @@ from oracles.problem import ColumnGroup, ErrorCosts, complete_structure
 
 if TYPE_CHECKING:
     from opdisc.data.schema.error_costs import CostsLike
+    from opdisc.data.schema.limits import PointLimits
     from opdisc.data.schema.target import (
         Label,
     )
@@ -276,6 +277,7 @@ class Schema:
                 missing_codes=feature.missing_codes,
                 names=feature.names,
                 sign=feature.sign,
+                points=feature.points,
             )
             if isinstance(feature, QuantileFeature)
             else feature
@@ -298,6 +300,16 @@ class Schema:
     def column_names(self) -> tuple[str, ...]:
         """Display names of the encoded columns, without the intercept."""
         return tuple(name for feature in self.features for name in feature.column_names)
+
+    @property
+    def point_limits(self) -> tuple[PointLimits, ...]:
+        """Which points each encoded column may have, without the intercept."""
+        return tuple(feature.limits for feature in self.features for _ in feature.column_names)
+
+    def without_limits(self) -> Schema:
+        """Return the schema with no sign and no limit of points: to say what they are worth."""
+        free = tuple(replace(feature, sign=None, points=None) for feature in self.features)
+        return replace(self, features=free)
 
     @property
     def n_columns(self) -> int:

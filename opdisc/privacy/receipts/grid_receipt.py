@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
@@ -212,9 +214,27 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         if self.start_points:
             return f"{len(self.weights)} weights around the start's, in {min(lows)}..{max(highs)}"
         budget = "" if self.norm_budget is None else f", |w|^2 <= {self.norm_budget}"
-        signs = (
+        counts = (
             ("never negative", sum(v[0] >= 0 for v in self.weights)),
             ("never positive", sum(v[-1] <= 0 for v in self.weights)),
+            *_sizes(self.weights),
         )
-        restricted = "".join(f", {count} of them {what}" for what, count in signs if count)
+        restricted = "".join(f", {count} of them {what}" for what, count in counts if count)
         return f"{len(self.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
+
+
+def _sizes(weights: Sequence[Sequence[int]]) -> list[tuple[str, int]]:
+    """Return which limits of points hold for how many statements, beside signs."""
+    shown = min(v[0] for v in weights), max(v[-1] for v in weights)
+    statements = [(v[0], v[-1]) for v in weights[1:] if v[0] <= 0 <= v[-1]]
+    furthest = max((max(-low, high) for low, high in statements), default=0)
+    bound = max(furthest, -weights[0][0])  # the start reaches as far up, or one further
+    usual = {shown, (-bound, bound), (0, bound), (-bound, 0), (0, 0)}
+    found = Counter(ends for ends in statements if ends not in usual)
+    if len(found) > _MOST_SIZES:
+        return [("within limits of their own", sum(found.values()))]
+    return [(f"in {low}..{high}", count) for (low, high), count in sorted(found.items())]
+
+
+_MOST_SIZES = 3
+"""Kinds of limits that a line tells apart; a receipt lists the weights of every column."""
