@@ -16,7 +16,12 @@ from opdisc.cli.console import (
     warn,
 )
 from opdisc.cli.fitting.error_costs import error_cost_options, stated_costs
-from opdisc.cli.fitting.reading import reading_options, taken_reading
+from opdisc.cli.fitting.reading import (
+    database_option,
+    reading_options,
+    stated_place,
+    taken_reading,
+)
 from opdisc.cli.fitting.releasing import (
     check_release,
     ignored_weak_promises,
@@ -126,10 +131,11 @@ _NOISE_HELP = f"For mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 Examples
   opdisc budget --create loans.ledger --epsilon-limit 4 --table loans
   opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
+  opdisc fit --table loans --database bank.duckdb --schema loans.toml --epsilon 1
   opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), required=False)
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
 @click.option("--epsilon", type=float, required=True, help=_EPSILON_HELP)
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
@@ -158,14 +164,16 @@ Examples
 @ledger_options
 @click.option("--out", type=click.Path(path_type=Path), help="Where to save the model (JSON).")
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@database_option
 @reading_options
 @_EXPLAIN
 @_JSON
 def fit(
-    data: Path,
+    data: Path | None,
     schema: str,
     ledger: Path | None,
     table_name: str | None,
+    database: str | None,
     out: Path | None,
     force: bool,
     explain: bool,
@@ -175,15 +183,16 @@ def fit(
     """Learn a scorecard from the table in the file DATA, of any size.
 
     DATA is text with one row a line (CSV; gzip is unpacked), Parquet, Arrow, Excel, or a DuckDB or
-    SQLite file with a --query.
+    SQLite file with a --query. --table and --database name a table of a database instead.
 
     A schema whose target declares more than two classes gets several cards under one receipt.
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
     to goes to standard error. Every public mistake is refused before the ledger records anything;
     a failure after that leaves the budget spent.
     """
-    inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
-    inputs += stated_starts(arguments, data)
+    place, named_table = stated_place(data, database, table_name)
+    inputs: list[FilePath] = [place, schema, *([] if ledger is None else [ledger])]
+    inputs += stated_starts(arguments, place)
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(4) as step:
@@ -194,7 +203,7 @@ def fit(
         step("reading the table")
         reading = taken_reading(arguments)
         read_pilot(arguments, declared, reading)
-        table = read_to_learn(data, declared, reading, warn)
+        table = read_to_learn(place, declared, reading | named_table, warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
@@ -223,9 +232,10 @@ Examples
   opdisc plan loans.csv --schema loans.toml
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5 --explain
+  opdisc plan --table loans --database bank.duckdb --schema loans.toml
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path), required=False)
 @click.option("--schema", required=True, help="Schema file (TOML) or the name of a shipped one.")
 @click.option("--epsilon", type=float, help=f"{_EPSILON_HELP} Without it, a table of several.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
@@ -240,14 +250,18 @@ Examples
 @start_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
+@click.option("--table", "table_name", help="Name of the table in --database.")
+@database_option
 @reading_options
 @click.option(
     "--explain", is_flag=True, help="Print every mechanism too, and the reasons in detail."
 )
 @_JSON
 def plan(
-    data: Path,
+    data: Path | None,
     schema: str,
+    table_name: str | None,
+    database: str | None,
     epsilon: float | None,
     explain: bool,
     as_json: bool,
@@ -266,10 +280,13 @@ def plan(
     from opdisc.cli.fitting import explained_text, plan_fields, plan_text, planner_for, table_text
     from opdisc.planning import PLANNED_EPSILONS, PlannedFit
 
+    if table_name is not None and database is None:
+        raise click.UsageError("--table names a table in --database: give that too.")
+    place, named_table = stated_place(data, database, table_name)
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
-    stated_starts(arguments, data)
+    stated_starts(arguments, place)
     read_pilot(arguments, declared, reading)
     one = epsilon is not None
     in_detail = one and (explain or as_json)
@@ -278,7 +295,7 @@ def plan(
     with progress_steps(2) as step:
         step("reading the table")
         needed = (*declared.columns, declared.target.column)
-        n_rows, assumptions = public_facts(data, columns=needed, **reading)
+        n_rows, assumptions = public_facts(place, columns=needed, **reading, **named_table)
         step("predicting errors")
         for each in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             with ignored_weak_promises():  # the plan itself says them

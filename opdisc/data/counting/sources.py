@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import stat
@@ -16,6 +17,7 @@ import pandas as pd
 from opdisc.data.counting.cell_expressions import InexactColumn
 from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
+from opdisc.data.counting.named_tables import named_table
 from opdisc.data.counting.parquet import parquet_table
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
@@ -34,6 +36,7 @@ from opdisc.data.reading import (
     TableFormat,
     TableReader,
     frame_reader,
+    is_server,
     open_table,
     query_refusals,
     relation_batches,
@@ -55,6 +58,7 @@ def count_rows(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    table_name: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
     chunk_cells: int = CHUNK_CELLS,
@@ -72,8 +76,9 @@ def count_rows(
         that no row is in two of them becomes a condition.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
-    delimiter, encoding, query, sheet, names
-        As for :func:`opdisc.read_table`, of paths.
+    delimiter, encoding, query, table_name, sheet, names
+        As for :func:`opdisc.read_table`, of paths. A named table of DuckDB or PostgreSQL is
+        counted there.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
 
@@ -102,7 +107,12 @@ def count_rows(
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
     """
     declared = TableFormat(
-        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+        delimiter=delimiter,
+        encoding=encoding,
+        query=query,
+        table_name=table_name,
+        sheet=sheet,
+        names=names,
     )
     parsed = parse_schema(schema)
     if parsed.is_multiclass:
@@ -113,7 +123,9 @@ def count_rows(
     if not parsed.private_thresholds:
         return _counted(source, declared, chunk_cells, parsed)
     if not reads_twice(source):
-        kind = "pipe" if isinstance(source, str | PathLike) else type(source).__name__
+        kind = type(source).__name__
+        if isinstance(source, str | PathLike):
+            kind = "server" if is_server(source) else "pipe"
         raise TableError(
             f"rows are read twice for private thresholds, but a {kind} gives them once; read them "
             "into a table or a file first."
@@ -167,9 +179,12 @@ def _file_state(path: str | PathLike[str]) -> str:
 
 
 def reads_twice(source: Any) -> bool:
-    """Return whether the rows of a source can be read once more: not those of a pipe or cursor."""
+    """Return whether the rows of a source can be read once more, and are sure to be the same.
+
+    Those of a pipe or a cursor cannot; those of a server may have changed.
+    """
     if isinstance(source, str | PathLike):
-        return not _is_pipe(source)
+        return not (_is_pipe(source) or is_server(source))
     if isinstance(source, RowCounts):
         return source.recount is not None
     if isinstance(source, list | tuple):
@@ -197,7 +212,7 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
     schema = counter.schema
     counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
-        if _add_parquet(counter, source, declared, chunk_cells):
+        if _add_in_place(counter, source, declared, chunk_cells):
             return
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
@@ -241,14 +256,20 @@ def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
     return True
 
 
-def _add_parquet(
+def _add_in_place(
     counter: PointCounter, path: str | PathLike[str], declared: TableFormat, chunk_cells: int
 ) -> bool:
-    """Add all rows of a Parquet file that DuckDB counts; return whether it is one."""
+    """Add all rows of a file or a named table that an engine counts; return whether it is one."""
     schema = counter.schema
     if schema.private_thresholds:
         return False
-    with parquet_table(path, declared, (*schema.columns, schema.target.column)) as table:
+    columns = (*schema.columns, schema.target.column)
+    opened = (
+        parquet_table(path, declared, columns)
+        if declared.table_name is None
+        else named_table(path, declared.table_name)
+    )
+    with opened as table:
         try:
             if table is not None:
                 count_lazily(counter, table, chunk_cells)
@@ -274,8 +295,7 @@ _KEY = secrets.token_hex(8)
 def _parts(source: Any, declared: TableFormat) -> list[str]:
     """Return the name of a table that may be given once more; another table has another."""
     if isinstance(source, str | PathLike):
-        state = "" if _is_pipe(source) else _file_state(source)
-        return [f"{state} {declared.sheet} {declared.query}"] if state else []
+        return _named_part(source, declared)
     if isinstance(source, RowCounts) or not (is_lazy(source) or hasattr(source, "columns")):
         return []
     known, held = _GIVEN.get(id(source)), _held(source)
@@ -287,6 +307,16 @@ def _parts(source: Any, declared: TableFormat) -> list[str]:
     except TypeError:  # nothing can refer to it without keeping it
         return []
     return [part]
+
+
+def _named_part(path: str | PathLike[str], declared: TableFormat) -> list[str]:
+    """Return the name of a file's table, or of a server's: of the latter for this process only."""
+    table = "" if declared.table_name is None else f" {declared.table_name}"
+    if is_server(path):
+        place = hashlib.blake2b(f"{path}{table}".encode(), key=_KEY.encode())
+        return [place.hexdigest()]
+    state = "" if _is_pipe(path) else _file_state(path)
+    return [f"{state} {declared.sheet} {declared.query}{table}"] if state else []
 
 
 def _held(source: Any) -> int | None:
