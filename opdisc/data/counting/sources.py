@@ -1,4 +1,4 @@
-"""Counting the rows of whatever holds them: a file, a table in memory, chunks, a cluster."""
+"""Counting the rows of whatever holds them: a file, a database, a table in memory, chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from typing import Any
 import pandas as pd
 
 from opdisc.data.counting.cell_expressions import InexactColumn
-from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
 from opdisc.data.counting.named_tables import named_table
 from opdisc.data.counting.parquet import parquet_table
@@ -46,6 +45,9 @@ from opdisc.data.rows import refuse_value_labels_of
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError
 
+_CLUSTERS = {"dask": ("Dask", "to_delayed"), "ray": ("Ray", "map_batches")}
+"""Packages whose tables have no way here: what we call them, and what such a table can do."""
+
 _NOTHING = (
     "a table to count must be a path, a DataFrame, a cursor, or an iterable of such chunks, got {}"
 )
@@ -70,10 +72,10 @@ def count_rows(
     source : path, table or iterable
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
         Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation or a table of
-        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a Dask or Ray data set,
-        counted where its parts are; a database cursor; an iterable of any of these. An iterable's
-        tables are added up; a table that is given twice is refused where that can be seen, else
-        that no row is in two of them becomes a condition.
+        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a database cursor; an
+        iterable of any of these. An iterable's tables are added up; a table that is given twice
+        is refused where that can be seen, else that no row is in two of them becomes a condition.
+        A table of Dask or Ray is refused: write it as Parquet.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, table_name, sheet, names
@@ -210,6 +212,7 @@ def _counted(source: Any, declared: TableFormat, chunk_cells: int, schema: Schem
 def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells: int) -> None:
     """Add all rows of one thing, or of many things one after the other."""
     schema = counter.schema
+    _refuse_clusters(source)
     counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
         if _add_in_place(counter, source, declared, chunk_cells):
@@ -223,9 +226,6 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         pass
     elif isinstance(source, pd.DataFrame):
         _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
-    elif (counts := engine_counts(source, schema, _count_part)) is not None:
-        for part in counts:
-            counter.add_counts(part)
     elif hasattr(source, "fetchmany"):
         _add_texts(counter, QueryResult(source), chunk_cells)
     elif hasattr(source, "fetch_record_batch"):
@@ -240,6 +240,17 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
             _add(counter, part, declared, chunk_cells)
     else:
         raise TableError(_NOTHING.format(type(source).__name__))
+
+
+def _refuse_clusters(source: Any) -> None:
+    """Refuse a data set of Dask or Ray, before any of its parts is made."""
+    package = type(source).__module__.partition(".")[0]
+    name, parts = _CLUSTERS.get(package, ("", ""))
+    if name and hasattr(source, parts):
+        raise TableError(
+            f"a table to count must be one that this library reads itself, but {name} holds this "
+            "one; write it as Parquet and count the files"
+        )
 
 
 def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
@@ -333,11 +344,6 @@ def _held(source: Any) -> int | None:
 def _forget(place: int, gone: weakref.ref[Any]) -> None:
     if place in _GIVEN and _GIVEN[place][0] is gone:
         del _GIVEN[place]
-
-
-def _count_part(part: Any, schema: Schema) -> RowCounts:
-    """Count one part of a table on a cluster; the whole of it knows how to be read again."""
-    return _counted(part, TableFormat(), CHUNK_CELLS, schema)
 
 
 def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:
