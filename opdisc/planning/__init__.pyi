@@ -42,6 +42,7 @@ from .plan import (
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
 )
+from .points_memory import points_note as points_note
 from .promise import Promise as Promise
 from .request import (
     CardRequest as CardRequest,

@@ -278,7 +278,7 @@ def plan(
     card's share of the budget.
     """
     from opdisc.cli.fitting import explained_text, plan_fields, plan_text, planner_for, table_text
-    from opdisc.planning import PLANNED_EPSILONS, PlannedFit
+    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, points_note
 
     if table_name is not None and database is None:
         raise click.UsageError("--table names a table in --database: give that too.")
@@ -300,6 +300,9 @@ def plan(
         for each in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             with ignored_weak_promises():  # the plan itself says them
                 planned += plan_one(n_rows=n_rows, epsilon=each, assumptions=assumptions)
+    is_public = arguments["relation"] == NeighboringRelation.REPLACE_ONE.value
+    if note := points_note(declared, n_rows if is_public else arguments["public_row_guess"]):
+        warn(f"note: {note}.")
     if as_json:
         print_json([plan_fields(item) for item in planned])
         return

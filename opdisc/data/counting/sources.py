@@ -43,7 +43,7 @@ from opdisc.data.reading import (
 )
 from opdisc.data.rows import refuse_value_labels_of
 from opdisc.data.schema import Schema
-from opdisc.errors import SchemaError, TableError
+from opdisc.errors import SchemaError, TableError, memory_refusals
 
 _CLUSTERS = {"dask": ("Dask", "to_delayed"), "ray": ("Ray", "map_batches")}
 """Packages whose tables have no way here: what we call them, and what such a table can do."""
@@ -205,8 +205,9 @@ def _is_pipe(path: str | PathLike[str]) -> bool:
 
 def _counted(source: Any, declared: TableFormat, chunk_cells: int, schema: Schema) -> RowCounts:
     counter = PointCounter(schema)
-    _add(counter, source, declared, chunk_cells)
-    return counter.result()
+    with memory_refusals():
+        _add(counter, source, declared, chunk_cells)
+        return counter.result()
 
 
 def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells: int) -> None:
