@@ -63,7 +63,7 @@ def source_of(way: str, path: Path) -> object:
     if way == "rows":
         from opdisc.data.counting import sources
 
-        sources._add_parquet = lambda *_: False  # type: ignore[assignment]
+        sources._add_in_place = lambda *_: False  # type: ignore[assignment]
     return path
 
 

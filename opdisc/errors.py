@@ -99,6 +99,18 @@ def engine_refusals(sentence: str) -> Iterator[None]:
     raise TableError(sentence.replace("{reason}", reason)) from None
 
 
+@contextmanager
+def memory_refusals() -> Iterator[None]:
+    """Turn a want of memory for distinct points into one sentence: its own words hold a number."""
+    try:
+        yield
+    except MemoryError:
+        raise TableError(
+            "the distinct points of a table must fit into memory, but those of this one did not; "
+            "declare fewer statements, or take a machine with more memory"
+        ) from None
+
+
 def rehearse(what: str, attempt: Callable[[], object]) -> None:
     """Run something on a public toy; whatever it raises is a refusal that costs nothing.
 

@@ -238,6 +238,7 @@ WORKS = {
     "onnx": lambda: imports("onnx"),
     "tables": reads,
     "sql": queries,
+    "postgres": lambda: imports("psycopg", "ibis"),
     "docs": lambda: imports("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_click"),
     "test": lambda: imports("pytest", "xdist", "hypothesis", "importlinter", "hatchling"),
     "dev": lambda: imports("ruff", "mypy", "selenium"),

@@ -222,7 +222,7 @@ _GROUPS = {
         *("schema", "dataset", "epsilon", "epsilons", "methods", "repeats", "ledger", "out"),
         *("resume", "list_methods", "explain", "as_json", "since"),
     },
-    _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "force"},
+    _FILE: {"delimiter", "encoding", "query", "sheet", "names", "table_name", "database", "force"},
     _START: {"prior", "pilot"},
     _COSTS: {"false_negative_cost", "false_positive_cost", "risk_budget", "odds_scale"},
 }

@@ -17,11 +17,13 @@ from opdisc.cli.console import (
 )
 from opdisc.cli.fitting import (
     check_release,
+    database_option,
     ledger_for,
     ledger_options,
     name_in_ledger,
     reading_options,
     refuse_overwriting,
+    stated_place,
     taken_reading,
     told_weak_promises,
 )
@@ -39,7 +41,7 @@ Examples
 """,
 )
 @click.argument("model", type=click.Path(path_type=Path), callback=from_input)
-@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@click.argument("data", type=click.Path(path_type=Path), required=False, callback=from_input)
 @click.option(
     "--epsilon", type=float, required=True, help="Privacy loss, > 0, of all that is printed."
 )
@@ -66,22 +68,24 @@ Examples
     "--out", type=click.Path(path_type=Path), help="File of the report (JSON); - prints it."
 )
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@database_option
 @reading_options
 @click.option("--explain", is_flag=True, help="Print the whole receipt: noise, theorem, versions.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def validate(
     model: Path,
-    data: Path,
+    data: Path | None,
     since: Path | None,
     ledger: Path | None,
     table_name: str | None,
+    database: str | None,
     out: Path | None,
     force: bool,
     explain: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
-    """Say how a released card does on the new private rows in the file DATA.
+    """Say how a released card does on the new private rows in the file DATA, or in --database.
 
     MODEL is a saved scorecard of two classes; its schema reads DATA, labels included. Prints
     accuracy, the four counts, the share of positive rows by total, each with what the noise leaves
@@ -92,7 +96,8 @@ def validate(
     if printed and as_json:
         raise click.UsageError("standard output takes one form: drop --json, or --out -.")
     out = None if printed else out
-    inputs = [each for each in (model, data, ledger, since) if each is not None]
+    place, named_table = stated_place(data, database, table_name)
+    inputs = [each for each in (model, place, ledger, since) if each is not None]
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out, verb="validate")
     with progress_steps(3) as step:
@@ -107,11 +112,12 @@ def validate(
         with told_weak_promises(warn):
             report = validate_card(
                 card,  # type: ignore[arg-type]
-                data,
+                place,
                 ledger=book,
                 since=earlier,
                 **arguments,
                 **reading,
+                **named_table,
             )
         text = _printed(report, earlier, as_json=as_json, explain=explain)
         text = json_text(report.to_dict()) if printed else text

@@ -43,6 +43,7 @@ from .plan import (
     plan_fit as plan_fit,
 )
 from .point_limits import worth_of_limits as worth_of_limits
+from .points_memory import points_note as points_note
 from .promise import Promise as Promise
 from .request import (
     CardRequest as CardRequest,

@@ -19,7 +19,10 @@ LARGEST_MEMORY = 2e9
 
 _LEAST, _PER_CELL, _PER_ROW = 0.1, 4e-8, 2e-6
 
-_LEAST_BYTES, _BYTES_PER_CELL, _BYTES_PER_KEPT_CELL = 1e8, 2.0, 12.0
+_LEAST_BYTES, _BYTES_PER_CELL = 1e8, 2.0
+
+BYTES_PER_KEPT_CELL = 12.0
+"""Of a distinct point's cells, counted and handed to a mechanism."""
 
 
 def ends_soon(work: Work | None, patience: float) -> bool:
@@ -58,7 +61,7 @@ def predict_work(
     cells, kept = float(rows) * columns, largest_points(public, structure) * columns
     return Work(
         seconds=_LEAST + _PER_CELL * cells + _PER_ROW * rows + draw.seconds,
-        memory=_LEAST_BYTES + _BYTES_PER_CELL * cells + _BYTES_PER_KEPT_CELL * kept + draw.memory,
+        memory=_LEAST_BYTES + _BYTES_PER_CELL * cells + BYTES_PER_KEPT_CELL * kept + draw.memory,
     )
 
 

@@ -13,7 +13,12 @@ from .planning import (
     table_text as table_text,
 )
 from .predict import predict_file as predict_file
-from .reading import reading_options as reading_options, taken_reading as taken_reading
+from .reading import (
+    database_option as database_option,
+    reading_options as reading_options,
+    stated_place as stated_place,
+    taken_reading as taken_reading,
+)
 from .releasing import (
     check_release as check_release,
     ignored_weak_promises as ignored_weak_promises,

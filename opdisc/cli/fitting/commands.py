@@ -18,7 +18,12 @@ from opdisc.cli.console import (
     warn,
 )
 from opdisc.cli.fitting.error_costs import error_cost_options, stated_costs
-from opdisc.cli.fitting.reading import reading_options, taken_reading
+from opdisc.cli.fitting.reading import (
+    database_option,
+    reading_options,
+    stated_place,
+    taken_reading,
+)
 from opdisc.cli.fitting.releasing import (
     check_release,
     ignored_weak_promises,
@@ -135,10 +140,11 @@ _NOISE_HELP = f"For mechanism opdisc: {', '.join(SPHERE_NOISES)}."
 Examples
   opdisc budget --create loans.ledger --epsilon-limit 4 --table loans
   opdisc fit loans.csv --schema loans.toml --epsilon 1 --ledger loans.ledger --out card.json
+  opdisc fit --table loans --database bank.duckdb --schema loans.toml --epsilon 1
   opdisc fit adult.csv --schema adult-small --epsilon 0.1 --weight-bound 2 --json
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@click.argument("data", type=click.Path(path_type=Path), required=False, callback=from_input)
 @_SCHEMA
 @click.option("--epsilon", type=float, required=True, help=_EPSILON_HELP)
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
@@ -169,14 +175,16 @@ Examples
     "--out", type=click.Path(path_type=Path), help="File of the model (JSON); - prints it."
 )
 @click.option("--force", is_flag=True, help="Let --out replace a file.")
+@database_option
 @reading_options
 @_EXPLAIN
 @_JSON
 def fit(
-    data: Path,
+    data: Path | None,
     schema: str,
     ledger: Path | None,
     table_name: str | None,
+    database: str | None,
     out: Path | None,
     force: bool,
     explain: bool,
@@ -186,7 +194,7 @@ def fit(
     """Learn a scorecard from the table in the file DATA, of any size.
 
     DATA is text with one row a line (CSV; gzip is unpacked), Parquet, Arrow, Excel, or a DuckDB or
-    SQLite file with a --query.
+    SQLite file with a --query. --table and --database name a table of a database instead.
 
     A schema whose target declares more than two classes gets several cards under one receipt.
     Prints the scorecard and its receipt; nothing else depends on the rows. What the ledger adds up
@@ -195,8 +203,9 @@ def fit(
     """
     if out == STANDARD_OUTPUT:
         out, as_json = None, True  # what a file would hold
-    inputs: list[FilePath] = [data, schema, *([] if ledger is None else [ledger])]
-    inputs += stated_starts(arguments, data)
+    place, named_table = stated_place(data, database, table_name)
+    inputs: list[FilePath] = [place, schema, *([] if ledger is None else [ledger])]
+    inputs += stated_starts(arguments, place)
     check_release(out, inputs, force=force)
     book = ledger_for(ledger, table_name, data, out)
     with progress_steps(4) as step:
@@ -207,7 +216,7 @@ def fit(
         step("reading the table")
         reading = taken_reading(arguments)
         read_pilot(arguments, declared, reading)
-        table = read_to_learn(data, declared, reading, warn)
+        table = read_to_learn(place, declared, reading | named_table, warn)
         named = arguments["oracle"]
         step("learning the scorecard" + ("" if named == "auto" else f", asking {named}"))
         if arguments.pop("progress"):
@@ -236,9 +245,10 @@ Examples
   opdisc plan loans.csv --schema loans.toml
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5
   opdisc plan loans.csv --schema loans.toml --epsilon 0.5 --explain
+  opdisc plan --table loans --database bank.duckdb --schema loans.toml
 """,
 )
-@click.argument("data", type=click.Path(path_type=Path), callback=from_input)
+@click.argument("data", type=click.Path(path_type=Path), required=False, callback=from_input)
 @_SCHEMA
 @click.option("--epsilon", type=float, help=f"{_EPSILON_HELP} Without it, a table of several.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help=_DELTA_HELP)
@@ -253,14 +263,18 @@ Examples
 @start_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
+@click.option("--table", "table_name", help="Name of the table in --database.")
+@database_option
 @reading_options
 @click.option(
     "--explain", is_flag=True, help="Print every mechanism too, and the reasons in detail."
 )
 @_JSON
 def plan(
-    data: Path,
+    data: Path | None,
     schema: str,
+    table_name: str | None,
+    database: str | None,
     epsilon: float | None,
     explain: bool,
     as_json: bool,
@@ -277,12 +291,15 @@ def plan(
     card's share of the budget.
     """
     from opdisc.cli.fitting import explained_text, plan_fields, plan_text, planner_for, table_text
-    from opdisc.planning import PLANNED_EPSILONS, PlannedFit
+    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, points_note
 
+    if table_name is not None and database is None:
+        raise click.UsageError("--table names a table in --database: give that too.")
+    place, named_table = stated_place(data, database, table_name)
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)
-    stated_starts(arguments, data)
+    stated_starts(arguments, place)
     read_pilot(arguments, declared, reading)
     one = epsilon is not None
     in_detail = one and (explain or as_json)
@@ -291,11 +308,14 @@ def plan(
     with progress_steps(2) as step:
         step("reading the table")
         needed = (*declared.columns, declared.target.column)
-        n_rows, assumptions = public_facts(data, columns=needed, **reading)
+        n_rows, assumptions = public_facts(place, columns=needed, **reading, **named_table)
         step("predicting errors")
         for each in PLANNED_EPSILONS if epsilon is None else (epsilon,):
             with ignored_weak_promises():  # the plan itself says them
                 planned += plan_one(n_rows=n_rows, epsilon=each, assumptions=assumptions)
+    is_public = arguments["relation"] == NeighboringRelation.REPLACE_ONE.value
+    if note := points_note(declared, n_rows if is_public else arguments["public_row_guess"]):
+        warn(f"note: {note}.")
     if as_json:
         print_json([plan_fields(item) for item in planned])
         return

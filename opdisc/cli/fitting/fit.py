@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,11 +10,13 @@ import pandas as pd
 from opdisc.cli.fitting.error_costs import stated_costs
 from opdisc.cli.fitting.releasing import limit_note
 from opdisc.data import (
+    FilePath,
     RowCounts,
     Schema,
     SchemaLike,
     check_columns,
     count_rows,
+    is_server,
     parse_schema,
     rare_outcome_text,
     read_table,
@@ -57,21 +58,22 @@ _TWO_CLASSES_ONLY = {"delta": 0.0, "threshold_budget": None, "prior": None, "pil
 
 
 def read_to_learn(
-    path: Path,
+    path: FilePath,
     schema: SchemaLike,
     reading: dict[str, Any],
     say: Callable[[str], object],
 ) -> pd.DataFrame | RowCounts:
-    """Return a file's rows, counted as they are read.
+    """Return the rows of a file or of a named table, counted as they are read.
 
-    Several classes need the rows themselves, and so do private thresholds of a pipe.
+    Several classes need the rows themselves, and so do private thresholds of a pipe or a server.
     """
     declared = parse_schema(schema)
     columns = (*declared.columns, declared.target.column)
     if declared.private_thresholds and not reads_twice(path):
+        where = "a server" if is_server(path) else path
         say(
-            f"private thresholds look at the rows twice and {path} can be read once, so the whole "
-            "table is held in memory; name a file to avoid that"
+            f"private thresholds look at the rows twice and {where} can be read once, so the "
+            "whole table is held in memory; name a file to avoid that"
         )
         return read_table(path, columns=columns, **reading)
     if declared.is_multiclass:

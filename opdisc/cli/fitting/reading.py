@@ -6,12 +6,13 @@ import csv
 import os
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from opdisc.cli.console import warn
-from opdisc.data import read_names, told_sheets
+from opdisc.data import FilePath, database_place, read_names, told_sheets
 from opdisc.errors import FileMistake
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,6 +67,39 @@ def reading_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         told = option(told)
     return told
+
+
+def database_option(command: Command) -> Command:
+    """Add ``--database`` to a command that has ``--table``."""
+    option = click.option(
+        "--database",
+        metavar="URL",
+        help="Instead of DATA: --table in this DuckDB or SQLite file, or PostgreSQL server.",
+    )
+    return option(command)
+
+
+def stated_place(
+    data: Path | None, database: str | None, table: str | None
+) -> tuple[FilePath, dict[str, Any]]:
+    """Return where a table is, and how it is read there if it has a name in a database.
+
+    Raises
+    ------
+    UsageError
+        If it is nowhere, or in two places.
+    FileMistake
+        If the database is of a kind that is not read.
+    """
+    if database is None:
+        if data is None:
+            raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
+        return data, {}
+    if data is not None:
+        raise click.UsageError("a table is in DATA or in --database: leave one out.")
+    if table is None:
+        raise click.UsageError("a database has tables by name: say which by --table.")
+    return database_place(database), {"table_name": table}
 
 
 def taken_reading(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,9 @@ _THEN = " then "
 def ledger_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--ledger`` and ``--table`` to a command that spends."""
     named = click.option(
-        "--table", "table_name", help="Table's name in the ledger; else DATA's file name."
+        "--table",
+        "table_name",
+        help="Table's name in the ledger, else DATA's file name; and in --database.",
     )
     ledger = click.option(
         "--ledger",
@@ -79,17 +81,25 @@ def refuse_overwriting(out: Path, *, force: bool) -> None:
 
 
 def ledger_for(
-    path: Path | None, table: str | None, data: Path, out: Path | None, *, verb: str = "fit"
+    path: Path | None,
+    table: str | None,
+    data: Path | None,
+    out: Path | None,
+    *,
+    verb: str = "fit",
 ) -> Ledger | None:
-    """Return the ledger of a release, which names its table and purpose; None without a path."""
+    """Return the ledger of a release, which names its table and purpose; None without a path.
+
+    Without a file ``data`` the table is one of a database, by this name.
+    """
     from opdisc.privacy import Ledger
 
     if path is None:
-        if table is not None:
+        if table is not None and data is not None:
             raise click.UsageError("--table names the table in a ledger: give --ledger too.")
         return None
     purpose = verb if out is None else f"{verb} to {_public_name(out.name)}"
-    named = _public_name(data.stem) if table is None else table
+    named = _public_name("" if data is None else data.stem) if table is None else table
     return Ledger(path, table=named, purpose=purpose, must_exist=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from opdisc.cli.console import from_input
-from opdisc.data import Schema, count_rows, holds_the_same
+from opdisc.data import FilePath, Schema, count_rows, holds_the_same
 from opdisc.errors import TableError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -42,7 +42,7 @@ def read_pilot(arguments: dict[str, Any], schema: Schema, reading: dict[str, Any
 _USUAL = {"delimiter": None, "encoding": "utf-8", "query": None, "sheet": None, "names": None}
 
 
-def stated_starts(arguments: dict[str, Any], data: Path) -> list[Path]:
+def stated_starts(arguments: dict[str, Any], data: FilePath) -> list[Path]:
     """Return the files that a fit starts from.
 
     Raises

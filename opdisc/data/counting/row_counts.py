@@ -24,7 +24,7 @@ from opdisc.data.packing import (
 )
 from opdisc.data.reading import MADE_BY_HAND, NO_ROW_TWICE, all_assumptions
 from opdisc.data.schema import Schema
-from opdisc.errors import TableError
+from opdisc.errors import TableError, memory_refusals
 from oracles.arithmetic import IntArray
 from oracles.problem import WeightGrid, ZeroOneProblem
 
@@ -248,13 +248,12 @@ def _restored(kind: type[RowCounts], *values: Any) -> RowCounts:
 def counted_problem(counts: RowCounts | EncodedTable, grid: WeightGrid) -> ZeroOneProblem:
     """Return the problem of counted rows; where there is none, of one point without weight."""
     points: npt.NDArray[Any] = counts.points
+    positives, negatives = counts.positives, counts.negatives
     if not len(points):
         points = np.eye(1, grid.n_features, dtype=np.int64)
-        nothing = np.zeros(1, dtype=np.int64)
-        return ZeroOneProblem(points=points, positives=nothing, negatives=nothing, grid=grid)
-    return ZeroOneProblem(
-        points=points, positives=counts.positives, negatives=counts.negatives, grid=grid
-    )
+        positives = negatives = np.zeros(1, dtype=np.int64)
+    with memory_refusals():
+        return ZeroOneProblem(points=points, positives=positives, negatives=negatives, grid=grid)
 
 
 class PointCounter:

@@ -1,7 +1,8 @@
-"""Counting the rows of whatever holds them: a file, a table in memory, chunks, a cluster."""
+"""Counting the rows of whatever holds them: a file, a database, a table in memory, chunks."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import stat
@@ -14,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from opdisc.data.counting.cell_expressions import InexactColumn
-from opdisc.data.counting.engines import engine_counts
 from opdisc.data.counting.lazy_tables import count_lazily, is_lazy, lazy_table
+from opdisc.data.counting.named_tables import named_table
 from opdisc.data.counting.parquet import parquet_table
 from opdisc.data.counting.row_counts import PointCounter, RowCounts, new_part
 from opdisc.data.counting.texts import ChunkEncoder
@@ -29,6 +30,7 @@ from opdisc.data.reading import (
     TableFormat,
     TableReader,
     frame_reader,
+    is_server,
     open_table,
     query_refusals,
     relation_batches,
@@ -36,7 +38,10 @@ from opdisc.data.reading import (
 )
 from opdisc.data.rows import refuse_value_labels_of
 from opdisc.data.schema import Schema
-from opdisc.errors import SchemaError, TableError
+from opdisc.errors import SchemaError, TableError, memory_refusals
+
+_CLUSTERS = {"dask": ("Dask", "to_delayed"), "ray": ("Ray", "map_batches")}
+"""Packages whose tables have no way here: what we call them, and what such a table can do."""
 
 _NOTHING = (
     "a table to count must be a path, a DataFrame, a cursor, or an iterable of such chunks, got {}"
@@ -50,6 +55,7 @@ def count_rows(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    table_name: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
     chunk_cells: int = CHUNK_CELLS,
@@ -61,14 +67,15 @@ def count_rows(
     source : path, table or iterable
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
         Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation or a table of
-        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a Dask or Ray data set,
-        counted where its parts are; a database cursor; an iterable of any of these. An iterable's
-        tables are added up; a table that is given twice is refused where that can be seen, else
-        that no row is in two of them becomes a condition.
+        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a database cursor; an
+        iterable of any of these. An iterable's tables are added up; a table that is given twice
+        is refused where that can be seen, else that no row is in two of them becomes a condition.
+        A table of Dask or Ray is refused: write it as Parquet.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
-    delimiter, encoding, query, sheet, names
-        As for :func:`opdisc.read_table`, of paths.
+    delimiter, encoding, query, table_name, sheet, names
+        As for :func:`opdisc.read_table`, of paths. A named table of DuckDB or PostgreSQL is
+        counted there.
     chunk_cells : int
         About how many cells are held at a time, >= 1; the counts do not depend on it.
 
@@ -97,7 +104,12 @@ def count_rows(
     >>> model = PrivateScorecardClassifier(schema=schema, random_state=0).fit_counts(counts)
     """
     declared = TableFormat(
-        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+        delimiter=delimiter,
+        encoding=encoding,
+        query=query,
+        table_name=table_name,
+        sheet=sheet,
+        names=names,
     )
     parsed = parse_schema(schema)
     if parsed.is_multiclass:
@@ -108,7 +120,9 @@ def count_rows(
     if not parsed.private_thresholds:
         return _counted(source, declared, chunk_cells, parsed)
     if not reads_twice(source):
-        kind = "pipe" if isinstance(source, str | PathLike) else type(source).__name__
+        kind = type(source).__name__
+        if isinstance(source, str | PathLike):
+            kind = "server" if is_server(source) else "pipe"
         raise TableError(
             f"rows are read twice for private thresholds, but a {kind} gives them once; read them "
             "into a table or a file first."
@@ -162,9 +176,12 @@ def _file_state(path: str | PathLike[str]) -> str:
 
 
 def reads_twice(source: Any) -> bool:
-    """Return whether the rows of a source can be read once more: not those of a pipe or cursor."""
+    """Return whether the rows of a source can be read once more, and are sure to be the same.
+
+    Those of a pipe or a cursor cannot; those of a server may have changed.
+    """
     if isinstance(source, str | PathLike):
-        return not _is_pipe(source)
+        return not (_is_pipe(source) or is_server(source))
     if isinstance(source, RowCounts):
         return source.recount is not None
     if isinstance(source, list | tuple):
@@ -183,16 +200,18 @@ def _is_pipe(path: str | PathLike[str]) -> bool:
 
 def _counted(source: Any, declared: TableFormat, chunk_cells: int, schema: Schema) -> RowCounts:
     counter = PointCounter(schema)
-    _add(counter, source, declared, chunk_cells)
-    return counter.result()
+    with memory_refusals():
+        _add(counter, source, declared, chunk_cells)
+        return counter.result()
 
 
 def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells: int) -> None:
     """Add all rows of one thing, or of many things one after the other."""
     schema = counter.schema
+    _refuse_clusters(source)
     counter.note_parts(_parts(source, declared))
     if isinstance(source, str | PathLike):
-        if _add_parquet(counter, source, declared, chunk_cells):
+        if _add_in_place(counter, source, declared, chunk_cells):
             return
         with open_table(source, declared) as table:
             _add_texts(counter, table, chunk_cells)
@@ -203,9 +222,6 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         pass
     elif isinstance(source, pd.DataFrame):
         _add_frame(counter, source, max(1, chunk_cells // max(1, len(schema.columns))))
-    elif (counts := engine_counts(source, schema, _count_part)) is not None:
-        for part in counts:
-            counter.add_counts(part)
     elif hasattr(source, "fetchmany"):
         _add_texts(counter, QueryResult(source), chunk_cells)
     elif hasattr(source, "fetch_record_batch"):
@@ -222,6 +238,17 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
         raise TableError(_NOTHING.format(type(source).__name__))
 
 
+def _refuse_clusters(source: Any) -> None:
+    """Refuse a data set of Dask or Ray, before any of its parts is made."""
+    package = type(source).__module__.partition(".")[0]
+    name, parts = _CLUSTERS.get(package, ("", ""))
+    if name and hasattr(source, parts):
+        raise TableError(
+            f"a table to count must be one that this library reads itself, but {name} holds this "
+            "one; write it as Parquet and count the files"
+        )
+
+
 def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
     """Add all rows of a table that an engine counts; return whether it is one."""
     if counter.schema.private_thresholds or (table := lazy_table(source)) is None:
@@ -236,14 +263,20 @@ def _add_lazily(counter: PointCounter, source: Any, chunk_cells: int) -> bool:
     return True
 
 
-def _add_parquet(
+def _add_in_place(
     counter: PointCounter, path: str | PathLike[str], declared: TableFormat, chunk_cells: int
 ) -> bool:
-    """Add all rows of a Parquet file that DuckDB counts; return whether it is one."""
+    """Add all rows of a file or a named table that an engine counts; return whether it is one."""
     schema = counter.schema
     if schema.private_thresholds:
         return False
-    with parquet_table(path, declared, (*schema.columns, schema.target.column)) as table:
+    columns = (*schema.columns, schema.target.column)
+    opened = (
+        parquet_table(path, declared, columns)
+        if declared.table_name is None
+        else named_table(path, declared.table_name)
+    )
+    with opened as table:
         try:
             if table is not None:
                 count_lazily(counter, table, chunk_cells)
@@ -269,8 +302,7 @@ _KEY = secrets.token_hex(8)
 def _parts(source: Any, declared: TableFormat) -> list[str]:
     """Return the name of a table that may be given once more; another table has another."""
     if isinstance(source, str | PathLike):
-        state = "" if _is_pipe(source) else _file_state(source)
-        return [f"{state} {declared.sheet} {declared.query}"] if state else []
+        return _named_part(source, declared)
     if isinstance(source, RowCounts) or not (is_lazy(source) or hasattr(source, "columns")):
         return []
     known, held = _GIVEN.get(id(source)), _held(source)
@@ -282,6 +314,16 @@ def _parts(source: Any, declared: TableFormat) -> list[str]:
     except TypeError:  # nothing can refer to it without keeping it
         return []
     return [part]
+
+
+def _named_part(path: str | PathLike[str], declared: TableFormat) -> list[str]:
+    """Return the name of a file's table, or of a server's: of the latter for this process only."""
+    table = "" if declared.table_name is None else f" {declared.table_name}"
+    if is_server(path):
+        place = hashlib.blake2b(f"{path}{table}".encode(), key=_KEY.encode())
+        return [place.hexdigest()]
+    state = "" if _is_pipe(path) else _file_state(path)
+    return [f"{state} {declared.sheet} {declared.query}{table}"] if state else []
 
 
 def _held(source: Any) -> int | None:
@@ -298,11 +340,6 @@ def _held(source: Any) -> int | None:
 def _forget(place: int, gone: weakref.ref[Any]) -> None:
     if place in _GIVEN and _GIVEN[place][0] is gone:
         del _GIVEN[place]
-
-
-def _count_part(part: Any, schema: Schema) -> RowCounts:
-    """Count one part of a table on a cluster; the whole of it knows how to be read again."""
-    return _counted(part, TableFormat(), CHUNK_CELLS, schema)
 
 
 def _add_texts(counter: PointCounter, table: TableReader | Any, chunk_cells: int) -> None:

@@ -10,6 +10,7 @@ from .chunks import (
 )
 from .database import (
     QueryResult as QueryResult,
+    open_database as open_database,
     query_refusals as query_refusals,
     relation_batches as relation_batches,
 )
@@ -20,7 +21,14 @@ from .frames import (
     typed_columns as typed_columns,
 )
 from .headers import public_header as public_header, read_header as read_header
-from .opening import open_table as open_table
+from .named_table import (
+    FoundTable as FoundTable,
+    database_place as database_place,
+    find_table as find_table,
+    is_server as is_server,
+    open_server as open_server,
+)
+from .opening import is_database as is_database, open_table as open_table
 from .provenance import (
     LABELS_PUBLIC as LABELS_PUBLIC,
     MADE_BY_HAND as MADE_BY_HAND,

@@ -114,19 +114,25 @@ def open_query(path: FilePath, start: bytes, query: str) -> Iterator[QueryResult
     query : str
         SQL.
     """
+    with query_refusals(), open_database(path, start) as database:
+        yield QueryResult(database.execute(query))
+
+
+@contextmanager
+def open_database(path: FilePath, start: bytes, **settings: str) -> Iterator[Any]:
+    """Connect to a database file, only to read; it can reach no other file."""
     if start.startswith(SQLITE):
         uri = f"{Path(path).absolute().as_uri()}?mode=ro"
-        with query_refusals(), closing(sqlite3.connect(uri, uri=True)) as lite:
-            yield QueryResult(lite.execute(query))
+        with closing(sqlite3.connect(uri, uri=True)) as lite:
+            yield lite
         return
     duckdb = optional_module("duckdb", "sql", "a DuckDB file")
     # The query is about this file: it may not read or write another, nor load an extension.
-    settings = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
-    with (
-        query_refusals(),
-        closing(duckdb.connect(str(path), read_only=True, config=settings)) as database,
-    ):
-        yield QueryResult(database.execute(query))
+    settings |= {"autoinstall_known_extensions": "false"}
+    with closing(duckdb.connect(str(path), read_only=True, config=settings)) as database:
+        # Afterwards: without access to files DuckDB lets nobody say where it may not write.
+        database.execute("SET enable_external_access = false")
+        yield database
 
 
 def query_refusals() -> AbstractContextManager[None]:

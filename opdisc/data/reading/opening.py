@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from opdisc.data.files import open_input
 from opdisc.data.reading.chunks import TableReader
 from opdisc.data.reading.database import SQLITE, open_query
+from opdisc.data.reading.named_table import is_server, open_named, open_server_table
 from opdisc.data.reading.text_file import open_text, refusals
 from opdisc.data.reading.typed_file import open_arrow, open_parquet
 from opdisc.data.reading.workbook import OLD_EXCEL, open_excel, other_spreadsheet
@@ -59,23 +60,19 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
     TableError
         If it cannot be read, then or while its rows are read.
     """
+    if is_server(path):
+        with _open_server(str(path), declared) as table:
+            yield table
+        return
     with refusals(path, declared.encoding), open_input(path) as file:
         start = file.peek(16)[:16]  # type: ignore[attr-defined]
-        if start.startswith(SQLITE) or start[8:12] == _DUCKDB:
-            if declared.sheet is not None:
-                raise _no_sheets(path)
-            if declared.query is None:
-                raise FileMistake(
-                    f"a database needs a query that returns the table, but for {path} there is "
-                    "none; say which in SQL"
-                )
-            if declared.names is not None:
-                raise _has_names(path)
-            with open_query(path, start, declared.query) as result:
-                yield cast(TableReader, result)
+        if is_database(start):
+            with _open_database(path, start, declared) as table:
+                yield table
             return
-        if declared.query is not None:
-            raise FileMistake(f"a query is for a DuckDB or SQLite file, but {path} is neither")
+        if (declared.query, declared.table_name) != (None, None):
+            given = "a query" if declared.table_name is None else "a named table"
+            raise FileMistake(f"{given} is for a DuckDB or SQLite file, but {path} is neither")
         if start.startswith(_EXCEL):
             _check_seekable(file, path)
             with open_excel(file, path, declared.sheet, declared.names) as table:
@@ -95,6 +92,40 @@ def open_table(path: FilePath, declared: TableFormat) -> Iterator[TableReader]:
             _check_seekable(file, path)
         with open_text(file, path, declared) if opener is None else opener(file, path) as table:
             yield table
+
+
+def is_database(start: bytes) -> bool:
+    """Return whether a file that starts so is one of DuckDB or SQLite."""
+    return start.startswith(SQLITE) or start[8:12] == _DUCKDB
+
+
+@contextmanager
+def _open_server(url: str, declared: TableFormat) -> Iterator[TableReader]:
+    if declared.table_name is None:
+        raise FileMistake("a table of a server must have a name, but there is none; say which")
+    if (declared.sheet, declared.names) != (None, None):
+        raise FileMistake("a table of a server has no sheets and its own names; leave them out")
+    with open_server_table(url, declared.table_name) as result:
+        yield cast(TableReader, result)
+
+
+@contextmanager
+def _open_database(path: FilePath, start: bytes, declared: TableFormat) -> Iterator[TableReader]:
+    if declared.sheet is not None:
+        raise _no_sheets(path)
+    if declared.query is None and declared.table_name is None:
+        raise FileMistake(
+            f"a database needs a query that returns the table, but for {path} there is none; say "
+            "which in SQL, or name the table"
+        )
+    if declared.names is not None:
+        raise _has_names(path)
+    if declared.table_name is not None:
+        with open_named(path, start, declared.table_name) as named:
+            yield cast(TableReader, named)
+    elif declared.query is not None:
+        with open_query(path, start, declared.query) as result:
+            yield cast(TableReader, result)
 
 
 def _refuse_others(start: bytes, path: FilePath) -> None:

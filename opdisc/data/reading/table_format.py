@@ -32,6 +32,9 @@ class TableFormat:
         Of a text file; any name that Python knows.
     query : str or None
         SQL whose result is the table, for a database file.
+    table_name : str or None
+        Of the table, for a database file or a PostgreSQL server: ``loans`` or
+        ``schema.loans``.
     sheet : str or None
         Name of the sheet of an Excel file; None takes the first visible one.
     names : sequence of str or None
@@ -41,12 +44,14 @@ class TableFormat:
     Raises
     ------
     FileMistake
-        If the delimiter is not one character, the encoding not one of text, or a name is none.
+        If the delimiter is not one character, the encoding not one of text, or a name is none; or
+        if there are a query and a name of a table.
     """
 
     delimiter: str | None = None
     encoding: str = "utf-8"
     query: str | None = None
+    table_name: str | None = None
     sheet: str | None = None
     names: Sequence[str] | None = None
 
@@ -61,6 +66,11 @@ class TableFormat:
                 )
             object.__setattr__(self, "delimiter", delimiter)
         object.__setattr__(self, "encoding", _codec(self.encoding))
+        if self.table_name is not None and self.query is not None:
+            raise FileMistake(
+                "a table of a database must be named or returned by a query, but there are a name "
+                "and a query; leave one out"
+            )
         if self.names is not None:
             object.__setattr__(self, "names", checked_names(self.names))
 

@@ -30,6 +30,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    table_name: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
@@ -39,8 +40,9 @@ def read_table(
     ----------
     path : path
         A text file whose first line names the columns, plain or compressed by gzip; or a Parquet,
-        Arrow or Excel file; or a DuckDB or SQLite file with a ``query``. What a file is its first
-        bytes say. White space around a column name is dropped; empty lines at the end are ignored.
+        Arrow or Excel file; or a DuckDB or SQLite file with a ``query`` or a ``table_name``. What
+        a file is its first bytes say. White space around a column name is dropped; empty lines at
+        the end are ignored.
     columns : sequence of str or None
         Names of the columns to keep, in this order; None keeps all.
     delimiter : str or None
@@ -50,6 +52,9 @@ def read_table(
         Of a text file.
     query : str or None
         SQL whose result is the table.
+    table_name : str or None
+        Of the table in a DuckDB or SQLite file, instead of a ``query``; or in the PostgreSQL
+        server whose URL ``path`` then is.
     sheet : str or None
         Name of the sheet of an Excel file. None takes the first visible one, which
         ``attrs["sheet"]`` of the result names; several visible ones with a table are refused.
@@ -72,7 +77,12 @@ def read_table(
         cells differs from the header's. No cell is named.
     """
     declared = TableFormat(
-        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+        delimiter=delimiter,
+        encoding=encoding,
+        query=query,
+        table_name=table_name,
+        sheet=sheet,
+        names=names,
     )
     with open_table(path, declared) as table:
         kept = list(table.header if columns is None else columns)
@@ -105,12 +115,19 @@ def count_lines(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    table_name: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
 ) -> int:
     """Return the number of rows of a file that :func:`opdisc.read_table` reads; none is held."""
     return public_facts(
-        path, delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+        path,
+        delimiter=delimiter,
+        encoding=encoding,
+        query=query,
+        table_name=table_name,
+        sheet=sheet,
+        names=names,
     )[0]
 
 
@@ -121,6 +138,7 @@ def public_facts(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     query: str | None = None,
+    table_name: str | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
@@ -129,7 +147,12 @@ def public_facts(
     A file without one of the columns is refused, as by :func:`opdisc.data.check_names`.
     """
     declared = TableFormat(
-        delimiter=delimiter, encoding=encoding, query=query, sheet=sheet, names=names
+        delimiter=delimiter,
+        encoding=encoding,
+        query=query,
+        table_name=table_name,
+        sheet=sheet,
+        names=names,
     )
     with open_table(path, declared) as table:
         if columns:

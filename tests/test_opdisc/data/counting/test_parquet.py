@@ -20,20 +20,20 @@ def written(folder, table, name="table"):
 
 def by_rows(monkeypatch, path, schema=SCHEMA):
     with monkeypatch.context() as patch:
-        patch.setattr(sources, "_add_parquet", lambda *_: False)
+        patch.setattr(sources, "_add_in_place", lambda *_: False)
         return count_rows(path, schema)
 
 
 @pytest.fixture
 def asked(monkeypatch):
     """Return a list that grows by whether DuckDB counts, file by file."""
-    found, whole = [], sources._add_parquet
+    found, whole = [], sources._add_in_place
 
     def noted(*arguments):
         found.append(whole(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(sources, "_add_parquet", noted)
+    monkeypatch.setattr(sources, "_add_in_place", noted)
     return found
 
 

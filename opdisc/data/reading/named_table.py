@@ -1,0 +1,189 @@
+"""Tables that a database knows by name: no query of a user stands before their rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opdisc.data.reading.chunks import CHUNK_CELLS, DTYPES_DECLARED, Chunk
+from opdisc.data.reading.database import QueryResult, open_database, query_refusals
+from opdisc.data.reading.typed_file import optional_module
+from opdisc.errors import FileMistake, TableError, engine_refusals, quoted
+
+if TYPE_CHECKING:
+    from opdisc.data.files import FilePath
+
+_SERVERS = ("postgresql://", "postgres://")
+
+_FILES = ("duckdb://", "sqlite://")
+
+_DUCKDB = """
+SELECT current_database(), table_schema, table_name, table_type = 'BASE TABLE'
+FROM information_schema.tables
+WHERE table_catalog = current_database() AND table_schema = ? AND table_name = ?
+"""
+
+_SQLITE = """
+SELECT 'main', name, type = 'table' AND sql NOT LIKE 'create virtual%' FROM sqlite_master
+WHERE type IN ('table', 'view') AND 'main' = ? AND name = ?
+"""
+
+_POSTGRES = """
+SELECT nspname, relname, relkind IN ('r', 'p') AND NOT relrowsecurity
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname = %s AND relname = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table as its database knows it.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Its name, after those of what it is in.
+    assumptions : tuple of str
+        What must be true of it and cannot be seen. A view is a query that somebody stored.
+    """
+
+    parts: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """The name as SQL."""
+        return ".".join('"' + part.replace('"', '""') + '"' for part in self.parts)
+
+
+class NamedResult(QueryResult):
+    """The rows of a named table; their number is asked for where nothing else is."""
+
+    def __init__(self, cursor: Any, database: Any, found: FoundTable) -> None:
+        super().__init__(cursor)
+        self.assumptions = found.assumptions
+        self._database, self._counting = database, f"SELECT count(*) FROM {found.sql}"
+
+    def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
+        """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
+        if positions:
+            yield from super().chunks(positions, chunk_cells)
+            return
+        with query_refusals():
+            n_rows = int(self._database.execute(self._counting).fetchall()[0][0])
+        yield Chunk(n_rows=n_rows, cells=())
+
+
+def database_place(database: str) -> FilePath:
+    """Return where a database is: the URL of a server, or the path of a file.
+
+    Raises
+    ------
+    FileMistake
+        If it is a URL of another kind. It is not quoted: a URL may hold a password.
+    """
+    if is_server(database):
+        return database
+    for scheme in _FILES:
+        if database.startswith(scheme):
+            return Path(database.removeprefix(scheme))
+    if "://" in database:
+        raise FileMistake(
+            "a database must be a DuckDB or SQLite file or the URL of a PostgreSQL server, but "
+            "this is a URL of another kind; export the table as Parquet"
+        )
+    return Path(database)
+
+
+def is_server(place: object) -> bool:
+    """Return whether a place is the URL of a server."""
+    return isinstance(place, str) and place.startswith(_SERVERS)
+
+
+@contextmanager
+def open_named(path: FilePath, start: bytes, name: str) -> Iterator[NamedResult]:
+    """Read a named table of a DuckDB or SQLite file, which starts with these bytes.
+
+    Raises
+    ------
+    TableError
+        If the file has no such table, or cannot be read.
+    """
+    with query_refusals(), open_database(path, start) as database:
+        found = find_table(database, name)
+        yield NamedResult(database.execute(f"SELECT * FROM {found.sql}"), database, found)
+
+
+@contextmanager
+def open_server_table(url: str, name: str) -> Iterator[NamedResult]:
+    """Read a named table of a PostgreSQL server, piece by piece.
+
+    Raises
+    ------
+    TableError
+        If the server does not answer, has no such table, or stops.
+    """
+    with open_server(url) as server:
+        found = find_table(server, name)
+        with query_refusals(), server.cursor(name="opdisc") as cursor:
+            cursor.execute(f"SELECT * FROM {found.sql}")
+            yield NamedResult(cursor, server, found)
+
+
+@contextmanager
+def open_server(url: str) -> Iterator[Any]:
+    """Connect to a PostgreSQL server, only to read.
+
+    Raises
+    ------
+    TableError
+        If it does not answer. Neither the URL nor the server's words are repeated.
+    """
+    psycopg = optional_module("psycopg", "postgres", "a PostgreSQL server")
+    with engine_refusals(
+        "a server must take the connection, but this one did not ({reason}); check its URL, and "
+        "that you may read there"
+    ):
+        server = psycopg.connect(url)
+        server.read_only = True
+    with closing(server):
+        yield server
+
+
+def find_table(database: Any, name: str) -> FoundTable:
+    """Return a table of an open database by its name, or by its schema's and its own.
+
+    Capital letters count, and no search path is followed: ``loans`` is that of the first schema,
+    ``main`` or ``public``.
+
+    Raises
+    ------
+    TableError
+        If there is none.
+    """
+    look, usual = _look(database)
+    folder, dot, own = name.partition(".")
+    with query_refusals():
+        rows = database.execute(look, (folder, own) if dot else (usual, name)).fetchall()
+    if not rows:
+        raise TableError(
+            f"a named table must be in the database, but {quoted(name)} is not; spell it as the "
+            f"database does, and in another schema than {usual} say SCHEMA.TABLE"
+        )
+    *parts, is_plain = rows[0]
+    return FoundTable(
+        tuple(map(str, parts)), (DTYPES_DECLARED,) if is_plain else QueryResult.assumptions
+    )
+
+
+def _look(database: Any) -> tuple[str, str]:
+    """Return how a kind of database finds a table, and its usual schema."""
+    if isinstance(database, sqlite3.Connection):
+        return _SQLITE, "main"
+    if "duckdb" in type(database).__module__:
+        return _DUCKDB, "main"
+    return _POSTGRES, "public"

@@ -1,0 +1,36 @@
+"""What distinct points may take in memory, before any row is read: from public numbers alone."""
+
+from __future__ import annotations
+
+from opdisc.data import Schema, count_combinations
+from opdisc.mechanisms import ASSUMED_ROWS
+from opdisc.planning.work import BYTES_PER_KEPT_CELL, LARGEST_MEMORY
+
+
+def points_note(schema: Schema, n_rows: int | None) -> str:
+    """Return what a table of many distinct points may take; "" if it surely finds room.
+
+    Parameters
+    ----------
+    schema : Schema
+        Public facts.
+    n_rows : int or None
+        Number of rows, or a guess of it, as far as it is public.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Notes
+    -----
+    **Guarantee.** A function of public facts.
+    """
+    points = min(count_combinations(schema), n_rows or ASSUMED_ROWS)
+    memory = BYTES_PER_KEPT_CELL * points * (1 + schema.n_columns)
+    if memory <= LARGEST_MEMORY:
+        return ""
+    return (
+        f"the table may have up to {points:,} distinct points, which take up to "
+        f"{memory / 1e9:.1f} GB of memory; a fit that does not find it ends before it spends"
+    )
