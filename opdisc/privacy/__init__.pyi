@@ -34,21 +34,15 @@ from .public import (
 )
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
-from .receipts.convex_receipt import (
-    FLOATING_POINT as FLOATING_POINT,
-    FRANK_WOLFE as FRANK_WOLFE,
-    HULL as HULL,
-    ConvexReceipt as ConvexReceipt,
-)
 from .receipts.grid_receipt import (
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,
     RowGuess as RowGuess,
+    Stage as Stage,
     StatedCosts as StatedCosts,
     planned_with as planned_with,
     receipt_costs as receipt_costs,
 )
-from .receipts.opsamp_receipt import OPSampReceipt as OPSampReceipt
 from .receipts.questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,
@@ -57,6 +51,13 @@ from .receipts.questions import (
     card_that_tells as card_that_tells,
     preferences as preferences,
     way_to as way_to,
+)
+from .receipts.real_receipts import (
+    FLOATING_POINT as FLOATING_POINT,
+    FRANK_WOLFE as FRANK_WOLFE,
+    HULL as HULL,
+    ConvexReceipt as ConvexReceipt,
+    OPSampReceipt as OPSampReceipt,
 )
 from .receipts.receipt import (
     CertifiedReceipt as CertifiedReceipt,
@@ -68,7 +69,6 @@ from .receipts.receipt import (
 )
 from .records import Amount as Amount, Count as Count, Record as Record
 from .spending import Spending as Spending, Spent as Spent
-from .stages import Stage as Stage
 from .statements import (
     Statement as Statement,
     all_statements as all_statements,

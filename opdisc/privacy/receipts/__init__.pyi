@@ -1,10 +1,4 @@
 from .cards_receipt import MulticlassReceipt as MulticlassReceipt
-from .convex_receipt import (
-    FLOATING_POINT as FLOATING_POINT,
-    FRANK_WOLFE as FRANK_WOLFE,
-    HULL as HULL,
-    ConvexReceipt as ConvexReceipt,
-)
 from .grid_receipt import (
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,
@@ -13,7 +7,6 @@ from .grid_receipt import (
     planned_with as planned_with,
     receipt_costs as receipt_costs,
 )
-from .opsamp_receipt import OPSampReceipt as OPSampReceipt
 from .questions import (
     STRATEGIES as STRATEGIES,
     TREE as TREE,
@@ -22,6 +15,13 @@ from .questions import (
     card_that_tells as card_that_tells,
     preferences as preferences,
     way_to as way_to,
+)
+from .real_receipts import (
+    FLOATING_POINT as FLOATING_POINT,
+    FRANK_WOLFE as FRANK_WOLFE,
+    HULL as HULL,
+    ConvexReceipt as ConvexReceipt,
+    OPSampReceipt as OPSampReceipt,
 )
 from .receipt import (
     CertifiedReceipt as CertifiedReceipt,

@@ -13,7 +13,6 @@ import msgspec
 from opdisc.privacy.public import MOST_ROWS_GUESSED
 from opdisc.privacy.receipts.receipt import BRIEF, CertifiedReceipt, power_of_two
 from opdisc.privacy.records import Amount, Count, Record
-from opdisc.privacy.stages import Stage
 from oracles.problem import LARGEST_COST, ErrorCosts
 
 if TYPE_CHECKING:
@@ -28,6 +27,56 @@ Cost = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COST)]
 
 RowGuess = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS_GUESSED)]
 """A number of rows to plan for."""
+
+
+class Stage(Record, frozen=True, kw_only=True):
+    """One part of a release and what it cost.
+
+    Parameters
+    ----------
+    name : str
+        What was released.
+    epsilon : str
+        Its exact cost, a fraction such as "1/10".
+    guarantee : str
+        The statement that makes it private.
+    law : str
+        What was drawn, in words.
+    scales : tuple of float
+        Scale parameters of the law.
+    schema_digest : str
+        SHA-256 of the public schema that it started from; empty where the receipt says it.
+
+    Raises
+    ------
+    ValueError
+        If the cost is not a fraction above 0.
+    """
+
+    name: str
+    epsilon: str
+    guarantee: str
+    law: str
+    scales: tuple[Amount, ...]
+    schema_digest: str
+
+    def __post_init__(self) -> None:
+        """Refuse a cost that is none."""
+        if self.cost <= 0:
+            raise ValueError("a stage must cost more than nothing.")
+
+    @property
+    def cost(self) -> Fraction:
+        """The exact cost."""
+        return Fraction(self.epsilon)
+
+    def line(self) -> tuple[str, str]:
+        """Return (name, text) as printed."""
+        scales = ", ".join(f"{scale:.6g}" for scale in dict.fromkeys(self.scales))
+        text = f"epsilon {float(self.cost):.12g}: {self.law}{f' {scales}' if scales else ''}"
+        if self.schema_digest:
+            text += f"; {self.guarantee}; declared schema sha256 {self.schema_digest[:16]}"
+        return f"  for {self.name}", text
 
 
 class RiskReceipt(Record, frozen=True, kw_only=True):

@@ -30,7 +30,7 @@ from opdisc.estimators.simplex import PrivateSimplexRegressor
 from opdisc.privacy.entropy import SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
-from opdisc.privacy.receipts.convex_receipt import ConvexReceipt
+from opdisc.privacy.receipts.real_receipts import ConvexReceipt
 from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.classification_losses import (
     HingeLoss,

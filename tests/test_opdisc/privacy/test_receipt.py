@@ -15,9 +15,8 @@ from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.guarantee import CalibrationStatus, Guarantee, judge
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
-from opdisc.privacy.receipts.convex_receipt import ConvexReceipt
 from opdisc.privacy.receipts.grid_receipt import GridReceipt
-from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
+from opdisc.privacy.receipts.real_receipts import ConvexReceipt, OPSampReceipt
 from opdisc.privacy.receipts.receipt import common_fields
 from oracles import WeightGrid
 from oracles.convex.balls import L2Ball

@@ -25,7 +25,7 @@ from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.ledger import Ledger
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
-from opdisc.privacy.receipts.opsamp_receipt import OPSampReceipt
+from opdisc.privacy.receipts.real_receipts import OPSampReceipt
 from oracles.convex.balls import L1Ball, L2Ball
 from oracles.convex.classification_losses import HingeLoss, LogisticLoss, RampLoss
 from oracles.convex.constants import RowBounds
