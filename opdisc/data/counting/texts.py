@@ -47,9 +47,10 @@ class ChunkEncoder:
         self._ranks = ranks
         self.columns = (*schema.columns, schema.target.column)
         self._schema = schema
+        self._attributes = schema.attributes  # which spells every category anew when it is asked
         self._known: list[dict[str, int]] = [{} for _ in (*schema.features, schema.target)]
         self._width = -(-(1 + schema.n_columns) // WORD_BITS)
-        self._patterns = [self._pattern(attribute.indices) for attribute in schema.attributes]
+        self._patterns = [self._pattern(attribute.indices) for attribute in self._attributes]
 
     def _pattern(self, indices: tuple[int, ...]) -> WordArray:
         """Return the words in which one of some columns is 1, and last that of none."""
@@ -73,7 +74,7 @@ class ChunkEncoder:
         words = np.zeros((chunk.n_rows, self._width), dtype=np.uint64)
         set_column(words, 0, np.ones(chunk.n_rows, dtype=bool))
         for i, (feature, attribute) in enumerate(
-            zip(schema.features, schema.attributes, strict=True)
+            zip(schema.features, self._attributes, strict=True)
         ):
             at = self.columns.index(feature.column)
             cells, first = chunk.cells[at], attribute.indices[0]

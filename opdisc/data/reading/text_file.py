@@ -187,7 +187,7 @@ def _closed_up(lines: Iterable[str], delimiter: str) -> Iterator[str]:
     inside = False
     for line in lines:
         closed = line
-        if inside or line.count('"') % 2 or spaced.search(line):
+        if inside or line.count('"') % 2 or (' "' in line and spaced.search(line)):
             closed, inside = _closed_line(line, delimiter, inside)
         yield closed
 
@@ -216,8 +216,10 @@ def _closed_line(line: str, delimiter: str, inside: bool) -> tuple[str, bool]:
         at = following + 1
 
 
-def _refuse_blanks_before_quotes(cells: Iterable[str]) -> None:
+def _refuse_blanks_before_quotes(cells: Sequence[str]) -> None:
     """Refuse a quotation mark after white space of another kind: it would be part of the cell."""
+    if '"' not in "".join(cells):  # quick, and so it is nearly always
+        return
     if any('"' in cell and cell[:1].isspace() and cell.lstrip()[:1] == '"' for cell in cells):
         raise csv.Error
 
