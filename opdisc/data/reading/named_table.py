@@ -56,7 +56,7 @@ class FoundTable:
 
     @property
     def sql(self) -> str:
-        """The name as SQL."""
+        """The name as SQL: as the catalog has it, quoted."""
         return ".".join('"' + part.replace('"', '""') + '"' for part in self.parts)
 
 
@@ -66,7 +66,7 @@ class NamedResult(QueryResult):
     def __init__(self, cursor: Any, database: Any, found: FoundTable) -> None:
         super().__init__(cursor)
         self.assumptions = found.assumptions
-        self._database, self._counting = database, f"SELECT count(*) FROM {found.sql}"
+        self._database, self._counting = database, f"SELECT count(*) FROM {found.sql}"  # nosec B608
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
@@ -115,7 +115,7 @@ def open_named(path: FilePath, start: bytes, name: str) -> Iterator[NamedResult]
     """
     with query_refusals(), open_database(path, start) as database:
         found = find_table(database, name)
-        yield NamedResult(database.execute(f"SELECT * FROM {found.sql}"), database, found)
+        yield NamedResult(database.execute(f"SELECT * FROM {found.sql}"), database, found)  # nosec B608
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def open_server_table(url: str, name: str) -> Iterator[NamedResult]:
     with open_server(url) as server:
         found = find_table(server, name)
         with query_refusals(), server.cursor(name="opdisc") as cursor:
-            cursor.execute(f"SELECT * FROM {found.sql}")
+            cursor.execute(f"SELECT * FROM {found.sql}")  # nosec B608
             yield NamedResult(cursor, server, found)
 
 
