@@ -10,7 +10,7 @@ from helpers.opdisc.cards import any_model, any_row, released
 
 from opdisc.errors import TableError
 from opdisc.models import card as cards
-from opdisc.models.card import reasons as module
+from opdisc.models.card import outputs as module
 
 TARGET = {"column": "ill", "positive": "yes", "negative": "no"}
 
