@@ -22,6 +22,7 @@ from opdisc.models import (
     card_pmml,
     card_python,
     card_sql,
+    card_sql_text,
     card_workbook,
     save_model,
 )
@@ -32,6 +33,7 @@ FORMS = {
     "markdown": card_markdown,
     "png": card_picture,
     "sql": card_sql,
+    "sql-text": card_sql_text,
     "python": card_python,
     "pmml": card_pmml,
 }
