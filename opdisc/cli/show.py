@@ -27,6 +27,7 @@ _FORMS = {
     "sql-text": ("card_sql_text", "The same for a table whose columns are text."),
     "python": ("card_python", "A file with score(row) and predict(row)."),
     "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
+    "registry": ("card_registry", "A record for a list of private releases, with blanks."),
     "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
 }

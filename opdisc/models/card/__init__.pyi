@@ -19,7 +19,7 @@ from .explanation import (
     explain_class as explain_class,
     explain_row as explain_row,
 )
-from .markdown import card_markdown as card_markdown
+from .markdown import card_markdown as card_markdown, prose as prose
 from .page import card_fragment as card_fragment, card_page as card_page
 from .picture import card_picture as card_picture
 from .source import (

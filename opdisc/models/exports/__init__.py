@@ -1,4 +1,4 @@
-"""What scores elsewhere: a released scorecard as SQL, Python, PMML, Excel and ONNX."""
+"""What goes elsewhere: a released scorecard as SQL, Python, PMML, Excel, ONNX and a record."""
 
 import lazy_loader
 

@@ -21,6 +21,7 @@ from opdisc.models import (
     card_picture,
     card_pmml,
     card_python,
+    card_registry,
     card_sql,
     card_sql_text,
     card_workbook,
@@ -36,6 +37,7 @@ FORMS = {
     "sql-text": card_sql_text,
     "python": card_python,
     "pmml": card_pmml,
+    "registry": card_registry,
 }
 SCHEMA = {
     "name": "s",
