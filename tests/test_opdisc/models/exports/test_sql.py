@@ -9,7 +9,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.opdisc.cards import any_cards, released
+from helpers.opdisc.cards import any_cards, any_model, any_row, released, released_cards
 from helpers.opdisc.exported import held_row, near, read_columns, shown_model, told
 from hypothesis import given, settings, strategies as st
 
@@ -119,7 +119,7 @@ def held(cell, kind):
 
 @on_each
 @given(st.integers(0, 2**32))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_answers_are_the_cards(engine, seed):
     rng = random.Random(seed)
     model = shown_model(rng)
@@ -318,10 +318,37 @@ def test_several_classes_are_told_apart(engine, strategy):
             assert all(line[f"total_{number}"] == one.total for number, one in way.cards)
 
 
+@on_each
+@given(st.integers(0, 2**32))
+@settings(max_examples=6, deadline=None)
+def test_text_is_read_as_the_model_reads_it(engine, seed):
+    rng = random.Random(seed)
+    model = any_model(rng)
+    rows = [any_row(rng, model.schema) for _ in range(12)]
+    rows = [
+        {name: cell if name in read_columns(model) else None for name, cell in row.items()}
+        for row in rows
+    ]
+    found = scored(engine, card_sql_text(model), dict.fromkeys(rows[0], "TEXT"), rows)
+    said = [line["total"] and (line["total"], line["prediction"]) for line in found]
+    expected = [told(model, row) for row in rows]
+    assert said == [each and (each if each[0] else 0) for each in expected]
+
+
+def test_cards_that_take_a_column_for_two_types_are_refused():
+    features = [{"column": "x", "thresholds": [3]}, {"column": "x", "categories": ["never"]}]
+    target = TARGET | {"classes": ["a", "b", "c"]}
+    del target["positive"], target["negative"]
+    schema = {"name": "w", "target": target, "feature": features}
+    with pytest.raises(ModelFileError, match="must have one type"):
+        card_sql(released_cards(schema, [(0, 1, 0), (0, 0, 1)]))
+    assert card_sql(released_cards(schema, [(0, 1, 0), (0, 2, 0)])).count(" BETWEEN 3 ") == 2
+
+
 def test_what_typed_columns_cannot_say_is_refused():
     both = [{"column": "x", "thresholds": [3]}, {"column": "x", "categories": ["never"]}]
     model = released({"name": "w", "target": TARGET, "feature": both}, [1, 2])
-    with pytest.raises(ModelFileError, match="must have one type, but 'x'"):
+    with pytest.raises(ModelFileError, match="must have one type, but statements take 'x'"):
         card_sql(model)
     assert "never" in card_sql_text(model)
 
