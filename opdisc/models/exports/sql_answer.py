@@ -26,7 +26,7 @@ _FORM = """\
 -- {title}
 -- Written by opdisc. Put the name of your table in place of your_table, near the end.
 -- It adds {added} to the table's columns.
--- A table that has {totals} already is refused as ambiguous: rename its column.
+-- Rename a column of your table that has such a name: it is refused as ambiguous, or shown twice.
 {notes}SELECT
   scored.*,
   {answers}
@@ -63,7 +63,6 @@ def card_select(model: CardSource | CardsSource, terms: Terms, notes: list[str])
     text = _FORM.format(
         title=escaped(_title(model)),
         added=escaped(_added(model, names)),
-        totals=" or ".join(map(escaped, owns)),
         notes="".join(f"-- {escaped(note)}\n" for note in notes),
         answers=",\n  ".join(_answers(model, names)),
         sums=",\n    ".join(sums),
