@@ -26,7 +26,7 @@ import pandas as pd
 from opdisc import PrivateScorecardClassifier, Schema, count_rows, read_table
 from opdisc.data import as_table, encode_features
 from opdisc.errors import TableError
-from opdisc.models import SavedModel, card_python, card_sql
+from opdisc.models import SavedModel, card_python, card_sql_text
 
 DECLARED, OTHER, MISSING, REFUSED = "declared", "other", "missing", "refused"
 
@@ -374,7 +374,7 @@ def _python(value: Any, model: SavedModel) -> int:
 
 def _sqlite(path: Path, model: SavedModel) -> int | None:
     with sqlite3.connect(path) as connection:
-        found = connection.execute(card_sql(model)).fetchone()[-2]
+        found = connection.execute(card_sql_text(model)).fetchone()[-2]
     connection.close()
     return None if found is None else int(found)
 
@@ -383,7 +383,7 @@ def _duckdb(path: Path, model: SavedModel) -> int | None:
     import duckdb
 
     with duckdb.connect(str(path)) as connection:
-        found = connection.execute(card_sql(model)).fetchone()[-2]
+        found = connection.execute(card_sql_text(model)).fetchone()[-2]
     return None if found is None else int(found)
 
 

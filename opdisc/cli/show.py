@@ -23,9 +23,11 @@ _FORMS = {
     "html": ("card_page", "A page to print."),
     "markdown": ("card_markdown", "A text with tables."),
     "png": ("card_picture", "A picture."),
-    "sql": ("card_sql", "A SELECT that scores a table."),
+    "sql": ("card_sql", "A SELECT that scores a table of typed columns."),
+    "sql-text": ("card_sql_text", "The same for a table whose columns are text."),
     "python": ("card_python", "A file with score(row) and predict(row)."),
     "xlsx": ("card_workbook", "An Excel file that adds up what is typed in."),
+    "registry": ("card_registry", "A record for a list of private releases, with blanks."),
     "onnx": ("card_onnx", "An ONNX model that gives total and answer."),
     "fhir": ("card_fhir", "A FHIR R4B questionnaire that calculates total and answer."),
     "pmml": ("card_pmml", "PMML 4.4 with reasons, for an engine that scores."),
@@ -93,7 +95,7 @@ def show(model: Path, explain: bool, force: bool, as_json: bool, **places: str |
     With a FILE for a form of the card, writes that form instead; - prints it. A card is made
     from the released model alone: it costs no budget.
     """
-    chosen = {form: place for form, place in places.items() if place is not None}
+    chosen = {form.replace("_", "-"): place for form, place in places.items() if place is not None}
     _check_places(model, chosen, force=force, as_json=as_json)
     saved = load_model(model)
     if not chosen:

@@ -13,7 +13,9 @@ from .exports import (
     card_onnx as card_onnx,
     card_pmml as card_pmml,
     card_python as card_python,
+    card_registry as card_registry,
     card_sql as card_sql,
+    card_sql_text as card_sql_text,
     card_workbook as card_workbook,
 )
 from .linear_file import SavedLinearModel as SavedLinearModel, column_names as column_names

@@ -19,7 +19,7 @@ from .explanation import (
     explain_class as explain_class,
     explain_row as explain_row,
 )
-from .markdown import card_markdown as card_markdown
+from .markdown import card_markdown as card_markdown, prose as prose
 from .outputs import (
     MOST_REASONS as MOST_REASONS,
     PREDICTION as PREDICTION,

@@ -250,7 +250,7 @@ def _column(name: str, features: list[Feature], schema: Schema) -> Column:
     if sides and len(strict) > 1:
         raise ModelFileError(
             f"a column of an export must be numbers or yes and no, but {quoted(name)} is both; "
-            "write --python instead."
+            "write --python or --sql-text instead."
         )
     texts = [set(schema.missing_texts(feature)) for feature in strict]
     missing = set.intersection(*texts) if texts else set()

@@ -29,9 +29,9 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     """
     card = card_content(model)
     several = len(card.parts) > 1
-    parts = [f"# {_safe(card.title)}", _safe(card.subtitle)]
+    parts = [f"# {prose(card.title)}", prose(card.subtitle)]
     parts += [
-        _safe(said) if said == card.good_news else f"**{_safe(said)}**" for said in card.verdict
+        prose(said) if said == card.good_news else f"**{prose(said)}**" for said in card.verdict
     ]
     parts += [] if card.is_only_constant else _card(card)
     parts += ["## Receipt", _table(("", ""), card.receipt)]
@@ -40,15 +40,15 @@ def card_markdown(model: CardSource | CardsSource) -> str:
     for part in () if card.is_only_constant else card.parts:
         if part.unused:
             of = f"Not used by {part.label.lower()}" if several else "Not used"
-            parts.append(f"{of} (0 points): {_safe(', '.join(part.unused))}")
+            parts.append(f"{of} (0 points): {prose(', '.join(part.unused))}")
     return "\n\n".join(parts) + "\n"
 
 
 def _card(card: Card) -> list[str]:
     """Return the points, a row's sum and the rates."""
     several = len(card.parts) > 1
-    parts = [_safe(card.rule)] if card.rule else []
-    notes = "\n".join(f"- {_safe(note)}" for note in card.notes)
+    parts = [prose(card.rule)] if card.rule else []
+    notes = "\n".join(f"- {prose(note)}" for note in card.notes)
     parts += [notes] if several else []
     for part in card.parts:
         parts += _points(part)
@@ -62,8 +62,8 @@ def _card(card: Card) -> list[str]:
 def _points(part: CardPart) -> list[str]:
     rows = [("", "start with", signed(part.start))]
     rows += [(g.column, word, signed(p)) for g in part.groups for word, p in g.lines]
-    title = [f"## {_safe(part.name)}"] if part.name else []
-    return [*title, _table(("Column", "What is true", "Points"), rows), _safe(part.rule)]
+    title = [f"## {prose(part.name)}"] if part.name else []
+    return [*title, _table(("Column", "What is true", "Points"), rows), prose(part.rule)]
 
 
 def _example(card: Card) -> list[str]:
@@ -71,8 +71,8 @@ def _example(card: Card) -> list[str]:
     for name, explained in card.sums:
         steps = [signed(explained.start), *(f"{signed(p)} ({n})" for n, p in explained.statements)]
         of = f"{name}: " if name else ""
-        parts.append(f"{of}{_safe(', '.join(steps))}: total {signed(explained.total)}.")
-    return [*parts, f"The answer is “{_safe(card.answer)}”."]
+        parts.append(f"{of}{prose(', '.join(steps))}: total {signed(explained.total)}.")
+    return [*parts, f"The answer is “{prose(card.answer)}”."]
 
 
 def _risks(part: CardPart, level: str) -> list[str]:
@@ -83,10 +83,10 @@ def _risks(part: CardPart, level: str) -> list[str]:
         table = _table(("Total", part.risk_word, "What the noise leaves open"), lines)
     else:
         table = _table(("Total", part.risk_word), [(one.totals, one.rate) for one in part.risks])
-    return [f"{level} {_safe(part.risk_title)}", table]
+    return [f"{level} {prose(part.risk_title)}", table]
 
 
-def _safe(text: object) -> str:
+def prose(text: object) -> str:
     """Return a text as itself: no markup, no address that a viewer would turn into a link."""
     shown = "".join(_ENTITIES.get(c, c) for c in plain(text))
     shown = _SPECIAL.sub(lambda found: "\\" + found[0], shown.replace("&#64;", "\0"))
@@ -95,6 +95,6 @@ def _safe(text: object) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, *(tuple(map(_safe, row)) for row in rows)]
+    lines = [head, *(tuple(map(prose, row)) for row in rows)]
     texts = ["| " + " | ".join(line) + " |" for line in lines]
     return "\n".join([texts[0], "|" + "---|" * len(head), *texts[1:]])

@@ -57,6 +57,11 @@ class OutputNames:
     reasons: tuple[str, ...] = ()
     points: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def probability(self) -> str | None:
+        """That of the chance of one card; None where none is known, or cards are several."""
+        return self.probabilities[0] if self.probabilities and len(self.totals) == 1 else None
+
 
 def output_names(model: CardSource | CardsSource, *, reasons: int = 0) -> OutputNames:
     """Return the names of what a model adds to a table: a function of the model alone.

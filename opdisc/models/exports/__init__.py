@@ -1,4 +1,4 @@
-"""What scores elsewhere: a released scorecard as SQL, Python, PMML, Excel, ONNX and FHIR."""
+"""What goes elsewhere: a scorecard as SQL, Python, PMML, Excel, ONNX, FHIR and a record."""
 
 import lazy_loader
 

@@ -236,7 +236,7 @@ def _is_true(graph: _Graph, test: AtLeast | OneOf, column: Column) -> str:
     if not set(test.values).issubset({*numbers, *column.missing}):
         raise ModelFileError(
             f"an ONNX model reads a column as numbers or as texts, but {quoted(name)} has "
-            "thresholds and a value that is no number; write --python or --sql instead."
+            "thresholds and a value that is no number; write --python or --sql-text instead."
         )
     conditions = [graph.add("Equal", name, graph.number(float(text))) for text in numbers]
     blank = [graph.add("IsNaN", name)] if test.blank else []

@@ -270,7 +270,7 @@ def _one_of(test: OneOf, column: Column) -> ET.Element:
         if not all(map(is_number_text, texts)):
             raise ModelFileError(
                 f"PMML reads a column as numbers or as texts, but {quoted(name)} has thresholds "
-                "and a value that is no number; write --python or --sql instead."
+                "and a value that is no number; write --python or --sql-text instead."
             )
         return _any([*blank, *(_equal(name, text) for text in texts)])
     texts = [*spelled(test.values, is_text=test.is_text), *([""] if test.blank else [])]

@@ -22,7 +22,7 @@ from opdisc.data import (
     parse_number,
 )
 from opdisc.errors import escaped
-from opdisc.models.card import CardSource, CardsSource, used_features
+from opdisc.models.card import CardSource, CardsSource, output_names, used_features
 from opdisc.models.odds import LARGEST_LOG_ODDS
 from opdisc.models.scorecard import Scorecard
 from opdisc.privacy import TREE, way_to
@@ -156,6 +156,25 @@ def chance(row):
 
 """
 
+_RATES = """
+# Totals up to the first number have the rate beside it; those beyond them have the last one.
+RATES = {rates!r}
+
+
+def chance(row):
+    \"\"\"Return the chance that a row is POSITIVE.\"\"\"
+    total = score(row)
+    return next((rate for highest, rate in RATES if total <= highest), RATES[-1][1])
+
+"""
+
+_SCORED = """
+def scored(row):
+    \"\"\"Return what a row gets in a scored table: its columns by name.\"\"\"
+    return {{{columns}}}
+
+"""
+
 _TREE = """\
 # To each label, the answers that lead there: position of a card, and whether it says yes.
 WAYS = (
@@ -197,10 +216,10 @@ def {name}(row):
 
 
 def card_python(model: CardSource | CardsSource) -> str:
-    """Return a Python file with ``score(row)`` and ``predict(row)``.
+    """Return a Python file with ``scored(row)``, ``score(row)`` and ``predict(row)``.
 
-    A logistic card has ``chance(row)`` too. Of several cards it has ``scores(row)``, the total on
-    each.
+    A card with odds or a risk table has ``chance(row)`` too. Of several cards it has
+    ``scores(row)``, the total on each.
 
     Parameters
     ----------
@@ -225,20 +244,14 @@ def card_python(model: CardSource | CardsSource) -> str:
     else:
         kind, words, card = "A scorecard that was", "the scorecard", model.scorecard
         answers = _ONE.format(negative=card.classes[0], positive=card.classes[1])
-        if (odds := getattr(model, "odds", None)) is not None:
-            answers += _CHANCE.format(
-                log_odds=math.log(odds.odds0),
-                points0=odds.points0,
-                per_point=odds.per_point,
-                most=LARGEST_LOG_ODDS,
-            )
+        answers += _chance(model)
         scores, threshold = _score("score", card, schema), card.threshold
     return _FILE.format(
         kind=kind,
         title=escaped(f"Predict {schema.target.column} by {words} {schema.name}."),
         threshold=threshold,
         answers=answers,
-        scores=scores,
+        scores=scores + _scored(model),
         missing_texts=schema.missing_values,
         missing_numbers=tuple(number for number in numbers if number is not None),
         booleans=BOOLEAN_TEXTS,
@@ -248,6 +261,33 @@ def card_python(model: CardSource | CardsSource) -> str:
         moment=MOMENT.pattern,
         zeros=SAS_ZERO_TEXTS,
     )
+
+
+def _chance(model: CardSource) -> str:
+    """Return the function of the chance, where rates were bought or odds are known."""
+    if (risks := getattr(model, "risk_table", None)) is not None:
+        return _RATES.format(rates=tuple((row.highest, row.rate) for row in risks.rows))
+    if (odds := getattr(model, "odds", None)) is None:
+        return ""
+    return _CHANCE.format(
+        log_odds=math.log(odds.odds0),
+        points0=odds.points0,
+        per_point=odds.per_point,
+        most=LARGEST_LOG_ODDS,
+    )
+
+
+def _scored(model: CardSource | CardsSource) -> str:
+    """Return the function that gives all columns of a scored table."""
+    names = output_names(model)
+    columns = [f"{names.prediction!r}: predict(row)"]
+    if isinstance(model, CardsSource):
+        columns.append(f"**dict(zip({names.totals!r}, scores(row)))")
+    else:
+        columns.append(f"{names.totals[0]!r}: score(row)")
+    if names.probability is not None:
+        columns.append(f"{names.probability!r}: chance(row)")
+    return _SCORED.format(columns=", ".join(columns))
 
 
 def _answers(model: CardsSource) -> str:

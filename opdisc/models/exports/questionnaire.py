@@ -62,7 +62,7 @@ def card_fhir(model: CardSource | CardsSource) -> str:
     if sum(map(abs, card.hypothesis)) + abs(card.threshold) >= _LARGEST:
         raise ModelFileError(
             "totals of a FHIR questionnaire must stay below 2^31, but this card's may not; write "
-            "--python or --sql instead."
+            "--python or --sql-text instead."
         )
     found = card_characteristics(card, model.schema)
     columns = card_columns(found, model.schema)
@@ -97,7 +97,7 @@ def _item(column: Column, found: tuple[Characteristic, ...], link: str) -> dict[
     if len(own) > 1:
         raise ModelFileError(
             "a FHIR questionnaire needs the values of a column in one feature, but "
-            f"{quoted(column.name)} has several; write --python or --sql instead."
+            f"{quoted(column.name)} has several; write --python or --sql-text instead."
         )
     weighed = len(own[0].columns) == 1
     options = [
@@ -182,7 +182,7 @@ def _cases(one: Characteristic, test: OneOf, column: Column, name: str) -> Itera
             raise ModelFileError(
                 "a FHIR questionnaire asks for numbers or for values, but "
                 f"{quoted(column.name)} has thresholds and a value that is no number; write "
-                "--python or --sql instead."
+                "--python or --sql-text instead."
             )
 
 
@@ -191,7 +191,7 @@ def _decimal(number: float) -> str:
     if abs(number) >= _WHOLE or len(text.partition(".")[2]) > _PLACES:
         raise ModelFileError(
             "a FHIR questionnaire must compare numbers below 10^15 of 8 decimals at most, but "
-            "this card has another; write --python or --sql instead."
+            "this card has another; write --python or --sql-text instead."
         )
     return f"({text})"
 
@@ -200,7 +200,7 @@ def _shown(text: str) -> str:
     if not is_plain(text) or " ".join(text.split()) != text or not text:
         raise ModelFileError(
             "a FHIR questionnaire must have printable values and labels with single spaces, but "
-            "one of this card is another; write --python or --sql instead."
+            "one of this card is another; write --python or --sql-text instead."
         )
     return text
 
@@ -209,6 +209,6 @@ def _literal(text: str) -> str:
     if "\\" in text:  # fhirpathpy 2.2.4 reads two of them and an n as one and a line break
         raise ModelFileError(
             "labels of a FHIR questionnaire must have no backslash, which evaluators read in "
-            "different ways, but one of this card has; write --python or --sql instead."
+            "different ways, but one of this card has; write --python or --sql-text instead."
         )
     return "'" + _shown(text).replace("'", "\\'") + "'"

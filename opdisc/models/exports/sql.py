@@ -1,103 +1,113 @@
-"""A scorecard as one SELECT that scores a table of raw columns.
+"""A scorecard as one SELECT that a person can read: a CASE a statement, columns of known types.
 
-The text runs as it is in DuckDB, SQLite and PostgreSQL: it keeps to CASE, CAST, TRIM, REPLACE and
-LIKE, and of a logistic card EXP. SQL cannot refuse a row, so a cell that the encoder refuses makes
-the total NULL.
+The text runs as it is in DuckDB, SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
 
-import math
-import sys
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 
-from opdisc.data import (
-    BOOLEAN_TEXTS,
-    PLAIN_NUMBER,
-    BinaryFeature,
-    CategoryFeature,
-    Feature,
-    Schema,
-    ThresholdFeature,
-    exclusive_positions,
-    parse_number,
-    spellings,
+from opdisc.data import BinaryFeature, CategoryFeature, Schema
+from opdisc.errors import ModelFileError, quoted
+from opdisc.models.card import (
+    AtLeast,
+    CardSource,
+    CardsSource,
+    Characteristic,
+    Column,
+    OneOf,
+    Statement,
+    card_characteristics,
+    card_columns,
+    is_number_text,
+    output_names,
 )
-from opdisc.errors import ModelFileError, escaped
-from opdisc.models.card import CardSource, CardsSource, used_features
-from opdisc.models.odds import LARGEST_LOG_ODDS, OddsScale
+from opdisc.models.exports.sql_answer import (
+    card_select,
+    name_literal,
+    number_literal,
+    text_literal,
+)
 from opdisc.models.scorecard import Scorecard
-from opdisc.privacy import TREE, way_to
 
-_BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
-"""What Python's ``str.strip`` takes away."""
+_TOP = "1e308"
+"""Keeps out NaN, which engines rank above every number, and SQLite's texts in such columns."""
 
-_BLANKS_WITHIN = "\t\n\r\u00a0\u2002\u2003\u2007\u2009\u202f\u3000"
-"""White space that is one space within a text; SQLite's parser nests no more than a few dozen."""
 
-_CAST_BLANKS = " \t\n\v\f\r"
-"""What engines skip around a number that they cast."""
+_WIDTH = 92
+"""Characters of a line."""
 
-_MARK = "\x02"
-"""A character that no text has."""
+_CHECKED = 3
+"""Columns that one CASE checks."""
 
-_EXACT = 15
-"""Decimal digits that every engine reads as the nearest double, also by way of a decimal type."""
+_NAN = ("NaN", "nan")
+"""How engines print it."""
 
-_LARGE, _SMALL = 1e15, 1e-3
-"""Numbers from the one on, or below the other, are printed by an exponent by some engine."""
 
-_TENTHS = "CAST(0.1 AS DOUBLE PRECISION) + CAST(0.2 AS DOUBLE PRECISION)"
-_TENTHS_PRINTED = "0.30000000000000004"
-"""A number and its text where an engine prints as many digits as a number has."""
+class _Kind(Enum):
+    """What a column holds, in words of the header."""
 
-_TERMS = 50
-"""Summands in one pair of brackets; SQLite limits how deep an expression may be."""
-
-_HEADER = """\
--- {title}
--- Written by opdisc. Put the name of your table in place of your_table, in the last lines.
--- Result: the table's columns, {totals}, and card_prediction ({labels}){chance}.
--- {all} NULL where a used column ought to hold a number, or a declared yes or no, but does not.
--- Codes such as 007, 5.0 and 5E1 must be kept as text.
-"""
+    NUMBER = "number"
+    FLAG = "1 or 0: boolean, number or text"
+    TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cell:
-    """One column as the statement reads it.
+    """One column as statements compare it.
 
     Parameters
     ----------
-    number : int
-        Tells its names from those of other columns.
-    feature : Feature
-        What is declared of it.
-    named : tuple of (str, int)
-        Its statements and their points.
-    missing : tuple of str
-        Texts that count as missing in it.
+    column : Column
+        What it may hold.
+    kind : _Kind
+        Its type.
+    declared : tuple of str
+        Values of its categories, or its yes and no.
     """
 
-    number: int
-    feature: Feature
-    named: tuple[tuple[str, int], ...]
-    missing: tuple[str, ...]
+    column: Column
+    kind: _Kind
+    declared: tuple[str, ...]
 
     @property
-    def is_number(self) -> bool:
-        return not isinstance(self.feature, CategoryFeature)
+    def name(self) -> str:
+        return "t." + name_literal(self.column.name)
 
-    @property
-    def cuts(self) -> tuple[float, ...]:
-        """Numbers from which a statement is true; a yes is read as 1."""
-        return self.feature.thresholds if isinstance(self.feature, ThresholdFeature) else (1.0,)
+    def is_in(self, values: tuple[str, ...]) -> str:
+        """Return the condition that the cell is one of some declared values."""
+        literal = str if self.kind is _Kind.NUMBER else text_literal
+        return _in(self.name, map(literal, values))
+
+    def is_missing(self, texts: tuple[str, ...]) -> str:
+        """Return the condition that the cell is empty or one of some texts."""
+        numbers = tuple(text for text in texts if is_number_text(text))
+        if self.kind is _Kind.NUMBER:
+            listed = f" OR {self.is_in(numbers)}" if numbers else ""
+            return f"{self.name} IS NULL OR {self.name} > {_TOP}{listed}"
+        name, printed = self.name, ("", *texts)
+        if self.kind is _Kind.FLAG:  # a boolean cannot be compared with another text
+            name = f"CAST({name} AS TEXT)"
+            printed += (*_NAN, *(f"{text}.0" for text in numbers))
+        return _in(f"COALESCE({name}, '')", map(text_literal, printed))
+
+    def is_no(self, values: tuple[str, ...]) -> str:
+        """Return the condition that the cell is one of some values, or missing."""
+        return f"{self.is_in(values)} OR {self.is_missing(self.column.missing)}"
+
+    def is_one_of(self, test: OneOf) -> str:
+        """Return the condition that a test is true of the cell."""
+        if not test.blank:
+            return self.is_in(test.values)
+        own = tuple(text for text in test.values if text in self.declared)
+        missing = self.is_missing(tuple(text for text in test.values if text not in own))
+        return f"{self.is_in(own)} OR {missing}" if own else missing
 
 
 def card_sql(model: CardSource | CardsSource) -> str:
-    """Return a SELECT that adds totals and prediction to a table of raw columns.
+    """Return a SELECT that adds totals and prediction to a table of typed columns.
 
     Parameters
     ----------
@@ -107,365 +117,130 @@ def card_sql(model: CardSource | CardsSource) -> str:
     Returns
     -------
     str
-        For DuckDB, SQLite and PostgreSQL. Names and values are quoted.
+        For DuckDB, SQLite and PostgreSQL. A comment says the type of each column that is read.
 
     Raises
     ------
     ModelFileError
-        If a name or value holds what SQL text cannot: a null character, a lone surrogate.
+        If a column would have to be numbers and texts at once, or a name or value holds what SQL
+        text cannot.
 
     Notes
     -----
-    The answers are those of the encoder, with four exceptions on the safe side or of no practical
-    weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do texts with an
-    exponent where a category is a number so large or small that engines print it by one. And
-    "nan" in a column of numbers is missing. And rare white space within a text, such as a thin
-    sixth of a space, is not a space.
+    Numbers are compared as numbers, texts as they stand. NULL, NaN and an infinity are missing. A
+    yes/no column that says neither makes total and prediction NULL. For tables whose numbers are
+    kept as text there is :func:`card_sql_text`.
     """
-    schema, chance = model.schema, ""
-    if isinstance(model, CardsSource):
-        names = [f"card_{k}_total" for k in range(1, len(model.scorecards) + 1)]
-        cards, words, labels = model.scorecards, "the scorecards", schema.labels
-        lines = _several_answers(model, names)
-        said = f"{names[0]} to {names[-1]}", "The prediction is NULL, and a total that needs it,"
-    else:
-        card, names = model.scorecard, ["card_total"]
-        cards, words, labels = (card,), "the scorecard", card.classes
-        lines = [
-            f"WHEN scored.card_total >= {card.threshold} THEN {_literal(str(labels[1]))}",
-            f"WHEN scored.card_total < {card.threshold} THEN {_literal(str(labels[0]))}",
-        ]
-        odds = getattr(model, "odds", None)
-        said = "card_total", "Both are" if odds is None else "All three are"
-        chance = "" if odds is None else _chance(odds)
-    header = _HEADER.format(
-        title=escaped(f"Predict {schema.target.column} by {words} {schema.name}"),
-        totals=said[0],
-        labels=" or ".join(escaped(_literal(str(label))) for label in labels),
-        all=said[1],
-        chance=f",\n-- and card_chance, that of {escaped(_literal(str(labels[1])))}"
-        * bool(chance),
-    )
-    totals = ",\n    ".join(
-        f"{_total(card, schema, _cells(card, schema))} AS {name}"
-        for card, name in zip(cards, names, strict=True)
-    )
-    answers = "\n    ".join(lines)
-    text = f"""{header}SELECT
-  scored.*,
-  CASE
-    {answers}
-  END AS card_prediction{chance}
-FROM (
-  SELECT
-    t.*,
-    {totals}
-  FROM your_table AS t
-) AS scored
-"""  # nosec B608 # a text for the reader to run; names and literals are quoted
-    if any(c == "\0" or unicodedata.category(c) == "Cs" for c in text):
-        raise ModelFileError(
-            "SQL text cannot hold a null character or half of a character pair, but a name or "
-            "value of this model does; correct the schema and fit again."
-        )
-    return text
+    cards = model.scorecards if isinstance(model, CardsSource) else (model.scorecard,)
+    read: dict[str, _Cell] = {}
+    for cell in (cell for card in cards for cell in _cells(card, model.schema).values()):
+        if read.setdefault(cell.column.name, cell).kind is not cell.kind:
+            raise _two_types(cell.column)
+    return card_select(model, _terms, _notes(model, read) if read else [])
 
 
-def _chance(odds: OddsScale) -> str:
-    """Return the column of the chance that a total stands for; it takes EXP."""
-    most = LARGEST_LOG_ODDS
-    log_odds = (
-        f"{_number_literal(math.log(odds.odds0))} + (scored.card_total - "
-        f"{_number_literal(odds.points0)}) * CAST({odds.per_point!r} AS DOUBLE PRECISION)"
-    )
-    return f""",
-  CASE
-    WHEN {log_odds} > {most:.0f} THEN 1
-    WHEN {log_odds} < -{most:.0f} THEN 0
-    ELSE 1 / (1 + EXP(-({log_odds})))
-  END AS card_chance"""
-
-
-def _several_answers(model: CardsSource, names: list[str]) -> list[str]:
-    """Return how totals of several cards lead to a label; NULL if one of them is."""
-    totals = [f"scored.{name}" for name in names]
-    lines = [f"WHEN {' OR '.join(f'{total} IS NULL' for total in totals)} THEN NULL"]
-    for k, label in enumerate(model.schema.labels):
-        if model.receipt.strategy == TREE:
-            reasons = [
-                f"{totals[card]} {'>=' if yes else '<'} {model.scorecards[card].threshold}"
-                for card, yes in way_to(model.questions, k)
-            ]
-        else:  # the first one of which this is true wins
-            reasons = [f"{totals[k]} >= {total}" for total in totals if total != totals[k]]
-        lines.append(f"WHEN {' AND '.join(reasons)} THEN {_literal(str(label))}")
-    return lines
-
-
-def _cells(card: Scorecard, schema: Schema) -> list[_Cell]:
-    """Return the columns that take part: with points, or before one that excludes them."""
-    groups = exclusive_positions(schema.exclusive, schema.features)
-    needed = {
-        position
-        for group in groups
-        for position in group
-        if any(card.points[later - 1] for later in group)
-    }
+def _notes(model: CardSource | CardsSource, read: dict[str, _Cell]) -> list[str]:
+    """Return the comment: columns with their types, and which cells have no total."""
+    names = output_names(model)
+    empty = ", ".join(map(name_literal, (*names.totals, names.prediction)))
     return [
-        _Cell(number=number, feature=feature, named=named, missing=schema.missing_texts(feature))
-        for number, ((feature, named), attribute) in enumerate(
-            zip(used_features(card, schema), schema.attributes, strict=True), start=1
-        )
-        if any(points for _, points in named) or needed.intersection(attribute.indices)
+        "It reads these columns; one of another type has to be cast:",
+        *(f"  {name_literal(name)}: {cell.kind.value}" for name, cell in read.items()),
+        f"{empty} are NULL where a yes/no column holds another value,",
+        "or SQLite keeps text in a column of numbers.",
+        f"Numbers above {_TOP} are missing, for to an engine NaN is above every number.",
+        "Columns of numbers of 4 bytes (REAL, FLOAT) need the form --sql-text.",
     ]
 
 
-def _total(card: Scorecard, schema: Schema, cells: list[_Cell]) -> str:
-    if not cells:
-        return str(card.start)
-    terms = [f"{card.start}", *_terms(schema, cells)]
-    while len(terms) > _TERMS:
-        parts = [terms[i : i + _TERMS] for i in range(0, len(terms), _TERMS)]
-        terms = ["(" + "\n          + ".join(part) + ")" for part in parts]
-    summed = "\n        + ".join(terms)
-    texts = [line for cell in cells for line in _texts(cell)]
-    forms = [form for cell in cells for form in _forms(cell)]
-    read = [_number(cell) for cell in cells if cell.is_number]
-    read += [f"text_{cell.number}" for cell in cells if not cell.is_number]
-    constants = f"{_literal(_CAST_BLANKS)} AS spaces, {_literal(_BLANKS)} AS blanks"
-    if any(isinstance(cell.feature, ThresholdFeature) for cell in cells):
-        constants += f", CAST({_TENTHS} AS TEXT) AS tenths"
-        texts, forms = ["tenths", *texts], ["tenths", *forms]
-    return f"""(
-      SELECT
-        {summed}
-      FROM (
-        SELECT
-          {_list(read, 10)}
-        FROM (
-          SELECT
-            {_list(forms, 12)}
-          FROM (
-            SELECT
-              {_list(texts, 14)}
-            FROM (SELECT {constants}) AS constants
-          ) AS texts
-        ) AS forms
-      ) AS cells
-    )"""  # nosec B608 # as above
-
-
-def _texts(cell: _Cell) -> tuple[str, ...]:
-    """Return the text of a cell, the empty one for NULL; a number with thresholds itself too."""
-    column, number = _column(cell), cell.number
-    if isinstance(cell.feature, CategoryFeature | BinaryFeature):
-        text = f"CAST({column} AS TEXT)"
-        if any(" " in value for value in (*cell.feature.values, *cell.missing)):
-            text = _single_spaces(text)
-        return (f"COALESCE(TRIM({text}, blanks), '') AS text_{number}",)
-    text = f"COALESCE(TRIM(CAST({column} AS TEXT), spaces), '') AS text_{number}"
-    return f"{column} AS cell_{number}", text
-
-
-def _single_spaces(text: str) -> str:
-    """Return the text in which white space of every kind is one space."""
-    for blank in _BLANKS_WITHIN:
-        text = f"REPLACE({text}, {_literal(blank)}, ' ')"
-    # A mark after each space; of a run of spaces the marks take all but the first.
-    text = f"REPLACE({text}, ' ', {_literal(' ' + _MARK)})"
-    text = f"REPLACE({text}, {_literal(_MARK + ' ')}, '')"
-    return f"REPLACE({text}, {_literal(_MARK)}, '')"
-
-
-def _forms(cell: _Cell) -> tuple[str, ...]:
-    """Return what the next step reads: the text, and what shows whether it is a number."""
-    number = cell.number
-    if not isinstance(cell.feature, ThresholdFeature):
-        return (f"text_{number}",)
-    form = f"REPLACE(REPLACE(LOWER(text_{number}), 'e+', 'e'), 'e-', 'e') AS form_{number}"
-    return f"cell_{number}", f"text_{number}", form
-
-
-def _terms(schema: Schema, cells: list[_Cell]) -> Iterator[str]:
-    groups = exclusive_positions(schema.exclusive, schema.features)
-    member = {position: group for group in groups for position in group}
-    start = {
-        id(feature): attribute.indices[0]
-        for feature, attribute in zip(schema.features, schema.attributes, strict=True)
+def _cells(card: Scorecard, schema: Schema) -> dict[str, _Cell]:
+    """Return the columns that a card reads, by name."""
+    found = card_characteristics(card, schema)
+    read = {statement.name for one in found for statement in one.statements}
+    values: dict[str, list[str]] = {}
+    for feature in schema.features:
+        if isinstance(feature, CategoryFeature | BinaryFeature) and read.intersection(
+            feature.column_names
+        ):
+            values.setdefault(feature.column, []).extend(feature.values)
+    return {
+        column.name: _cell(column, tuple(values.get(column.name, ())))
+        for column in card_columns(found, schema)
     }
-    by_position = {start[id(cell.feature)]: cell for cell in cells}
-    done: set[tuple[int, ...]] = set()
-    for position, cell in by_position.items():
-        group = member.get(position)
-        if group is None:
-            yield _points(cell)
-        elif group not in done:
-            done.add(group)
-            yield _first_of([by_position[i] for i in group])
 
 
-def _points(cell: _Cell) -> str:
-    if isinstance(cell.feature, CategoryFeature):
-        return _category_points(cell, cell.feature)
-    number = f"number_{cell.number}"
-    lines = [f"WHEN {gap} THEN 0" for gap in _gaps(cell)]
-    sums = [sum(p for _, p in cell.named[: i + 1]) for i in range(len(cell.cuts))]
-    for cut, points, (_, own) in reversed(list(zip(cell.cuts, sums, cell.named, strict=True))):
-        if own:
-            lines.append(f"WHEN {number} >= {_number_literal(cut)} THEN {points}")
-    return _case([*lines, f"WHEN {number} IS NOT NULL THEN 0"], cell)
+def _cell(column: Column, values: tuple[str, ...]) -> _Cell:
+    are_numbers = not column.needs_text and all(map(is_number_text, values))
+    if column.is_number and not are_numbers:
+        raise _two_types(column)
+    kind = _Kind.NUMBER if are_numbers else _Kind.TEXT
+    if not column.is_number and set(values) <= {"0", "1"}:
+        kind = _Kind.FLAG
+    return _Cell(column=column, kind=kind, declared=values)
 
 
-def _first_of(cells: list[_Cell]) -> str:
-    """Return the points of the first yes among columns of which one counts."""
-    unread = " OR ".join(f"number_{cell.number} IS NULL" for cell in cells)
-    lines = [f"WHEN {unread} THEN NULL"]
-    for cell in cells:
-        true = [f"number_{cell.number} >= 1", *(f"NOT {gap}" for gap in _gaps(cell))]
-        lines.append(f"WHEN {' AND '.join(true)} THEN {cell.named[0][1]}")
-    return _case([*lines, "ELSE 0"], cells[0])
-
-
-def _gaps(cell: _Cell) -> list[str]:
-    """Return the condition that a number stands for a missing one, where a cut would not tell."""
-    if isinstance(cell.feature, BinaryFeature):
-        return []
-    numbers = [number for text in cell.missing if (number := parse_number(text)) is not None]
-    listed = [_number_literal(number) for number in numbers if number >= cell.cuts[0]]
-    return [f"number_{cell.number} IN ({', '.join(listed)})"] if listed else []
-
-
-def _number(cell: _Cell) -> str:
-    """Return how a cell is read as a number: NULL unless it has the form of one.
-
-    A missing cell is read as a number below every cut; a yes as 1 and a no as 0.
-    """
-    if isinstance(cell.feature, BinaryFeature):
-        return _answer(cell, cell.feature)
-    text, form = f"text_{cell.number}", f"form_{cell.number}"
-    # A number is cast from its text: 38.3 in 4 bytes is less as a double. It is cast as it is
-    # where the engine prints 15 of its 17 digits, as SQLite does, which has no numbers of 4 bytes.
-    source = f"CAST({text} AS DOUBLE PRECISION)"
-    own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
-    source = f"CASE WHEN tenths = '{_TENTHS_PRINTED}' THEN {source} ELSE {own} END"
-    true, false = (
-        _in(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
-        for which in "10"
-    )
-    first = cell.cuts[0]
-    absent = _in(text, [*_all_spellings(cell.missing), "nan", "NaN"])
-    below = _number_literal(max(-sys.float_info.max, first - max(1.0, abs(first))))
-    unsigned = f"LTRIM({form}, '+-.')"
-    rules = (
-        f"TRIM({form}, '0123456789.+-e') = '' AND {unsigned} <> '' AND {unsigned} NOT LIKE 'e%'",
-        f"{form} NOT LIKE '_%+%' AND {form} NOT LIKE '_%-%' AND {form} NOT LIKE '%.%.%'",
-        f"{form} NOT LIKE '%e%e%' AND {form} NOT LIKE '%e%.%' AND {form} NOT LIKE '%e'",
-    )
-    pad = "\n            "
-    return (
-        f"CASE{pad}WHEN {absent} THEN {below}{pad}WHEN {true} THEN 1{pad}WHEN {false} THEN 0{pad}"
-        f"WHEN {f'{pad}  AND '.join(rules)}{pad}  THEN {source}\n"
-        f"          END AS number_{cell.number}"
+def _two_types(column: Column) -> ModelFileError:
+    return ModelFileError(
+        f"a column of plain SQL must have one type, but statements take {quoted(column.name)} for "
+        "more than one, such as numbers and texts; write --sql-text instead."
     )
 
 
-def _answer(cell: _Cell, feature: BinaryFeature) -> str:
-    """Return how a yes/no cell is read: NULL if it says neither."""
-    text, pad = f"text_{cell.number}", "\n            "
-    no = _equals(text, dict.fromkeys((*feature.zero, *cell.missing, "nan", "NaN")))
-    return (
-        f"CASE{pad}WHEN {_equals(text, feature.one)} THEN 1{pad}WHEN {no} THEN 0\n"
-        f"          END AS number_{cell.number}"
-    )
+def _terms(card: Scorecard, schema: Schema) -> list[str]:
+    """Return the summands of a card's total."""
+    cells, found = _cells(card, schema), card_characteristics(card, schema)
+    terms = [term for one in found for term in _points(one, cells)]
+    numbers = [cell.name for cell in cells.values() if cell.kind is _Kind.NUMBER]
+    # True of text alone, which SQLite keeps in any column: a sign takes away the column's type.
+    texts = [f"+{name} <> {name} + 0" for name in numbers]
+    parts = [texts[i : i + _CHECKED] for i in range(0, len(texts), _CHECKED)]
+    return terms + [_case([f"WHEN {' OR '.join(part)} THEN NULL", "ELSE 0"]) for part in parts]
 
 
-def _all_spellings(missing: tuple[str, ...]) -> list[str]:
-    """Return the spellings of the texts that are no numbers."""
-    return [each for text in missing if parse_number(text) is None for each in spellings(text)]
+def _points(one: Characteristic, cells: dict[str, _Cell]) -> Iterator[str]:
+    if one.adds_up:
+        for statement in one.statements:
+            if statement.points and isinstance(statement.test, AtLeast):
+                condition = _from(statement.test, cells)
+                yield _case([f"WHEN {condition} THEN {statement.points}", "ELSE 0"])
+        return
+    first = cells[one.columns[0]]
+    if len(one.columns) == len(one.statements) == 1 and first.column.allowed is not None:
+        yield _yes_or_no(one.statements[0], first)
+        return
+    lines = [
+        f"WHEN {cells[statement.test.column].is_one_of(statement.test)} THEN {statement.points}"
+        for statement in one.statements
+        if isinstance(statement.test, OneOf) and (statement.points or len(one.columns) > 1)
+    ]
+    yield _case([*lines, "ELSE 0"])
+    for cell in map(cells.__getitem__, one.columns):
+        if cell.column.allowed is not None:  # a cell that says neither has no total
+            yield _case([f"WHEN {cell.is_no(cell.column.allowed)} THEN 0"])
 
 
-def _category_points(cell: _Cell, feature: CategoryFeature) -> str:
-    text = f"text_{cell.number}"
-    points = {
-        category.name: p for category, (_, p) in zip(feature.categories, cell.named, strict=True)
-    }
-    cases = [(category.values, points[category.name]) for category in feature.categories]
-    if feature.missing is not None:
-        cases.insert(0, (cell.missing, points[feature.missing]))
-    equals = _equal_texts if feature.text else _equals
-    lines = [f"WHEN {equals(text, values)} THEN {p}" for values, p in cases if p]
-    declared = [value for values, _ in cases for value in values]
-    if not feature.text and any(map(_prints_by_exponent, declared)):
-        lowered = f"LOWER({text})"
-        zero = [equals(text, values) for values, p in cases if not p]
-        lines += [f"WHEN {' OR '.join(zero)} THEN 0"] if zero else []
-        form = (
-            f"{lowered} LIKE '%e%' AND TRIM({lowered}, '0123456789.+-e') = '' "
-            f"AND TRIM({lowered}, '.+-e') <> ''"
-        )
-        lines.append(f"WHEN {form} THEN NULL")
-    return _case([*lines, "ELSE 0"], cell)
+def _yes_or_no(statement: Statement, cell: _Cell) -> str:
+    assert isinstance(statement.test, OneOf)
+    no = tuple(text for text in cell.column.allowed or () if text not in statement.test.values)
+    yes = f"WHEN {cell.is_one_of(statement.test)} THEN {statement.points}"
+    return _case([yes, f"WHEN {cell.is_no(no)} THEN 0"])
 
 
-def _prints_by_exponent(value: str) -> bool:
-    """Return whether an engine may print a number so: a text that looks alike is a code."""
-    if not PLAIN_NUMBER.fullmatch(value):
-        return False
-    number = abs(float(value))
-    return number >= _LARGE or 0 < number < _SMALL
+def _from(test: AtLeast, cells: dict[str, _Cell]) -> str:
+    name = cells[test.column].name
+    condition = f"{name} BETWEEN {number_literal(test.cut)} AND {_TOP}"
+    absent = ", ".join(map(number_literal, test.absent))
+    return f"{condition} AND {name} NOT IN ({absent})" if absent else condition
 
 
-def _equal_texts(text: str, values: Iterable[str]) -> str:
-    """Return the condition that a trimmed text is one of some texts as it stands."""
-    return _in(text, [each for value in values for each in spellings(value)])
+def _case(lines: list[str]) -> str:
+    """Return a CASE on one line, on several if it is long."""
+    short = f"CASE {' '.join(lines)} END"
+    if len(short) <= _WIDTH:
+        return short
+    return "CASE" + "".join(f"\n        {line}" for line in lines) + "\n      END"
 
 
-def _equals(text: str, values: Iterable[str]) -> str:
-    """Return the condition that a trimmed text is one of some canonical texts."""
-    same, tailed, tailed_whole = [], [], []
-    for value in values:
-        same += [*spellings(value), *(s for s, v in BOOLEAN_TEXTS.items() if v == value)]
-        if PLAIN_NUMBER.fullmatch(value):
-            forms = [value] if value.startswith("-") else [value, f"+{value}"]
-            forms += ["-0"] if value == "0" else []
-            same += forms[1:]
-            if "." in value:
-                tailed += forms
-            else:
-                tailed_whole += [f"{form}." for form in forms]
-    conditions = [_in(text, same)]
-    if tailed:
-        conditions.append(_in(f"RTRIM({text}, '0')", tailed))
-    if tailed_whole:
-        whole = _in(f"RTRIM({text}, '0')", tailed_whole)
-        conditions.append(f"({text} LIKE '%0' AND {whole})")
-    return " OR ".join(conditions)
-
-
-def _case(lines: list[str], cell: _Cell) -> str:
-    body = "".join(f"\n            {line}" for line in lines)
-    return f"CASE  -- {escaped(cell.feature.column)}{body}\n          END"
-
-
-def _in(text: str, values: list[str]) -> str:
-    return f"{text} IN ({', '.join(map(_literal, values))})"
-
-
-def _list(items: list[str], indent: int) -> str:
-    return (",\n" + " " * indent).join(items)
-
-
-def _column(cell: _Cell) -> str:
-    return 't."' + cell.feature.column.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _number_literal(number: float) -> str:
-    """Return a number as every engine reads it: by an exponent, unless it is short."""
-    text = repr(number)
-    if "e" not in text and sum(c.isdigit() for c in text) > _EXACT:
-        return f"{text}e0"
-    return text.removesuffix(".0")
+def _in(name: str, literals: Iterable[str]) -> str:
+    listed = list(literals)
+    return f"{name} = {listed[0]}" if len(listed) == 1 else f"{name} IN ({', '.join(listed)})"

@@ -250,7 +250,7 @@ def _is_true(place: str, statement: Statement, column: Column) -> str:
     if not set(others).issubset(column.missing):
         raise ModelFileError(
             f"an Excel file reads a column as numbers or as texts, but {quoted(column.name)} has "
-            "thresholds and a value that is no number; write --python or --sql instead."
+            "thresholds and a value that is no number; write --python or --sql-text instead."
         )
     return _any([*blank, *_exactly(place, others), *(_same(place, text) for text in numbers)])
 

@@ -13,7 +13,7 @@ from opdisc.data.packing import unpack_rows
 from opdisc.data.reading.cell_texts import csv_text
 from opdisc.data.reading.table_format import TableFormat
 from opdisc.errors import TableError
-from opdisc.models import card_python, card_sql
+from opdisc.models import card_python, card_sql_text
 
 REFUSED = "refused"
 
@@ -111,4 +111,4 @@ def _sql(model, rows):
         connection.execute(f"CREATE TABLE your_table ({names})")
         for row in rows:
             connection.execute(f"INSERT INTO your_table VALUES ({marks})", list(row.values()))
-        return [line[-2] for line in connection.execute(card_sql(model)).fetchall()]
+        return [line[-2] for line in connection.execute(card_sql_text(model)).fetchall()]

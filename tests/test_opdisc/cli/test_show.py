@@ -22,7 +22,9 @@ from opdisc.models import (
     card_picture,
     card_pmml,
     card_python,
+    card_registry,
     card_sql,
+    card_sql_text,
     card_workbook,
     save_model,
 )
@@ -33,9 +35,11 @@ FORMS = {
     "markdown": card_markdown,
     "png": card_picture,
     "sql": card_sql,
+    "sql-text": card_sql_text,
     "python": card_python,
     "fhir": card_fhir,
     "pmml": card_pmml,
+    "registry": card_registry,
 }
 SCHEMA = {
     "name": "s",

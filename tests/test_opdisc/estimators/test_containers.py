@@ -22,7 +22,7 @@ from opdisc import (
 )
 from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED, ROWS_ALONE
 from opdisc.errors import TableError
-from opdisc.models import card_python, card_sql
+from opdisc.models import card_python, card_sql_text
 
 SCHEMA = Schema.from_dict(
     {
@@ -331,7 +331,7 @@ def test_the_card_as_sql_gives_the_same_answer(database, kind, expected):
     card = expected[2]
     narrow = ", ".join(f"CAST(CAST({name} AS TEXT) AS {kind}) AS {name}" for name in CELLS)
     database.execute(f"CREATE TABLE your_table AS SELECT {narrow} FROM people")
-    answers = [row[-1] for row in database.execute(card_sql(card.to_model())).fetchall()]
+    answers = [row[-1] for row in database.execute(card_sql_text(card.to_model())).fetchall()]
     assert [float(answer) for answer in answers] == truth_of(card).tolist()
 
 

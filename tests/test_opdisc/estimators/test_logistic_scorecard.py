@@ -54,6 +54,7 @@ def patients(n=600, seed=0):
 
 
 TABLE = patients()
+TYPED = TABLE.astype({"age": int})
 
 
 def logistic(**settings):
@@ -124,12 +125,12 @@ def test_duckdb_gives_the_answers_and_chances_of_the_card(card):
     import duckdb
 
     with duckdb.connect(config={"threads": 1}) as database:
-        database.register("your_table", TABLE)
+        database.register("your_table", TYPED)
         scored = database.sql(card_sql(card.to_model())).df()
-    assert scored["card_prediction"].tolist() == card.predict(TABLE).tolist()
+    assert scored["prediction"].tolist() == card.predict(TABLE).tolist()
     high = list(card.classes_).index(card.scorecard_.classes[1])
     chances = card.predict_proba(TABLE)[:, high]
-    np.testing.assert_allclose(scored["card_chance"], chances, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(scored["probability"], chances, rtol=0, atol=1e-15)
 
 
 def test_every_form_says_the_same_of_every_row(card, tmp_path):
@@ -143,11 +144,11 @@ def test_every_form_says_the_same_of_every_row(card, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(TABLE), chances)
     np.testing.assert_array_equal((card.decision_function(TABLE) > 0), answers == "yes")
     with sqlite3.connect(":memory:") as database:
-        TABLE.to_sql("your_table", database, index=False)
+        TYPED.to_sql("your_table", database, index=False)
         scored = pd.read_sql_query(card_sql(model), database)
-    assert scored["card_prediction"].tolist() == answers.tolist()
+    assert scored["prediction"].tolist() == answers.tolist()
     high = list(card.classes_).index(model.scorecard.classes[1])
-    np.testing.assert_allclose(scored["card_chance"], chances[:, high], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(scored["probability"], chances[:, high], rtol=0, atol=1e-15)
     code: dict = {}
     exec(card_python(model), code)
     rows = TABLE.drop(columns="ill").to_dict("records")

@@ -20,7 +20,7 @@ from opdisc import PrivateScorecardClassifier
 from opdisc.errors import OPDiscError
 from opdisc.models import card_fragment, card_markdown, card_page, card_picture, card_python
 from opdisc.models.card.content import card_content
-from opdisc.models.exports.sql import card_sql
+from opdisc.models.exports import card_sql, card_sql_text
 
 SEEDS = st.integers(0, 2**32)
 SCHEMA = {
@@ -205,15 +205,17 @@ def test_control_characters_of_values_are_shown_escaped(value):
     assert html.escape(shown) in card_page(model)
     assert value not in card_page(model) and value not in card_markdown(model)
     assert value not in card_python(model)
-    assert "'" + value + "'" in card_sql(model)  # a literal must hold it
+    for form in (card_sql, card_sql_text):
+        assert "'" + value + "'" in form(model)  # a literal must hold it
 
 
 def test_code_says_names_in_comments_without_leaving_them():
     for name in HOSTILE:
         schema = SCHEMA | {"name": name, "target": SCHEMA["target"] | {"column": name}}
         model = released(schema, (1, 2, 1, -1, -2, 1, 0))
-        comments = card_sql(model).split("SELECT")[0].splitlines()
-        assert all(line.startswith("--") for line in comments)
+        for form in (card_sql, card_sql_text):
+            comments = form(model).split("\nSELECT\n")[0].splitlines()
+            assert all(line.startswith("--") for line in comments)
         assert card_python(model).splitlines()[0].startswith('"""A scorecard that')
         compile(card_python(model), "card.py", "exec")
 

@@ -19,7 +19,7 @@ from opdisc.models import (
     card_page,
     card_picture,
     card_python,
-    card_sql,
+    card_sql_text,
 )
 from opdisc.models.card.content import card_content
 from opdisc.models.card.picture import _lines
@@ -224,7 +224,7 @@ def run_sql(engine, model, rows):
         for row in rows:
             values = [row[name] for name in columns]
             connection.execute(f"INSERT INTO your_table VALUES ({marks})", values)
-        return connection.execute(card_sql(model)).fetchall()
+        return connection.execute(card_sql_text(model)).fetchall()
     finally:
         connection.close()
 

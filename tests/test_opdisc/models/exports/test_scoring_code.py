@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from opdisc.data.cells import canonical_text
 from opdisc.errors import ModelFileError, TableError
-from opdisc.models import card_python, card_sql
+from opdisc.models import card_python, card_sql_text
 
 SEEDS = st.integers(0, 2**32)
 ROWS = 12
@@ -117,7 +117,7 @@ def test_sql_scores_a_table_of_text_as_the_model_does(seed):
     totals = [expected(model, row) for row in rows]
     columns = list(model.schema.columns)
     for engine in INSTALLED:
-        found = engine(card_sql(model), columns, ["TEXT"] * len(columns), rows)
+        found = engine(card_sql_text(model), columns, ["TEXT"] * len(columns), rows)
         for row, true, (*cells, total, answer) in zip(rows, totals, found, strict=True):
             assert cells == [row[name] for name in columns]
             assert total == true
@@ -157,7 +157,7 @@ def test_sql_and_python_score_a_table_of_numbers_as_the_model_does():
     kinds = ["DOUBLE PRECISION", "BIGINT", "BOOLEAN", "DOUBLE PRECISION", "BIGINT", "BIGINT"]
     totals = [expected(TYPED, row) for row in rows]
     for engine in INSTALLED:
-        found = engine(card_sql(TYPED), list(pools), kinds, rows)
+        found = engine(card_sql_text(TYPED), list(pools), kinds, rows)
         assert [line[-2] for line in found] == totals
     score, _ = loaded(TYPED)
     assert [score(row) for row in rows] == totals
@@ -171,7 +171,7 @@ def test_a_number_that_cannot_be_read_is_refused_by_all(engine, cell):
     score, _ = loaded(TYPED)
     with pytest.raises(ValueError, match="a number is needed in the column 'double'"):
         score(row)
-    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 6, [row])
+    (line,) = engine(card_sql_text(TYPED), list(row), ["TEXT"] * 6, [row])
     assert line[-2:] == (None, None)
 
 
@@ -184,7 +184,7 @@ def test_sql_differs_from_the_model_only_where_it_says_so(engine, column, cell, 
     row = dict.fromkeys(("double", "whole", "flag", "code", "count", "long"), None) | {
         "count": "9"
     }
-    (line,) = engine(card_sql(TYPED), list(row), ["TEXT"] * 6, [row | {column: cell}])
+    (line,) = engine(card_sql_text(TYPED), list(row), ["TEXT"] * 6, [row | {column: cell}])
     assert line[-2] == total
 
 
@@ -212,7 +212,7 @@ def test_a_row_without_a_column_is_refused():
 def test_a_card_without_points_has_one_answer_in_all_forms():
     model = released(TYPED.schema, (0,) * TYPED.schema.n_columns, start=1)
     rows = [dict.fromkeys(model.schema.columns, cell) for cell in ("0", "1")]
-    found = in_sqlite(card_sql(model), list(rows[0]), ["TEXT"] * 6, rows)
+    found = in_sqlite(card_sql_text(model), list(rows[0]), ["TEXT"] * 6, rows)
     assert [line[-2:] for line in found] == [(1, "yes"), (1, "yes")]
     assert [loaded(model)[1](row) for row in rows] == ["yes", "yes"]
 
@@ -227,7 +227,7 @@ def test_many_columns_are_scored(engine, size):
     }
     model = released(schema, [1 + i % 2 for i in range(size)])
     row = {name: str(i % 3 % 2) for i, name in enumerate(names)}
-    (line,) = engine(card_sql(model), names, ["TEXT"] * size, [row])
+    (line,) = engine(card_sql_text(model), names, ["TEXT"] * size, [row])
     assert line[-2] == expected(model, row) == loaded(model)[0](row)
 
 
@@ -253,7 +253,7 @@ def test_a_value_that_sql_cannot_hold_is_refused(value):
     }
     model = released(schema, (1,))
     with pytest.raises(ModelFileError, match="SQL text cannot hold"):
-        card_sql(model)
+        card_sql_text(model)
     assert loaded(model)[0]({"x": value}) == 1
 
 
