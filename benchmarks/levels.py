@@ -25,7 +25,7 @@ from stump import stump
 
 from opdisc.errors import TableError
 from opdisc.mechanisms.base_measure import LEVELS
-from opdisc.mechanisms.stages import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT
+from opdisc.tuned import EQUAL_MASSES_WEIGHT, STUMP_WEIGHT
 from oracles.problem import WeightGrid
 
 TABLES = (

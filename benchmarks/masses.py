@@ -29,7 +29,7 @@ from stump import stump
 from opdisc.data import load_schema
 from opdisc.data.encoding import encode_features
 from opdisc.data.label_encoding import encode_label_values
-from opdisc.mechanisms.stages import NARROW_COLUMNS
+from opdisc.tuned import NARROW_COLUMNS
 
 WEIGHTS = (10, 14, 20, 35, 50, 70, 100, 140, 300, 700, 1500, 3000)
 LISTED_COLUMNS = 11

@@ -23,7 +23,7 @@ from result_files import save
 from splits import encoded, halves
 
 from opdisc import load_dataset
-from opdisc.mechanisms.stages import NARROW_COLUMNS
+from opdisc.tuned import NARROW_COLUMNS
 
 WEIGHTS = (2, 4, 7, 10, 14, 20)
 TRAINING_ROWS, HELD_OUT_ROWS = 700, 4000

@@ -71,3 +71,8 @@ def test_what_a_function_imports_counts_and_what_types_alone_need_does_not(twin)
     assert twin(f"{typed}\nelse:\n    from opdisc.plans import draws") == card | {
         "opdisc.plans.draws"
     }
+
+
+def test_the_page_on_the_house_is_read_in_ten_minutes():
+    page = house.ROOT / "docs" / "architecture.md"
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 120

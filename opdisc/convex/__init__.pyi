@@ -45,7 +45,6 @@ from .objective_plan import (
     OUTPUT_SHARE as OUTPUT_SHARE,
     RELATIVE_ACCURACY as RELATIVE_ACCURACY,
     TAIL as TAIL,
-    TYPICAL_MARGIN as TYPICAL_MARGIN,
     output_noise_scale as output_noise_scale,
     plan_objective_perturbation as plan_objective_perturbation,
     require_ridge as require_ridge,

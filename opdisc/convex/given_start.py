@@ -39,6 +39,7 @@ from opdisc.models import (
     within_limits,
 )
 from opdisc.privacy import Guarantee
+from opdisc.tuned import ROUNDED_START, START_SPREAD
 from oracles.problem import ErrorCosts
 
 if TYPE_CHECKING:
@@ -50,12 +51,6 @@ Pilot: TypeAlias = pd.DataFrame | RowCounts | str | PathLike[str]
 CONSTANT = "start with"
 """Under this name a mapping of points has those that everyone starts with, as a card prints it."""
 
-_SPREAD = 1.0
-"""Log-odds that one standard deviation of a score without odds stands for, if all rows of a
-schema are equally likely."""
-
-_ROUNDED = 5
-"""Largest points of a start that is rounded, where nobody chose: a change by 1 is to matter."""
 
 _DIGITS = 12
 
@@ -224,7 +219,7 @@ def whole_points(start: PublicStart, schema: Schema, bound: int | None = None) -
     points = start.points
     if points is None or max(map(abs, points[1:])) > (LARGEST_POINTS if bound is None else bound):
         weights = list(map(float, start.weights))
-        unit = (_ROUNDED if bound is None else bound) / (max(map(abs, weights[1:])) or 1.0)
+        unit = (ROUNDED_START if bound is None else bound) / (max(map(abs, weights[1:])) or 1.0)
         # Rounded up, it leaves each decision of whole points as it is.
         points = (math.ceil(weights[0] * unit), *(round(weight * unit) for weight in weights[1:]))
     rest = list(map(int, within_limits(points[1:], schema)))
@@ -305,7 +300,7 @@ def _sign(score: _Score, schema: Schema) -> int:
 def _weights(score: _Score, schema: Schema, sign: int) -> Any:
     """Return a score's weights for the statements of a schema, towards its positive label."""
     own = [score.weights.get(name, 0.0) for name in schema.column_names]
-    factor = sign if score.is_odds else sign * _SPREAD / (_spread(own, schema) or 1.0)
+    factor = sign if score.is_odds else sign * START_SPREAD / (_spread(own, schema) or 1.0)
     return rounded_weights(factor * weight for weight in (score.constant, *own))
 
 

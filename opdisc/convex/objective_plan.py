@@ -13,6 +13,7 @@ from opdisc.convex.noise_plan import NoisePlan
 from opdisc.convex.public import ConvexPublic
 from opdisc.errors import CalibrationError
 from opdisc.privacy import CalibrationStatus, NeighboringRelation, PrivacyParams
+from opdisc.tuned import TYPICAL_MARGIN
 from oracles.convex import LossConstants
 
 ObjectiveNoise = Literal["auto", "gaussian", "pure", "c11", "k12", "j14"]
@@ -31,9 +32,6 @@ ACCURACY_CONDITION = (
 
 TAIL = 2.0**-63
 """Total variation that one truncated draw may add."""
-
-TYPICAL_MARGIN = 5.0
-"""Public guess of the optimum's norm times the bound on a row; it only sets the default ridge."""
 
 
 def require_ridge(ridge: float) -> float:

@@ -10,7 +10,7 @@ from .base import (
     Work as Work,
 )
 from .base_measure import BaseMeasure as BaseMeasure, is_listed as is_listed
-from .changes import LARGEST_SHIFT as LARGEST_SHIFT, PublicCard as PublicCard
+from .changes import PublicCard as PublicCard
 from .composition.attribute_tables import (
     TablesRelease as TablesRelease,
     calibrate_tables as calibrate_tables,
@@ -36,7 +36,6 @@ from .composition.risks import (
     split_epsilon as split_epsilon,
 )
 from .composition.thresholds import (
-    THRESHOLD_BUDGET as THRESHOLD_BUDGET,
     DrawnCard as DrawnCard,
     ThresholdPlan as ThresholdPlan,
     charge_with_thresholds as charge_with_thresholds,
@@ -108,8 +107,4 @@ from .separator_sets import (
     coordinate_rows as coordinate_rows,
 )
 from .staged import StagedMechanism as StagedMechanism, StagedSpec as StagedSpec
-from .stages import (
-    ASSUMED_ROWS as ASSUMED_ROWS,
-    STUMP_WEIGHT as STUMP_WEIGHT,
-    stump_columns as stump_columns,
-)
+from .stages import stump_columns as stump_columns

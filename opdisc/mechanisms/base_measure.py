@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Self
 
 from opdisc.errors import CalibrationError
+from opdisc.tuned import DEFAULT_PENALTY
 from oracles.problem import ENUMERATION_LIMIT, LevelWeights, LogWeights, WeightGrid
 from oracles.sampling import is_sparse
 
 LARGEST_LOG_WEIGHT = 1e6
 
-DEFAULT_PENALTY = 1.0
 
 LEVELS = LevelWeights(shares=(1, 2, 4, 8, 16), whole=32)
 """The measure by levels: cards of up to four points, and all cards (docs/utility.md)."""

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.stage_sequence import Stages
-from opdisc.mechanisms.stages import ASSUMED_ROWS, allowed_seconds
+from opdisc.mechanisms.stages import allowed_seconds
+from opdisc.tuned import ASSUMED_ROWS, LARGEST_SHIFT
 from oracles.problem import WeightGrid
 from oracles.sampling import LARGEST_TABLES, SparseCards, sparse_memory, sparse_work
-
-LARGEST_SHIFT = 2
-"""By how much the points that everyone starts with may change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opdisc.tuned import MOST_ATTRIBUTES
 from oracles.problem import ColumnGroup
 from oracles.sampling import LARGEST_TABLES, Direction, JointSteps, joint_work
-
-MOST_ATTRIBUTES = 18
-"""Most attributes: all their combinations may be looked at."""
 
 LEAST_THRESHOLDS, MOST_THRESHOLDS = 2, 4
 """How many thresholds every attribute has, one more or less at most beside the others. Measured

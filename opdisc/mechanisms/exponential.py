@@ -9,10 +9,11 @@ from typing import ClassVar
 from opdisc.calibration import inverse_temperature
 from opdisc.errors import CalibrationError, rehearse
 from opdisc.mechanisms.base import BYTES_PER_LISTED, NoiseSpec, Work, work_of_list
-from opdisc.mechanisms.base_measure import DEFAULT_PENALTY, LEVELS, BaseMeasure, is_listed
+from opdisc.mechanisms.base_measure import LEVELS, BaseMeasure, is_listed
 from opdisc.mechanisms.rehearsal import small_grid, toy_problem
 from opdisc.noise import ExcessBound, Simulation, excess_of_draw
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic, SeededEntropy
+from opdisc.tuned import DEFAULT_PENALTY
 from oracles.problem import ENUMERATION_LIMIT, Hypothesis, WeightGrid, ZeroOneProblem
 from oracles.sampling import (
     check_sparse_table,

@@ -14,9 +14,10 @@ from opdisc.mechanisms.base import NeededBound, NoiseSpec, Work
 from opdisc.mechanisms.changes import PublicCard, plan_changes
 from opdisc.mechanisms.equal_steps import EqualSteps
 from opdisc.mechanisms.stage_sequence import LARGEST_START, WHY_NO_MORE, Stages
-from opdisc.mechanisms.stages import ASSUMED_ROWS, PATIENCE, plan_stages
+from opdisc.mechanisms.stages import plan_stages
 from opdisc.noise import ExcessBound, Simulation, excess_of_draw, held_in_double
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.tuned import ASSUMED_ROWS, DRAW_SECONDS
 from oracles.arithmetic import RandomBits
 from oracles.problem import ColumnGroup, Hypothesis, WeightGrid, ZeroOneProblem, complete_structure
 from oracles.sampling import (
@@ -133,7 +134,7 @@ class StagedMechanism:
     """
 
     by_levels: bool = True
-    patience: float = PATIENCE
+    patience: float = DRAW_SECONDS
     structure: tuple[ColumnGroup, ...] = ()
     stump: bool | None = None
     around: PublicCard | None = None

@@ -13,34 +13,19 @@ from dataclasses import replace
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.equal_steps import plan_equal_steps
 from opdisc.mechanisms.stage_sequence import LARGEST_START, Stages
+from opdisc.tuned import (
+    ASSUMED_ROWS,
+    CHEAP_SECONDS,
+    DRAW_SECONDS,
+    EQUAL_MASSES_WEIGHT,
+    MOST_CHEAP_POINTS,
+    MOST_STAGED_POINTS,
+    NARROW_COLUMNS,
+    NARROW_START,
+    STUMP_WEIGHT,
+)
 from oracles.problem import ColumnGroup, WeightGrid
 from oracles.sampling import LARGEST_TABLES, SparseCards, Stumps, sparse_memory, sparse_work
-
-PATIENCE = 30.0
-"""Seconds that the draw is expected to take at most, on any table."""
-
-ASSUMED_ROWS = 100_000
-"""Rows that the work is planned for where their number is neither public nor guessed."""
-
-STUMP_WEIGHT = 15.0
-"""Where ``n_rows * epsilon`` is less, the only draw is a decision stump. Measured: up to 14 it is
-ahead of many cards on all of 23 tables, at 20 on 15 (docs/utility.md)."""
-
-NARROW_START, NARROW_COLUMNS = 2, 18
-"""Largest start where few columns are drawn from. Measured: starts of -2..3 lose up to .02
-with 15 and 18 columns at epsilon .05, and gain up to .01 with 27 and more (docs/utility.md)."""
-
-EQUAL_MASSES_WEIGHT = 200.0
-"""Where ``n_rows * epsilon`` is less, and columns are more, every number of points weighs the
-same. Measured: on ten tables that gains .002 at 20 and 140, and nothing from 300 on; on adult-wide
-it loses .002 at 550 (docs/utility.md)."""
-
-MOST_POINTS = 5
-"""Most points other than 0 of the scorecard, as far as the time allows."""
-
-MOST_CHEAP_POINTS, CHEAP_SECONDS = 7, 3.0
-"""Most where the draw takes no longer than that. Measured: on
-breastcancer 7 gain up to .01 over 4 (docs/utility.md)."""
 
 
 def plan_stages(
@@ -49,7 +34,7 @@ def plan_stages(
     n_rows: int | None,
     *,
     by_levels: bool = True,
-    patience: float = PATIENCE,
+    patience: float = DRAW_SECONDS,
     structure: Sequence[ColumnGroup] | None = None,
     stump: bool | None = None,
 ) -> Stages:
@@ -149,7 +134,7 @@ def _cards(
 
 def allowed_seconds(size: int, patience: float) -> float:
     """Return the seconds that scorecards of so many points may take."""
-    if size <= MOST_POINTS:
+    if size <= MOST_STAGED_POINTS:
         return patience
     return min(patience, CHEAP_SECONDS) if size <= MOST_CHEAP_POINTS else 0.0
 

@@ -37,7 +37,6 @@ from .logistic import (
 )
 from .named import MechanismSettings as MechanismSettings, check_starts as check_starts
 from .plan import (
-    PLANNED_EPSILONS as PLANNED_EPSILONS,
     RARE_BY_CHANCES as RARE_BY_CHANCES,
     PlannedFit as PlannedFit,
     plan_fit as plan_fit,
@@ -58,4 +57,4 @@ from .utility import (
 )
 from .verdict import judge_noise as judge_noise, noise_of_card as noise_of_card
 from .weight_rule import SettledFit as SettledFit, settle_fit as settle_fit
-from .work import PATIENCE as PATIENCE, predict_work as predict_work
+from .work import predict_work as predict_work

@@ -5,20 +5,8 @@ from __future__ import annotations
 import math
 
 from opdisc.privacy import GridPublic
+from opdisc.tuned import BLOCK_ASSIGNMENTS, LARGEST_SEARCHED_BLOCK, SEARCHED_SHARE, SMALL_GRID
 from oracles.problem import WeightGrid
-
-BLOCK_ASSIGNMENTS = 243
-"""Largest block where nothing is known about the rows: five coordinates at weights -1..1."""
-
-LARGEST_SEARCHED_BLOCK = 3**10
-"""Largest block table that branch and bound took in a second on small grids."""
-
-SMALL_GRID = 3**19
-"""Grids up to this size were searched in a second with the largest blocks, whatever the noise."""
-
-SEARCHED_SHARE = 0.1
-"""Larger grids were searched in seconds where a block's noise is this share of the rows or more:
-noise far below the losses leaves the search as hard as without noise."""
 
 
 def even_blocks(grid: WeightGrid, largest: int = BLOCK_ASSIGNMENTS) -> tuple[tuple[int, ...], ...]:

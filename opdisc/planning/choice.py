@@ -6,7 +6,6 @@ import math
 
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
-    STUMP_WEIGHT,
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
     ExponentialMechanism,
@@ -16,10 +15,10 @@ from opdisc.mechanisms import (
     can_flip_by_a_star,
     is_searched,
 )
-from opdisc.planning.blocks import BLOCK_ASSIGNMENTS
 from opdisc.planning.named import NAMED, MechanismSettings, check_uniform, staged_mechanism
-from opdisc.planning.work import PATIENCE, ends_soon, predict_draw
+from opdisc.planning.work import ends_soon, predict_draw
 from opdisc.privacy import GridPublic, Reason, count_in_words
+from opdisc.tuned import BLOCK_ASSIGNMENTS, FIT_SECONDS, STUMP_WEIGHT
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, ErrorCosts, WeightGrid
 from oracles.sampling import MOST_LEVELS, is_sparse
 
@@ -106,7 +105,7 @@ def choose_mechanism(
     *,
     minimise: bool = False,
     base_measure: BaseMeasure | None = None,
-    patience: float = PATIENCE,
+    patience: float = FIT_SECONDS,
 ) -> tuple[str, Reason]:
     """Return the name of the most accurate mechanism that ends soon on a grid, and why.
 
@@ -153,7 +152,7 @@ def choose_mechanism(
         return ends_soon(predict_draw(mechanism, public, structure), patience)
 
     def because(brief: str, detail: str, mechanism: ScorecardMechanism) -> Reason:
-        planned = "" if patience == PATIENCE else f", planned for at most {patience:g} s"
+        planned = "" if patience == FIT_SECONDS else f", planned for at most {patience:g} s"
         return Reason(brief, detail + planned + _predicted(mechanism, public))
 
     if staged:

@@ -26,7 +26,7 @@ from opdisc.planning.promise import keeping, promise_of
 from opdisc.planning.request import CardRequest, at_epsilon
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import judge_noise, noise_outlook
-from opdisc.planning.work import PATIENCE, predict_work
+from opdisc.planning.work import predict_work
 from opdisc.privacy import (
     TREE,
     NeighboringRelation,
@@ -39,6 +39,7 @@ from opdisc.privacy import (
     parse_relation,
     warn_of_weak_promise,
 )
+from opdisc.tuned import FIT_SECONDS
 from oracles.errors import UnsupportedProblem
 
 _CONFIDENCE = 0.999
@@ -111,7 +112,7 @@ def plan_cards(
     norm_budget: int | None = None,
     max_nonzero: int | None = None,
     base_measure: str | BaseMeasure = "auto",
-    patience: float = PATIENCE,
+    patience: float = FIT_SECONDS,
     risk_budget: float | None = None,
     quantile: float = 0.95,
     each_card: bool = True,

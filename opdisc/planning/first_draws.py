@@ -12,9 +12,8 @@ from opdisc.mechanisms import (
     toy_problem,
 )
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams, SeededEntropy
+from opdisc.tuned import ASSUMED_ROWS
 from oracles.problem import WeightGrid
-
-_TOY_ROWS = 100_000
 
 # Each grid is one that the mechanism of its line is chosen for, so that the same code runs.
 _DRAWS = (
@@ -45,7 +44,7 @@ def compile_kernels(step: Callable[[], object] | None = None) -> None:
             params=PrivacyParams(epsilon=1.0, delta=0.0),
             relation=NeighboringRelation.REPLACE_ONE,
             grid=grid,
-            n_rows=_TOY_ROWS,
+            n_rows=ASSUMED_ROWS,
         )
         toy, spec = toy_problem(grid), mechanism.calibrate(public)
         with suppress(Exception):

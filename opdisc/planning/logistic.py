@@ -21,16 +21,11 @@ from opdisc.errors import CalibrationError
 from opdisc.models import TiltVerdict
 from opdisc.planning.choice import LOGISTIC
 from opdisc.privacy import ConvexReceipt, PrivacyParams, PublicInputs, Reason, SystemEntropy
+from opdisc.tuned import LOGISTIC_COLUMNS, LOGISTIC_WEIGHT, START_LEVEL
 from oracles.convex import LogisticLoss
-
-LOGISTIC_COLUMNS = 18
-"""With so many statements or fewer, exact draws of whole cards lead whatever the budget."""
 
 STARTED = Reason("a public start is given, and a logistic card is drawn around it")
 """Why it is taken whatever the number of rows."""
-
-LOGISTIC_WEIGHT = 100
-"""Rows times epsilon for each statement, from which on it leads (docs/utility.md)."""
 
 
 def logistic_public(
@@ -135,7 +130,7 @@ def worth_of_start(schema: Schema, public: PublicInputs) -> str:
         )
     if reach <= 1:
         leads, gained = "it decides most answers", ".05 to .4"
-    elif public.typical_rows < _LEVEL * length:
+    elif public.typical_rows < START_LEVEL * length:
         leads, gained = "it and the rows decide together", ".005 to .05"
     else:
         leads, gained = "the rows decide", "next to nothing"
@@ -143,10 +138,6 @@ def worth_of_start(schema: Schema, public: PublicInputs) -> str:
         f"Start: {leads}, for rows and noise may move a score by about {reach:.2g} log-odds; 60 "
         f"public rows gained {gained} of accuracy there."
     )
-
-
-_LEVEL = 11
-"""Rows for each row of the noise's length from which on a start pulls no more than 0 does."""
 
 
 def tilt_of(schema: Schema, receipt: ConvexReceipt) -> TiltVerdict:

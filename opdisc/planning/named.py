@@ -25,8 +25,8 @@ from opdisc.mechanisms import (
     one_hot_mechanism,
 )
 from opdisc.planning.blocks import even_blocks, searchable_blocks
-from opdisc.planning.work import PATIENCE
 from opdisc.privacy import GridPublic
+from opdisc.tuned import FIT_SECONDS
 from oracles.problem import ENUMERATION_LIMIT, ColumnGroup, WeightGrid
 from oracles.sampling import SearchProgress
 
@@ -67,7 +67,7 @@ class MechanismSettings:
     allowance: float = 0.0
     minimise: bool = False
     base_measure: BaseMeasure | None = None
-    patience: float = PATIENCE
+    patience: float = FIT_SECONDS
     max_rounds: int | None = None
     time_limit: float | None = None
     progress: SearchProgress | None = None

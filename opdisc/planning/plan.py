@@ -17,7 +17,7 @@ from opdisc.data import (
     with_error_costs,
 )
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import THRESHOLD_BUDGET, BaseMeasure
+from opdisc.mechanisms import BaseMeasure
 from opdisc.models import NoiseVerdict, TiltVerdict
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.decision import decide_card, takes_logistic
@@ -34,7 +34,7 @@ from opdisc.planning.request import CardRequest, Shares, at_epsilon, split
 from opdisc.planning.utility import ErrorPrediction, predict_error
 from opdisc.planning.verdict import NoiseOutlook, judge_noise, noise_outlook
 from opdisc.planning.weight_rule import is_short
-from opdisc.planning.work import PATIENCE, predict_work
+from opdisc.planning.work import predict_work
 from opdisc.privacy import (
     ConvexReceipt,
     NeighboringRelation,
@@ -46,6 +46,7 @@ from opdisc.privacy import (
     parse_relation,
     warn_of_weak_promise,
 )
+from opdisc.tuned import FIT_SECONDS, THRESHOLD_BUDGET
 from oracles.errors import UnsupportedProblem
 
 _LONG = "the search may take very long"
@@ -58,9 +59,6 @@ RARE_BY_CHANCES = (
     "If few are positive, expect one answer for nearly everyone; the chances still tell rows "
     "apart, and error costs move the answer without more noise, also after the fit."
 )
-
-PLANNED_EPSILONS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-"""What ``opdisc plan`` compares where no epsilon is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +137,7 @@ def plan_fit(
     norm_budget: int | None = None,
     max_nonzero: int | None = None,
     base_measure: str | BaseMeasure = "auto",
-    patience: float = PATIENCE,
+    patience: float = FIT_SECONDS,
     quantile: float = 0.95,
     threshold_budget: float | None = None,
     risk_budget: float | None = None,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from opdisc.data import Schema, count_combinations
-from opdisc.mechanisms import ASSUMED_ROWS
-from opdisc.planning.work import BYTES_PER_KEPT_CELL, LARGEST_MEMORY
+from opdisc.tuned import ASSUMED_ROWS, BYTES_PER_KEPT_CELL, LARGEST_MEMORY
 
 
 def points_note(schema: Schema, n_rows: int | None) -> str:

@@ -7,18 +7,11 @@ from dataclasses import dataclass, replace
 from opdisc.arguments import check_integer
 from opdisc.data import Schema, count_combinations
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import (
-    LARGEST_SHIFT,
-    THRESHOLD_BUDGET,
-    PublicCard,
-    RiskSpec,
-    ThresholdPlan,
-    calibrate_risks,
-    plan_thresholds,
-)
+from opdisc.mechanisms import PublicCard, RiskSpec, ThresholdPlan, calibrate_risks, plan_thresholds
 from opdisc.planning.choice import ScorecardMechanism, build_mechanism
 from opdisc.planning.named import MechanismSettings, mechanism_around
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
+from opdisc.tuned import LARGEST_SHIFT, THRESHOLD_BUDGET
 from oracles.problem import WeightGrid
 
 

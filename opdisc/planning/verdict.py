@@ -14,12 +14,9 @@ from opdisc.planning.named import MechanismSettings
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
 from opdisc.planning.weight_rule import settle_fit
-from opdisc.planning.work import PATIENCE
 from opdisc.privacy import GridPublic, PrivacyParams
+from opdisc.tuned import FIT_SECONDS, TINY_SHARE
 from oracles.errors import OracleError
-
-TINY_SHARE = 0.01
-"""Share up to which there is hardly anything to gain."""
 
 MOST_ROWS, MOST_EPSILON = 10**12, 1000.0
 """Where the search for enough rows, or for enough of a budget, ends."""
@@ -234,7 +231,7 @@ def noise_of_card(
     *,
     whole: float,
     by_default: bool = False,
-    patience: float = PATIENCE,
+    patience: float = FIT_SECONDS,
 ) -> NoiseVerdict | NoBound:
     """Return what the noise of a card may cost, as its file says it.
 

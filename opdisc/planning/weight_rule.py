@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import (
-    LARGEST_SHIFT,
     ExponentialMechanism,
     Mechanism,
     NeededBound,
@@ -16,16 +15,12 @@ from opdisc.mechanisms import (
 from opdisc.planning.choice import BeyondReach
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
-from opdisc.planning.work import PATIENCE, ends_soon, predict_draw
+from opdisc.planning.work import ends_soon, predict_draw
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
+from opdisc.tuned import AFFORDABLE_GROWTH, FIT_SECONDS, LARGEST_AUTOMATIC_BOUND, LARGEST_SHIFT
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 from oracles.sampling import is_sparse
-
-LARGEST_AUTOMATIC_BOUND = 5
-
-AFFORDABLE_GROWTH = 0.02
-"""Share of the rows by which larger points may raise the predicted mean error over -1..1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +238,7 @@ def _sparsest(public: GridPublic) -> WeightGrid | None:
             if not is_sparse(smaller):
                 break
             work = predict_draw(ExponentialMechanism(), replace(public, grid=smaller))
-            if found is not None and not ends_soon(work, PATIENCE):
+            if found is not None and not ends_soon(work, FIT_SECONDS):
                 break
             found = smaller
     return found

@@ -7,22 +7,19 @@ compiled before.
 
 from __future__ import annotations
 
-from opdisc.mechanisms import ASSUMED_ROWS, PlannedMechanism, Work
+from opdisc.mechanisms import PlannedMechanism, Work
 from opdisc.privacy import GridPublic
+from opdisc.tuned import (
+    ASSUMED_ROWS,
+    BYTES_PER_CELL,
+    BYTES_PER_KEPT_CELL,
+    LARGEST_MEMORY,
+    LEAST_BYTES,
+    LEAST_SECONDS,
+    SECONDS_PER_CELL,
+    SECONDS_PER_ROW,
+)
 from oracles.problem import ColumnGroup, complete_structure
-
-PATIENCE = 60.0
-"""Seconds that a fit is expected to take at most where nobody says otherwise."""
-
-LARGEST_MEMORY = 2e9
-"""Bytes that a fit is expected to need at most."""
-
-_LEAST, _PER_CELL, _PER_ROW = 0.1, 4e-8, 2e-6
-
-_LEAST_BYTES, _BYTES_PER_CELL = 1e8, 2.0
-
-BYTES_PER_KEPT_CELL = 12.0
-"""Of a distinct point's cells, counted and handed to a mechanism."""
 
 
 def ends_soon(work: Work | None, patience: float) -> bool:
@@ -60,8 +57,8 @@ def predict_work(
     rows, columns = public.typical_rows or ASSUMED_ROWS, public.grid.n_features
     cells, kept = float(rows) * columns, largest_points(public, structure) * columns
     return Work(
-        seconds=_LEAST + _PER_CELL * cells + _PER_ROW * rows + draw.seconds,
-        memory=_LEAST_BYTES + _BYTES_PER_CELL * cells + BYTES_PER_KEPT_CELL * kept + draw.memory,
+        seconds=LEAST_SECONDS + SECONDS_PER_CELL * cells + SECONDS_PER_ROW * rows + draw.seconds,
+        memory=LEAST_BYTES + BYTES_PER_CELL * cells + BYTES_PER_KEPT_CELL * kept + draw.memory,
     )
 
 

@@ -38,10 +38,11 @@ from opdisc.cli.progress import progress_steps
 from opdisc.cli.show import model_text
 from opdisc.data import FilePath, load_schema, public_facts
 from opdisc.errors import TableError
-from opdisc.mechanisms import SPHERE_NOISES, THRESHOLD_BUDGET
+from opdisc.mechanisms import SPHERE_NOISES
 from opdisc.models import save_model
-from opdisc.planning import LOGISTIC, MECHANISMS, PATIENCE
+from opdisc.planning import LOGISTIC, MECHANISMS
 from opdisc.privacy import NeighboringRelation
+from opdisc.tuned import FIT_SECONDS, THRESHOLD_BUDGET
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -79,7 +80,7 @@ _BASE_MEASURE = click.option(
 _PATIENCE = click.option(
     "--patience",
     type=float,
-    default=PATIENCE,
+    default=FIT_SECONDS,
     show_default=True,
     help="Seconds that a fit may be expected to take; decides the mechanism, no clock is read.",
 )
@@ -291,7 +292,8 @@ def plan(
     card's share of the budget.
     """
     from opdisc.cli.fitting import explained_text, plan_fields, plan_text, planner_for, table_text
-    from opdisc.planning import PLANNED_EPSILONS, PlannedFit, points_note
+    from opdisc.planning import PlannedFit, points_note
+    from opdisc.tuned import PLANNED_EPSILONS
 
     if table_name is not None and database is None:
         raise click.UsageError("--table names a table in --database: give that too.")

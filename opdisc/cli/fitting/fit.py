@@ -33,7 +33,6 @@ from opdisc.models import SavedModel, SavedMulticlassModel
 from opdisc.planning import (
     LOGISTIC,
     MECHANISMS,
-    PATIENCE,
     RARE_BY_CHANCES,
     check_option,
     check_threshold_budget,
@@ -41,6 +40,7 @@ from opdisc.planning import (
     parse_time_limit,
 )
 from opdisc.privacy import HULL, PrivacyParams, PrivacyReceipt, told_of_spending
+from opdisc.tuned import FIT_SECONDS
 from oracles.interface import SolveOptions, get_oracle
 
 _UNSET = {
@@ -49,7 +49,7 @@ _UNSET = {
     "max_rounds": None,
     "oracle": "auto",
     "time_limit": None,
-    "patience": PATIENCE,
+    "patience": FIT_SECONDS,
 }
 """Options that only some mechanisms take, and what leaves each out."""
 

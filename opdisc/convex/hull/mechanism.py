@@ -32,6 +32,7 @@ from opdisc.privacy import (
     prepared_first,
 )
 from opdisc.privacy.receipts import HULL, ConvexReceipt
+from opdisc.tuned import LARGEST_SCORE, SCORE_FROM_START
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 from oracles.problem import ErrorCosts
@@ -39,14 +40,6 @@ from oracles.problem import ErrorCosts
 RESOLUTION = 256
 """Released weights are whole multiples of 1 / 256."""
 
-_SCORE = 4.0
-"""Public guess of the largest score where nobody gave a number of rows."""
-
-_FROM_START = 0.4
-"""How far noise may move a score from a start for each row beside a unit of its length.
-
-Measured on german, mammo and breastcancer with 60 public rows: docs/how-to/start-from-a-card.md.
-"""
 
 MOST_EPSILON = 1e6
 """Beyond it, where nothing is hidden any more, doubles could be too coarse to end in time."""
@@ -259,8 +252,8 @@ def largest_score(rows: int | None, length: float, *, is_started: bool) -> float
     """
     each = None if rows is None else max(rows, 1) / length
     if not is_started:
-        return _SCORE if each is None else 2 * each ** (1 / 3)
-    return _FROM_START if each is None else min(_FROM_START * each, 2 * each ** (1 / 3))
+        return LARGEST_SCORE if each is None else 2 * each ** (1 / 3)
+    return SCORE_FROM_START if each is None else min(SCORE_FROM_START * each, 2 * each ** (1 / 3))
 
 
 def _above(number: Fraction) -> float:

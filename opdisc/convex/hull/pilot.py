@@ -12,10 +12,8 @@ from opdisc.convex.hull.shape import HullShape
 from opdisc.convex.hull.table import HullTable
 from opdisc.convex.start import rounded_weights
 from opdisc.data import EncodedTable
+from opdisc.tuned import PILOT_RIDGE
 from oracles.problem import ErrorCosts
-
-_RIDGE = 3.0
-"""Of the sum of losses, columns centred: what 60 rows need to be a good start."""
 
 
 def weights_of_rows(
@@ -39,5 +37,5 @@ def weights_of_rows(
     """
     rows = HullTable.of(table, shape, costs or ErrorCosts())
     transform = transform_of(shape)
-    found = search(rows, np.zeros(shape.n_columns + 1), _RIDGE * transform.T @ transform)
+    found = search(rows, np.zeros(shape.n_columns + 1), PILOT_RIDGE * transform.T @ transform)
     return rounded_weights(found.theta.tolist())

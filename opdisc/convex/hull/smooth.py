@@ -12,7 +12,6 @@ from opdisc.convex import (
     OUTPUT_SHARE,
     RELATIVE_ACCURACY,
     TAIL,
-    TYPICAL_MARGIN,
     l2_draw,
     minimise,
     output_noise_scale,
@@ -39,6 +38,7 @@ from opdisc.privacy import (
     prepared_first,
 )
 from opdisc.privacy.receipts import HULL
+from opdisc.tuned import TYPICAL_MARGIN
 from oracles.arithmetic import FloatArray
 from oracles.convex import RowBounds
 

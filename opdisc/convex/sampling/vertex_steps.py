@@ -27,14 +27,12 @@ from opdisc.privacy import (
     SeededEntropy,
     prepared_first,
 )
+from opdisc.tuned import FRANK_WOLFE_BEND
 from oracles.arithmetic import FloatArray, IntArray, RandomBits
 from oracles.convex import L1Ball, LinearLoss, Simplex
 from oracles.sampling import draw_level
 
 MOST_STEPS = 1000
-
-_BEND = 1 / 12
-"""Share of the largest curvature over the domain that default steps plan for; utility only."""
 
 
 def vertex_sensitivity(public: ConvexPublic) -> int:
@@ -63,7 +61,7 @@ def default_steps(public: ConvexPublic) -> int:
     """Return T, where the error of T steps without noise falls to that of the drawn vertices."""
     candidates = (2 if isinstance(public.domain, L1Ball) else 1) * public.dimension
     steepest = public.loss.slope_bound(public.bounds, _reach(public))
-    bend = _BEND * public.loss.curvature_bound() * (2 * _reach(public)) ** 2
+    bend = FRANK_WOLFE_BEND * public.loss.curvature_bound() * (2 * _reach(public)) ** 2
     unit = steepest * _reach(public) / (CELL * SLOPE)
 
     def error(steps: int) -> float:

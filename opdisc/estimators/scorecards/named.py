@@ -11,14 +11,10 @@ import numpy as np
 
 from opdisc.data import Classes, CostsLike, Schema, SchemaLike
 from opdisc.estimators.scorecards.private import PrivateScorecardClassifier
-from opdisc.mechanisms import (
-    THRESHOLD_BUDGET,
-    SeparatorNoise,
-    SeparatorRoute,
-    SphereNoise,
-)
+from opdisc.mechanisms import SeparatorNoise, SeparatorRoute, SphereNoise
 from opdisc.planning import MechanismSettings
 from opdisc.privacy import Ledger
+from opdisc.tuned import THRESHOLD_BUDGET
 from oracles.interface import Oracle
 
 

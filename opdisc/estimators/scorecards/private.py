@@ -46,7 +46,6 @@ from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.estimators.scorecards.options import refuse_other_options
 from opdisc.estimators.scorecards.progress import draw_progress, search_progress
 from opdisc.mechanisms import (
-    THRESHOLD_BUDGET,
     BaseMeasure,
     DrawnCard,
     PreparedRelease,
@@ -67,7 +66,6 @@ from opdisc.models import (
 )
 from opdisc.planning import (
     LOGISTIC,
-    PATIENCE,
     CardRequest,
     MechanismSettings,
     SettledFit,
@@ -84,6 +82,7 @@ from opdisc.planning import (
     tilt_of,
 )
 from opdisc.privacy import EntropySource, Ledger, Prepared, PrivacyParams, PublicInputs, Reason
+from opdisc.tuned import FIT_SECONDS, THRESHOLD_BUDGET
 from oracles.interface import Oracle, SolveOptions
 from oracles.problem import ZeroOneProblem
 
@@ -524,7 +523,7 @@ class PrivateScorecardClassifier(ScorecardClassifier):
 
     def _patience(self, schema: Schema) -> float:
         """Return the seconds that a card may be expected to take."""
-        return PATIENCE if self.patience is None else self.patience
+        return FIT_SECONDS if self.patience is None else self.patience
 
     def _settings(self, schema: Schema) -> MechanismSettings:
         report = self.progress

@@ -21,7 +21,6 @@ from .risks import (
     split_epsilon as split_epsilon,
 )
 from .thresholds import (
-    THRESHOLD_BUDGET as THRESHOLD_BUDGET,
     DrawnCard as DrawnCard,
     ThresholdPlan as ThresholdPlan,
     charge_with_thresholds as charge_with_thresholds,

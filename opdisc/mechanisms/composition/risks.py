@@ -37,15 +37,9 @@ from opdisc.privacy import (
     PublicInputs,
     RiskReceipt,
 )
+from opdisc.tuned import FEW_BINS, MOST_BINS, ROWS_PER_NOISE
 from oracles.arithmetic import IntArray
 from oracles.problem import ColumnGroup, Hypothesis, ZeroOneProblem
-
-MOST_BINS = 30
-"""Most groups of totals that are counted."""
-
-_FEW_BINS = 12
-
-_ROWS_PER_NOISE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +139,9 @@ def calibrate_risks(public: PublicInputs, share: object) -> RiskSpec:
 def planned_bins(rate: Fraction, rows: int | None) -> int:
     """Return the most groups of totals, for a noise and a number of rows to plan for."""
     if rows is None:
-        return _FEW_BINS
+        return FEW_BINS
     # So many that a group of the mean size has a few times more rows than noise.
-    return min(MOST_BINS, max(2, int(rows * rate / _ROWS_PER_NOISE)))
+    return min(MOST_BINS, max(2, int(rows * rate / ROWS_PER_NOISE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

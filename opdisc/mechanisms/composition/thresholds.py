@@ -29,9 +29,6 @@ from opdisc.mechanisms.composition.quantiles import (
 from opdisc.privacy import EntropySource, GridReceipt, Prepared, PublicInputs, SeededEntropy, Stage
 from oracles.arithmetic import IntArray, RandomBits
 
-THRESHOLD_BUDGET = 0.1
-"""Share of epsilon that private thresholds take where nothing else is said."""
-
 _CHANCE = 0.05
 
 _REMEDY = "declare them, ask for fewer or spend more"

@@ -17,14 +17,11 @@ from opdisc.mechanisms.base import NoiseSpec
 from opdisc.mechanisms.robust_vote.learners import CANDIDATE_LIMIT
 from opdisc.noise import discrete_laplace, geometric, geometric_total_variation
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
+from opdisc.tuned import ROWS_PER_PART, VOTES_PER_NOISE
 from oracles.arithmetic import IntArray
 from oracles.problem import Hypothesis, WeightGrid, hypothesis_at, squared_norms
 
 VoteRule = Literal["permute_and_flip", "stability"]
-
-_VOTES_PER_NOISE = 3.0
-
-_ROWS_PER_PART = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +170,10 @@ def check_candidates(grid: WeightGrid) -> None:
 
 def default_parts(epsilon: float, n_candidates: int, n_rows: int | None) -> int:
     """Return a public number of parts: three times the largest noise, of 30 rows or more each."""
-    wanted = math.ceil(_VOTES_PER_NOISE * 2 / epsilon * math.log(n_candidates))
+    wanted = math.ceil(VOTES_PER_NOISE * 2 / epsilon * math.log(n_candidates))
     if n_rows is None:
         return max(2, wanted)
-    return max(2, min(wanted, n_rows // _ROWS_PER_PART))
+    return max(2, min(wanted, n_rows // ROWS_PER_PART))
 
 
 def _members(grid: WeightGrid) -> NDArray[np.intp]:

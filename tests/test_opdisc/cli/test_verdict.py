@@ -10,7 +10,8 @@ import pytest
 from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line, toned
 from opdisc.models.loading import load_model
-from opdisc.planning import PLANNED_EPSILONS, plan_fit
+from opdisc.planning import plan_fit
+from opdisc.tuned import PLANNED_EPSILONS
 
 SCHEMA = """
 name = "illness"

@@ -15,14 +15,15 @@ from opdisc.mechanisms.permute_and_flip import (
     AStarPermuteAndFlipMechanism,
     PermuteAndFlipMechanism,
 )
-from opdisc.mechanisms.stages import PATIENCE, plan_stages
+from opdisc.mechanisms.stages import plan_stages
 from opdisc.planning.choice import MECHANISMS, MechanismSettings, build_mechanism
 from opdisc.planning.first_draws import compile_kernels
 from opdisc.planning.request import CardRequest
 from opdisc.planning.weight_rule import is_short, settle_fit
-from opdisc.planning.work import PATIENCE as WHOLE, ends_soon, predict_draw, predict_work
+from opdisc.planning.work import ends_soon, predict_draw, predict_work
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from opdisc.tuned import DRAW_SECONDS, FIT_SECONDS as WHOLE
 from oracles.problem.grid import WeightGrid
 from oracles.sampling.staged_work import sparse_memory, sparse_work
 
@@ -73,7 +74,7 @@ def test_planning_always_names_a_mechanism_that_ends(
     assert fit.mechanism.name in MECHANISMS and fit.reason
     assert is_short(fit)
     if fit.mechanism.name == "staged":
-        assert seconds_at_most(fit) <= PATIENCE
+        assert seconds_at_most(fit) <= DRAW_SECONDS
         assert fit.mechanism.condition is None
 
 
@@ -83,7 +84,7 @@ def test_planning_always_names_a_mechanism_that_ends(
 )
 def test_what_was_refused_or_never_ended_is_staged(n_columns, n_rows, epsilon):
     fit = settled(n_columns, n_rows, epsilon)
-    assert fit.mechanism.name == "staged" and seconds_at_most(fit) <= PATIENCE
+    assert fit.mechanism.name == "staged" and seconds_at_most(fit) <= DRAW_SECONDS
 
 
 @pytest.mark.parametrize(("n_columns", "bound"), [(12, 1), (13, 1), (8, 2), (9, 2), (7, 3)])

@@ -24,17 +24,13 @@ from opdisc.cli.schema_findings import header_findings
 from opdisc.convex import start_from
 from opdisc.data import PointLimits, ThresholdFeature, schema_points
 from opdisc.errors import CalibrationError, ModelFileError, SchemaError
-from opdisc.mechanisms import (
-    LARGEST_SHIFT,
-    ExponentialMechanism,
-    PermuteAndFlipMechanism,
-    StagedMechanism,
-)
+from opdisc.mechanisms import ExponentialMechanism, PermuteAndFlipMechanism, StagedMechanism
 from opdisc.models.scorecard_file import check_points
 from opdisc.planning import grid_around, plan_cards, plan_fit, scorecard_grid
 from opdisc.planning.choice import MECHANISMS
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams
 from opdisc.privacy.entropy import SeededEntropy
+from opdisc.tuned import LARGEST_SHIFT
 from oracles import WeightGrid, ZeroOneProblem, available_oracles, get_oracle, solve
 from oracles.testing.brute_force import brute_force
 

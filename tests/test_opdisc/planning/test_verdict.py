@@ -7,9 +7,10 @@ import pytest
 from opdisc.data import Schema
 from opdisc.models import NoBound
 from opdisc.planning import MechanismSettings, build_mechanism, noise_of_card, scorecard_grid
-from opdisc.planning.plan import PLANNED_EPSILONS, plan_fit
+from opdisc.planning.plan import plan_fit
 from opdisc.planning.verdict import judge_noise, least_epsilon, least_rows
 from opdisc.privacy import GridPublic, NeighboringRelation, PrivacyParams
+from opdisc.tuned import PLANNED_EPSILONS
 
 
 def predicted(epsilon, rows, schema, relation="replace_one"):

@@ -15,14 +15,15 @@ from opdisc.mechanisms.base_measure import BaseMeasure
 from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
-from opdisc.planning.blocks import LARGEST_SEARCHED_BLOCK, searchable_blocks
+from opdisc.planning.blocks import searchable_blocks
 from opdisc.planning.choice import BeyondReach, MechanismSettings, choose_mechanism
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
-from opdisc.planning.weight_rule import AFFORDABLE_GROWTH, settle_fit
+from opdisc.planning.weight_rule import settle_fit
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
+from opdisc.tuned import AFFORDABLE_GROWTH, LARGEST_SEARCHED_BLOCK
 from oracles import WeightGrid
 
 

@@ -14,12 +14,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms.composition.risks import (
-    MOST_BINS,
-    calibrate_risks,
-    charge_with_risks,
-    noisy_counts,
-)
+from opdisc.mechanisms.composition.risks import calibrate_risks, charge_with_risks, noisy_counts
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.mechanisms.run import prepare_mechanism
 from opdisc.models.risk_table import fitted_risks
@@ -27,6 +22,7 @@ from opdisc.models.totals import bin_totals, count_by_bin, possible_totals
 from opdisc.privacy.entropy import SeededEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
+from opdisc.tuned import MOST_BINS
 from oracles.problem import ColumnGroup, WeightGrid, ZeroOneProblem
 
 ALARM = 1e-7
