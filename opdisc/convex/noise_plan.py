@@ -131,7 +131,7 @@ def release(
     if solver is not None:
         rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
     return spend_and_release(
-        plan, public, compute, entropy=entropy, ledger=ledger, packages=_versions()
+        plan, public, compute, entropy=entropy, ledger=ledger, packages=versions()
     )
 
 
@@ -221,5 +221,6 @@ def _domain_text(domain: Domain) -> str:
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that convex mechanisms compute with."""
     return {name: version(name) for name in ("dp-accounting", "numpy", "scipy")}
