@@ -60,9 +60,7 @@ def plan_ftrl(
     return _vertex_plan(public, noise, conditions)
 
 
-def _vertex_plan(
-    public: ConvexPublic, noise: FTRLNoise, conditions: tuple[str, ...]
-) -> NoisePlan:
+def _vertex_plan(public: ConvexPublic, noise: FTRLNoise, conditions: tuple[str, ...]) -> NoisePlan:
     largest, rounds = public.bounds.largest_coordinate, public.exact_rows
     if noise == "published":
         scale = math.sqrt(8 * rounds * math.log(1 / public.params.delta)) / public.params.epsilon

@@ -169,7 +169,10 @@ def test_a_state_is_private_and_runs_once(tmp_path):
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(path.read_text())["warning"].startswith("PRIVATE")
-    for act in (lambda: stream.step(np.zeros(P)), lambda: stream.save(tmp_path / "b.private.json")):
+    for act in (
+        lambda: stream.step(np.zeros(P)),
+        lambda: stream.save(tmp_path / "b.private.json"),
+    ):
         with pytest.raises(CalibrationError, match="goes on from its file only"):
             act()
     assert stream.rounds_left == 0
