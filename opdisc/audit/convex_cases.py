@@ -249,7 +249,7 @@ def _costly_cases() -> tuple[AuditCase, ...]:
 
 
 def _simplex_rows(first: float, n: int, p: int) -> Rows:
-    """Return n rows, the first of them pulling towards or away from vertex 0, the others zeros."""
+    """Return n rows, the first a corner that pulls towards or away from vertex 0, then zeros."""
     X = np.zeros((n, p))
     X[0], X[0, 0] = first, -first
     return Rows(X=X, y=np.zeros(n))
@@ -271,6 +271,10 @@ def _vertex_cases() -> tuple[AuditCase, ...]:
 
     def plays(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
         return float((private_ftrl(rows, public, entropy=entropy).actions[1:] == 0).sum())
+
+    def follows(rows: Rows, public: ConvexPublic, entropy: EntropySource) -> float:
+        played = private_ftrl(rows, public, entropy=entropy, noise="tree").actions
+        return float((played[1:] == 0).sum())
 
     def case(
         name: str,
@@ -297,6 +301,7 @@ def _vertex_cases() -> tuple[AuditCase, ...]:
     return (
         case("simplex_sampling", mixture, 1, 3, 0.0),
         case("private_ftrl", plays, 12, 2, DELTA, _louder_play),
+        case("private_ftrl, tree", follows, 2, 2, DELTA, _louder_play),
     )
 
 

@@ -57,6 +57,7 @@ from .sampling.exponential import exponential_sampling as exponential_sampling
 from .sampling.ftrl import OnlineRelease as OnlineRelease, private_ftrl as private_ftrl
 from .sampling.grid_walk import grid_walk_sampling as grid_walk_sampling
 from .sampling.localized import localization as localization
+from .sampling.online import OnlineLearner as OnlineLearner
 from .sampling.simplex import simplex_sampling as simplex_sampling, zcdp_budget as zcdp_budget
 from .sampling.vertex_steps import frank_wolfe as frank_wolfe
 from .start import (

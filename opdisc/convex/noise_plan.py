@@ -123,7 +123,7 @@ def prepare(
     rehearse(plan.mechanism, lambda: _one_step(toy, public))
     if solver is not None:
         rehearse(f"the solver of {plan.mechanism}", lambda: solver(toy))
-    return charge_of(plan, public, compute, entropy=entropy, packages=_versions())
+    return charge_of(plan, public, compute, entropy=entropy, packages=versions())
 
 
 def charge_of(
@@ -204,5 +204,6 @@ def _domain_text(domain: Domain) -> str:
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that convex mechanisms compute with."""
     return {name: version(name) for name in ("dp-accounting", "numpy", "scipy")}
