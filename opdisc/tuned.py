@@ -1,6 +1,6 @@
 """Numbers that decide choices, each with where it was measured; no promise rests on any of them.
 
-``docs/tuned.md`` is this file as a table, and a test holds them equal. "None" means that nobody
+The page on such numbers is this file as a table, and a test holds them equal. "None" means: nobody
 measured it: it is a round number that seemed fair.
 """
 
