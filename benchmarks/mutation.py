@@ -62,6 +62,7 @@ class Group:
 
 _SAMPLING = "tests/test_oracles/sampling/"
 _CALIBRATION = "tests/test_opdisc/calibration/"
+_PLANNING = "tests/test_opdisc/planning/"
 _MECHANISMS, _PRIVACY = "tests/test_opdisc/mechanisms/", "tests/test_opdisc/privacy/"
 GROUPS = {
     "levels": Group(
@@ -72,8 +73,18 @@ GROUPS = {
         ("opdisc/privacy/prepared.py", "opdisc/mechanisms/run.py"),
         (f"{_PRIVACY}test_prepared.py", f"{_MECHANISMS}test_run.py"),
     ),
+    "planning": Group(
+        tuple(f"opdisc/planning/{name}.py" for name in ("choice", "decision", "plan")),
+        (
+            *(f"{_PLANNING}test_{name}.py" for name in ("decision", "plan", "request")),
+            *(f"{_PLANNING}test_{name}.py" for name in ("utility", "weight_rule", "frozen")),
+            *(f"{_PLANNING}test_{name}.py" for name in ("logistic", "classes", "any_table")),
+        ),
+    ),
     "encoding": Group(
-        ("opdisc/data/encoding.py",),
+        tuple(
+            f"opdisc/data/{name}.py" for name in ("encoding", "label_encoding", "encoded_table")
+        ),
         (
             "tests/test_opdisc/data/test_encoding_cases.py",
             "tests/test_opdisc/data/test_encoding.py",
@@ -98,8 +109,8 @@ GROUPS = {
         ),
     ),
     "receipts": Group(
-        tuple(f"opdisc/privacy/{name}.py" for name in ("receipt", "guarantee", "params", "public"))
-        + ("opdisc/mechanisms/receipts.py",),
+        tuple(f"opdisc/privacy/{name}.py" for name in ("guarantee", "params", "public"))
+        + ("opdisc/privacy/receipts/receipt.py", "opdisc/mechanisms/receipts.py"),
         (f"{_PRIVACY}test_promises.py", f"{_MECHANISMS}test_run.py", f"{_PRIVACY}test_receipt.py"),
     ),
     "accounting": Group(
@@ -108,8 +119,8 @@ GROUPS = {
             for name in ("ledger", "ledger_lines", "spending", "ledger_file")
         ),
         tuple(
-            f"{_PRIVACY}ledger/test_{name}.py"
-            for name in ("lines", "sums", "file", "ledger", "hostile")
+            f"{_PRIVACY}test_{name}.py"
+            for name in ("ledger_lines", "sums", "ledger_file", "ledger", "hostile")
         ),
     ),
 }
