@@ -71,7 +71,11 @@ GROUPS = {
     ),
     "running": Group(
         ("opdisc/privacy/prepared.py", "opdisc/mechanisms/run.py"),
-        (f"{_PRIVACY}test_prepared.py", f"{_MECHANISMS}test_run.py"),
+        (
+            f"{_PRIVACY}test_prepared.py",
+            *(f"{_MECHANISMS}test_{name}.py" for name in ("run", "limits")),
+            *(f"{_MECHANISMS}test_{name}.py" for name in ("error_costs", "assumptions")),
+        ),
     ),
     "planning": Group(
         tuple(f"opdisc/planning/{name}.py" for name in ("choice", "decision", "plan")),
@@ -209,6 +213,8 @@ def mutants(module: str) -> Iterator[Mutant]:
         ]
         for occurrence, (line, column) in enumerate(places):
             if any(first <= (line, column) < last for first, last in spared):
+                continue
+            if source.splitlines()[line - 1].strip() == "*,":  # of a signature, and no product
                 continue
             changed = mutate_code(source, operator, occurrence)
             if changed is None or changed in seen:
