@@ -107,6 +107,7 @@ def _tree_plan(public: ConvexPublic, conditions: tuple[str, ...]) -> NoisePlan:
         scales=(scale,),
         settings=(("tree levels", levels), ("rounds", public.exact_rows)),
         conditions=conditions,
+        total_variation=2 * (public.exact_rows - 1) * public.dimension * TAIL,
     )
 
 

@@ -16,7 +16,7 @@ from opdisc.convex.rows import Rows
 from opdisc.convex.sampling.ftrl import plan_ftrl, private_ftrl, tree_sensitivity
 from opdisc.convex.sampling.online import ONE_RUN, OnlineLearner
 from opdisc.convex.sampling.running_sums import no_sums, tree_levels
-from opdisc.convex.sampling.simplex import zcdp_budget
+from opdisc.convex.sampling.simplex import TAIL, zcdp_budget
 from opdisc.errors import CalibrationError, FileMistake, LedgerError, ModelFileError
 from opdisc.privacy import Ledger
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
@@ -119,6 +119,13 @@ def test_the_tree_keeps_its_budget_and_half_the_noise_does_not(rounds, epsilon, 
     shift = moved / plan.scales[0]
     assert shift**2 / 2 <= zcdp_budget(public.params)
     assert exact_delta(shift, epsilon) <= 1e-6 < exact_delta(2 * shift, epsilon)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 33])
+def test_the_cut_tails_of_all_normals_are_in_the_numerical_delta(rounds):
+    found = OnlineLearner(facts(rounds)).receipt.delta_numerical
+    normals = (rounds - 1) * P
+    assert found == pytest.approx((1 + math.e) * 2 * normals * TAIL, rel=1e-9, abs=0.0)
 
 
 def test_the_whole_charge_comes_before_the_first_step(tmp_path):
