@@ -234,7 +234,7 @@ def _check_public(problem: Perturbable, public: GridPublic) -> None:
 
 def _counted(problem: ZeroOneProblem, public: GridPublic) -> GridPublic:
     """Refuse counts that cannot be counts of rows; that they are is a condition."""
-    if min(problem.positives.min(initial=0), problem.negatives.min(initial=0)) < 0:
+    if (problem.positives < 0).any() or (problem.negatives < 0).any():
         raise CalibrationError("a problem's counts must be >= 0, one of each row; merge rows.")
     counts = (*problem.positives.tolist(), *problem.negatives.tolist())
     if public.n_rows is not None and sum(counts) > public.n_rows:

@@ -13,6 +13,7 @@ from opdisc.mechanisms import (
     BlockOneHotMechanism,
     ExponentialMechanism,
     one_hot_mechanism,
+    prepare_mechanism,
     run_mechanism,
     run_on_table,
     run_with_argmin,
@@ -72,8 +73,9 @@ def test_weighted_counts_are_refused_where_the_number_of_rows_is_public():
     # Ten rows, of which one counts for a hundred.
     with pytest.raises(CalibrationError, match="public number of rows"):
         receipt(made=problem(positives=(100, 4)), counts_rows=False)
-    with pytest.raises(CalibrationError, match=">= 0"):
-        receipt(made=problem(positives=(-3, 4)), counts_rows=False)
+    for counts in ({"positives": (-1, 4)}, {"negatives": (4, -1)}):
+        with pytest.raises(CalibrationError, match=">= 0"):
+            receipt(made=problem(**counts), counts_rows=False)
 
 
 @pytest.mark.parametrize("n_rows", [None, 10])
@@ -82,6 +84,9 @@ def test_counts_that_the_library_did_not_make_are_a_condition(n_rows):
     found = receipt(n_rows=n_rows, counts_rows=False)
     assert (found.guarantee, found.conditions) == ("CONDITIONAL", (BOUNDED_ROWS,))
     assert receipt(n_rows=n_rows, counts_rows=True).guarantee == "HOLDS"
+    facts = public(n_rows=n_rows)
+    one = prepare_mechanism(one_hot_mechanism(3), problem(), facts, entropy=SystemEntropy())
+    assert one.charge().receipt.conditions == (BOUNDED_ROWS,), "who says nothing is not believed"
 
 
 def test_a_hand_built_table_of_losses_is_a_condition():

@@ -178,6 +178,15 @@ def test_a_sampling_mechanism_releases_its_draw_and_asks_no_oracle():
     assert run(Draws(), oracle="no such oracle").hypothesis == (1, -1)
 
 
+def test_a_sampler_need_not_try_its_draw():
+    """Only ``calibrate`` and ``draw`` are asked of who writes one."""
+    own = ExponentialMechanism()
+    plain = SimpleNamespace(
+        name="plain", calibrate=own.calibrate, draw=lambda problem, spec, entropy: (1, -1)
+    )
+    assert run(plain).hypothesis == (1, -1)
+
+
 def test_a_run_takes_settings_by_name_only():
     with pytest.raises(TypeError):
         run_mechanism(one_hot_mechanism(2), PROBLEM, PUBLIC, SystemEntropy())
