@@ -71,7 +71,7 @@ class OracleEntry(Generic[T]):
         found: dict[str, str] = {}
         for distribution in self.distributions:
             try:
-                found[distribution] = importlib.metadata.version(distribution)
+                found[distribution] = _version(distribution)
             except importlib.metadata.PackageNotFoundError:
                 continue
         return found
@@ -378,6 +378,12 @@ def oracle_versions(name: str) -> dict[str, str]:
         return oracle_versions(first) | oracle_versions(second)
     other: OracleEntry[Oracle] = OracleEntry(target=_load_pulp, distributions=("pulp",))
     return (ORACLES.entry(name) or other).versions()
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    """Return an installed version, looked up once: its file is parsed each time."""
+    return importlib.metadata.version(distribution)
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import platform
 import re
@@ -311,5 +312,11 @@ def common_fields(
 
 def software_versions(packages: Mapping[str, str]) -> dict[str, str]:
     """Return versions by name, those of Python and this package included."""
-    own = {"opdisc": version("opdisc"), "python": platform.python_version()}
+    own = {"opdisc": _own_version(), "python": platform.python_version()}
     return dict(sorted({**own, **packages}.items()))
+
+
+@functools.cache
+def _own_version() -> str:
+    """Return this package's version, looked up once: its file is parsed each time."""
+    return version("opdisc")
