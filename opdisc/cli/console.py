@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from opdisc.errors import OPDiscError, PublicMistake, TableError, one_sentence
+from opdisc.errors import FileMistake, OPDiscError, PublicMistake, TableError, one_sentence
 from oracles.errors import InvalidOption, OracleError, OracleUnavailable, UnsupportedProblem
 
 DEBUG_VARIABLE = "OPDISC_DEBUG"
@@ -159,7 +159,9 @@ def from_input(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         return value
     if ctx.meta.setdefault(f"{__name__}.input", param.name) != param.name:
         raise click.UsageError("standard input is one file: give the others a name.")
-    with suppress(OSError):  # whoever opens a closed one says so
+    if sys.stdin is None:  # its number may be that of a file opened since, such as a pipe of ours
+        raise FileMistake("standard input must be open, but it is closed; name a file instead")
+    with suppress(OSError):  # a test may have closed it
         if stat.S_ISSOCK(os.fstat(0).st_mode):
             _pipe_input()
     return type(value)(_STANDARD_INPUT)

@@ -34,6 +34,8 @@ _WARNING = "PRIVATE: holds sums of private rows; keep it like the table, never p
 
 _MOST_BYTES = 1 << 26
 
+_UNREADABLE = (KeyError, OverflowError, RecursionError, TypeError, ValueError)
+
 
 class OnlineLearner:
     """Private follow-the-leader over the vertices of the simplex, round by round (J14 5.2).
@@ -132,7 +134,7 @@ class OnlineLearner:
         bounds, slack = self._public.bounds, 1 + 1e-9
         try:
             vector = np.array(x, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             vector = np.empty(0)
         if (
             vector.shape != (self._public.dimension,)
@@ -163,7 +165,8 @@ class OnlineLearner:
         Raises
         ------
         CalibrationError
-            If the name ends otherwise, or the stream was saved before.
+            If the name ends otherwise, the stream was saved before, or the state is larger than
+            ``load`` takes; the stream goes on.
         TableError
             If there is such a file, or the place is not writable.
         """
@@ -180,8 +183,18 @@ class OnlineLearner:
             "terms": _terms(self._plan, self._public, self._entropy),
             "state": self._player.state(),
         }
-        atomic_write_text(path, json.dumps(record), mode=PRIVATE_MODE)
+        text = json.dumps(record)
+        if len(text) > _MOST_BYTES:
+            raise CalibrationError(
+                f"a saved state must have at most {_MOST_BYTES:,} bytes, but this one has more; "
+                "play the stream to its end without saving."
+            )
         self._is_closed = True
+        try:
+            atomic_write_text(path, text, mode=PRIVATE_MODE)
+        except BaseException:
+            self._is_closed = os.path.lexists(path)  # it may be there: then the file goes on
+            raise
 
     @classmethod
     def load(
@@ -230,7 +243,7 @@ class OnlineLearner:
             stream._player.restore(record["state"])
         except BaseException as error:
             os.rename(taken, path)
-            if isinstance(error, (KeyError, TypeError, ValueError)) and not isinstance(
+            if isinstance(error, _UNREADABLE) and not isinstance(
                 error, (CalibrationError, ModelFileError)
             ):
                 raise _not_a_state(path) from None

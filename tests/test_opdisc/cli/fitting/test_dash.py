@@ -108,6 +108,16 @@ def test_a_socket_is_read_too():
     assert found.stdout.decode() == told("predict", "card.json", "table.csv")[1], found.stderr
 
 
+@pytest.mark.slow
+def test_a_closed_input_is_refused_and_not_waited_for():
+    """A file opened later gets its number: the command would read a pipe of its own, for ever."""
+    save_model(released(SCHEMA_RECORD, (1,)), "card.json")
+    command = ["sh", "-c", '"$0" -m opdisc predict card.json - <&-', sys.executable]
+    found = subprocess.run(command, capture_output=True, timeout=120)
+    assert (found.returncode, found.stdout) == (2, b"")
+    assert b"standard input must be open" in found.stderr
+
+
 def test_validate_reads_and_prints(piped):
     save_model(released(SCHEMA_RECORD, (1,)), "card.json")
     given = ("--epsilon", "5", "--out", "-")

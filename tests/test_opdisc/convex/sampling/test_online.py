@@ -13,6 +13,7 @@ from scipy import stats
 
 from opdisc.convex.public import ConvexPublic, convex_params
 from opdisc.convex.rows import Rows
+from opdisc.convex.sampling import online
 from opdisc.convex.sampling.ftrl import plan_ftrl, private_ftrl, tree_sensitivity
 from opdisc.convex.sampling.online import ONE_RUN, OnlineLearner
 from opdisc.convex.sampling.running_sums import no_sums, tree_levels
@@ -202,6 +203,30 @@ def test_a_state_goes_to_a_new_file_whose_name_says_private(tmp_path):
     assert stream.rounds_left == ROUNDS
 
 
+def test_a_state_that_load_would_refuse_for_its_size_is_not_written(tmp_path, monkeypatch):
+    stream = OnlineLearner(facts())
+    monkeypatch.setattr(online, "_MOST_BYTES", 100)
+    with pytest.raises(CalibrationError, match="at most 100 bytes"):
+        stream.save(tmp_path / "s.private.json")
+    assert not list(tmp_path.iterdir())
+    stream.step(np.zeros(P))
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_an_interrupted_save_leaves_the_state_in_one_place(tmp_path, monkeypatch, is_written):
+    stream, path = OnlineLearner(facts()), tmp_path / "s.private.json"
+
+    def stopped(place, text, *, mode):
+        if is_written:
+            place.write_text(text)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(online, "atomic_write_text", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        stream.save(path)
+    assert (stream.rounds_left == 0) == path.exists() == is_written
+
+
 def test_other_facts_than_were_paid_for_are_refused_and_the_file_stays(tmp_path):
     _, path = saved(tmp_path)
     before = path.read_bytes()
@@ -232,6 +257,7 @@ def _without(record, name):
         lambda record: _without(record, "state"),
         lambda record: {**record, "state": []},
         lambda record: {**record, "state": {**record["state"], "rounds": -1}},
+        lambda record: {**record, "state": {**record["state"], "rounds": math.inf}},
         lambda record: {**record, "state": {**record["state"], "sums": [[0.0]]}},
         lambda record: {**record, "state": {**record["state"], "noisy sums": [["x"]]}},
     ],
@@ -254,7 +280,9 @@ def test_a_state_that_others_can_read_is_refused(tmp_path):
     assert OnlineLearner.load(path, facts()).rounds_left == ROUNDS - 5
 
 
-@pytest.mark.parametrize("x", [[0.0] * 3, [2.0, 0, 0, 0], [math.nan, 0, 0, 0], ["a"] * 4, None])
+@pytest.mark.parametrize(
+    "x", [[0.0] * 3, [2.0, 0, 0, 0], [math.nan, 0, 0, 0], ["a"] * 4, None, [10**400] * 4]
+)
 def test_a_vector_out_of_bounds_is_refused_without_its_numbers(x):
     stream = OnlineLearner(facts())
     with pytest.raises(CalibrationError, match="must have 4 finite numbers within") as caught:
