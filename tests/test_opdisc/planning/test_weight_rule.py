@@ -155,8 +155,11 @@ def test_named_bounds_and_grids_too_large_for_more_starts_stay_as_they_are():
 def test_beyond_the_frontier_a_base_measure_is_refused_and_the_frontier_named():
     wide = public(WeightGrid.box(60, 1))
     sparse = BaseMeasure(penalty=1.0)
-    with pytest.raises(BeyondReach, match=r"10,000,000 are listed.*max_nonzero"):
+    said = r"combinations at epsilon 1, of which up to 10,000,000 are listed.*max_nonzero"
+    with pytest.raises(BeyondReach, match=said):
         choose_mechanism(wide.grid, (), wide, base_measure=sparse)
+    with pytest.raises(BeyondReach, match="combinations, of which"):  # no budget is known
+        choose_mechanism(wide.grid, (), base_measure=sparse)
 
 
 def test_beyond_the_frontier_a_base_measure_takes_sparse_scorecards_and_says_so():
