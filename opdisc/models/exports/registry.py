@@ -153,9 +153,11 @@ def _trust() -> Fields:
 
 
 def _accounting(receipt: PrivacyReceipt) -> Fields:
-    parts = "; ".join(f"{name}: {text}" for name, text in receipt.split())
+    below = ": all that is said below"  # a receipt's words for its lines after this one
+    split = [f"{name.strip()}: {text.removesuffix(below)}" for name, text in receipt.split()]
+    parts = "; ".join(split)
     return {
-        "post_processing": prose("Threshold, odds and every form of the card follow from points."),
+        "post_processing": prose("Every form of the card follows from what was released."),
         "composition": prose(f"Epsilon is that of the whole release. {parts}".strip()),
     }
 

@@ -14,6 +14,7 @@ from helpers.opdisc.cards import HOSTILE, any_cards, any_model, released
 from opdisc.errors import ModelFileError
 from opdisc.models import card_registry
 from opdisc.models.exports.registry import REGISTRY, REGISTRY_COMMIT
+from opdisc.privacy.receipts import RiskReceipt
 
 WARD = {
     "name": "ward",
@@ -91,6 +92,22 @@ def test_the_record_says_what_the_receipt_says():
     rounded = record(promised(model, delta=1e-07, delta_numerical=1e-20))["deployment"]
     assert rounded["privacy_loss"]["privacy_parameters"]["delta"] == 1e-07 + 1e-20
     assert rounded["dp_variant"]["variant_name"] == "Approximate DP"
+
+
+@pytest.mark.extras("yaml")
+def test_rates_that_were_bought_are_no_consequence_of_points():
+    model = released(WARD, [1])
+    parts = RiskReceipt(
+        card_epsilon=model.receipt.epsilon / 4,
+        epsilon=model.receipt.epsilon / 4,
+        sensitivity=6,
+        noise_scale=2.4,
+        counts=60,
+    )
+    found = record(promised(model, risks=parts))["deployment"]["accounting"]
+    assert "points" not in found["post_processing"]
+    assert "scale 2.4 rows" in found["composition"]
+    assert "said below" not in found["composition"] and "  " not in found["composition"]
 
 
 @pytest.mark.extras("yaml")
