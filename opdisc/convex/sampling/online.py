@@ -95,7 +95,7 @@ class OnlineLearner:
     ) -> None:
         self._plan, self._public, self._entropy = plan, public, entropy
         self._player = Player(plan, public.dimension)
-        self._is_closed = False
+        self._is_closed, self._process = False, os.getpid()
         charge = charge_of(plan, public, lambda: np.zeros(1), entropy=entropy, packages=versions())
         self.receipt: ConvexReceipt = charge.run(ledger).receipt
 
@@ -149,6 +149,11 @@ class OnlineLearner:
         return vector
 
     def _require_open(self) -> None:
+        if os.getpid() != self._process:
+            raise CalibrationError(
+                "a stream runs in the process that made it, since a fork of it would use its "
+                "noise again; save it, and load it in the other process."
+            )
         if self._is_closed:
             raise CalibrationError(
                 "a stream that was saved goes on from its file only; use OnlineLearner.load."

@@ -26,6 +26,7 @@ _FORM = """\
 -- Written by opdisc. Put the name of your table in place of your_table, near the end.
 -- It adds {added} to the table's columns.
 -- Rename a column of your table that has such a name: it is refused as ambiguous, or shown twice.
+-- Shown twice, yours comes first, and a query around this one would find yours.
 {notes}SELECT
   scored.*,
   {answers}

@@ -304,3 +304,11 @@ def test_tree_noise_has_less_regret_than_a_sampled_vertex():
         return X[np.arange(rounds), played].sum() - X.sum(axis=0).min()
 
     assert regret("tree") < 0.7 * regret("zcdp")
+
+
+def test_a_forked_stream_is_not_run_twice(monkeypatch):
+    stream = OnlineLearner(facts())
+    stream.step(np.zeros(P))
+    monkeypatch.setattr(online.os, "getpid", lambda: -1)
+    with pytest.raises(CalibrationError, match="in the process that made it"):
+        stream.step(np.zeros(P))
