@@ -94,7 +94,7 @@ def stated_place(
     if database is None:
         if data is None:
             raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
-        if may_hold_password(str(data)) and not data.exists():
+        if may_hold_password(str(data)) and not os.path.exists(data):
             raise click.UsageError(
                 "DATA must be a file, but it looks like a URL: give that by --database."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -93,7 +94,7 @@ def database_place(database: str) -> FilePath:
         return database
     scheme = next(filter(database.startswith, _FILES), "")
     path = Path(database.removeprefix(scheme))
-    if may_hold_password(database.removeprefix(scheme)) and not path.exists():
+    if may_hold_password(database.removeprefix(scheme)) and not os.path.exists(path):
         raise FileMistake(
             "a database must be a DuckDB or SQLite file or the URL of a PostgreSQL server, but "
             "this is a URL of another kind; export the table as Parquet"
