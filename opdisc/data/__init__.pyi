@@ -81,7 +81,11 @@ from .reading.chunks import (
     require_rows as require_rows,
 )
 from .reading.headers import public_header as public_header, read_header as read_header
-from .reading.named_table import database_place as database_place, is_server as is_server
+from .reading.named_table import (
+    database_place as database_place,
+    is_server as is_server,
+    may_hold_password as may_hold_password,
+)
 from .reading.opening import open_table as open_table
 from .reading.provenance import (
     CLASSES_PUBLIC as CLASSES_PUBLIC,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from opdisc.cli.console import warn
-from opdisc.data import FilePath, database_place, read_names, told_sheets
+from opdisc.data import FilePath, database_place, may_hold_password, read_names, told_sheets
 from opdisc.errors import FileMistake
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -94,6 +94,10 @@ def stated_place(
     if database is None:
         if data is None:
             raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
+        if may_hold_password(str(data)) and not os.path.exists(data):
+            raise click.UsageError(
+                "DATA must be a file, but it looks like a URL: give that by --database."
+            )
         return data, {}
     if data is not None:
         raise click.UsageError("a table is in DATA or in --database: leave one out.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _SERVERS = ("postgresql://", "postgres://")
 
 _FILES = ("duckdb://", "sqlite://")
+
+_CONNECTION = re.compile(r"://|@|password|pwd=|^[a-z+]{2,}:", re.IGNORECASE)
 
 _DUCKDB = """
 SELECT current_database(), table_schema, table_name, table_type = 'BASE TABLE'
@@ -88,15 +92,19 @@ def database_place(database: str) -> FilePath:
     """
     if is_server(database):
         return database
-    for scheme in _FILES:
-        if database.startswith(scheme):
-            return Path(database.removeprefix(scheme))
-    if "://" in database:
+    scheme = next(filter(database.startswith, _FILES), "")
+    path = Path(database.removeprefix(scheme))
+    if may_hold_password(database.removeprefix(scheme)) and not os.path.exists(path):
         raise FileMistake(
             "a database must be a DuckDB or SQLite file or the URL of a PostgreSQL server, but "
             "this is a URL of another kind; export the table as Parquet"
         )
-    return Path(database)
+    return path
+
+
+def may_hold_password(place: str) -> bool:
+    """Return whether a place looks like a URL or a server's settings: it must not be repeated."""
+    return bool(_CONNECTION.search(place))
 
 
 def is_server(place: object) -> bool:

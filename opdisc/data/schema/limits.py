@@ -120,6 +120,8 @@ def parse_limits(raw: object, sign: Sign | None, column: str) -> PointLimits | N
         return None
     if not isinstance(raw, PointLimits):
         raw = _read(raw, column)
+    if raw.is_free:
+        raise SchemaError(f"points of {quoted(column)} must have a limit, as in {_EXAMPLE}")
     try:
         both_limits(raw, sign)
     except SchemaError:
@@ -137,8 +139,6 @@ def _read(raw: object, column: str) -> PointLimits:
             "points to start from stand in a file of their own, which a fit takes as its prior"
         )
     check_keys(raw, _KEYS, f"points of {quoted(column)}")
-    if not raw:
-        raise SchemaError(f"points of {quoted(column)} must have a limit, as in {_EXAMPLE}")
     try:
         return PointLimits(**raw)
     except SchemaError as error:

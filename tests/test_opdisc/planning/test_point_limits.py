@@ -126,6 +126,8 @@ def test_limits_are_kept_where_a_fit_finds_thresholds_and_by_statements_of_codes
         ({"at_most": 10**9}, "at_most of points must be an integer"),
         ({"at_least": 0, "at_most": 0}, "leave the feature out"),
         ({}, "must have a limit"),
+        ({"at_most": None}, "must have a limit"),
+        (PointLimits(), "must have a limit"),
         ({"at_mots": 3}, "did you mean 'at_most'"),
         (3, "must be limits"),
         ([1, 2], "must be limits"),

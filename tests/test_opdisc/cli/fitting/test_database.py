@@ -100,6 +100,10 @@ def test_a_fit_without_a_ledger_takes_a_table_of_a_database_and_no_other():
         (["--database", "bank.sqlite"], "say which by --table"),
         (["loans.csv", "--table", "loans", "--database", "bank.sqlite"], "leave one out"),
         (["--table", "loans", "--database", f"mysql://me:{CANARY}@here/x"], "of another kind"),
+        (["--table", "loans", "--database", f"host=h password={CANARY}"], "of another kind"),
+        (["--table", "loans", "--database", f"postgresql:me:{CANARY}@h/x"], "of another kind"),
+        (["--table", "loans", "--database", f"duckdb://me:{CANARY}@h/x"], "of another kind"),
+        (["--table", "loans", "--database", f"password={CANARY * 99}"], "of another kind"),
         (["--table", "loans", "--database", "none.duckdb"], "readable file"),
         (["--table", "loans", "--database", "loans.csv"], "is neither"),
         (["--table", "Loans", "--database", "bank.sqlite"], "must be in the database"),
@@ -112,6 +116,15 @@ def test_a_table_that_is_nowhere_or_twice_is_refused(command, place, sentence):
     status, out, err = told(command, *given)
     assert status in (1, 2) and not out and sentence in err and CANARY not in err
     assert_one_plain_sentence(status, out, err)
+
+
+@pytest.mark.parametrize("command", ["fit", "validate"])
+def test_a_url_in_the_place_of_a_file_is_not_repeated(command):
+    told("fit", "loans.csv", *FIT, "--out", "card.json")
+    url = f"postgresql://me:{CANARY}@here/x"
+    given = {"validate": ["card.json", url, "--epsilon", "1"]}.get(command, [url, *FIT])
+    status, out, err = told(command, *given)
+    assert status == 2 and not out and "by --database" in err and CANARY not in err
 
 
 def test_a_plan_takes_a_name_for_a_database_only():
