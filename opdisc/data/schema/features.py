@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
         Kind,
         Sign,
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_of_cuts(column: str, cuts: tuple[float, ...]) -> tuple[str, ...]:
+    """Return "column >= t" for each threshold: public, and asked for again and again in a fit."""
+    return tuple(f"{column} >= {format_number(cut)}" for cut in cuts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +93,7 @@ class ThresholdFeature:
     @property
     def column_names(self) -> tuple[str, ...]:
         """Display name of each encoded column."""
-        return self.names or tuple(
-            f"{self.column} >= {format_number(cut)}" for cut in self.thresholds
-        )
+        return self.names or _names_of_cuts(self.column, self.thresholds)
 
     @property
     def limits(self) -> PointLimits:
