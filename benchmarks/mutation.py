@@ -25,6 +25,7 @@ import difflib
 import importlib
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -129,6 +130,8 @@ GROUPS = {
     ),
 }
 
+_STAR = re.compile(r"(?:^ +|\(|, )\*,")
+
 # What each operator is replaced by, of all that Cosmic Ray offers.
 _COMPARISONS = {
     ("Lt", "LtE"), ("Lt", "GtE"), ("LtE", "Lt"), ("LtE", "Gt"), ("Gt", "GtE"), ("Gt", "LtE"),
@@ -214,7 +217,7 @@ def mutants(module: str) -> Iterator[Mutant]:
         for occurrence, (line, column) in enumerate(places):
             if any(first <= (line, column) < last for first, last in spared):
                 continue
-            if source.splitlines()[line - 1].strip() == "*,":  # of a signature, and no product
+            if _STAR.search(source.splitlines()[line - 1]):  # of a signature, and no product
                 continue
             changed = mutate_code(source, operator, occurrence)
             if changed is None or changed in seen:

@@ -260,5 +260,5 @@ def _takes_few_points(public: GridPublic, measure: BaseMeasure) -> bool:
         0 in allowed and allowed[-1] - allowed[0] == len(allowed) - 1
         for allowed in public.grid.values
     )
-    countable = (public.largest_loss or 0) <= MOST_LEVELS
+    countable = public.largest_loss is None or public.largest_loss <= MOST_LEVELS
     return intervals and countable and (measure.is_uniform or measure.by_levels)

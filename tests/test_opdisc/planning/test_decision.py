@@ -7,9 +7,11 @@ from helpers.opdisc.frozen_plans import CONFIGURATIONS
 
 import opdisc
 from opdisc.data import parse_schema
+from opdisc.errors import CalibrationError
 from opdisc.estimators import PrivateMulticlassClassifier, PrivateScorecardClassifier
 from opdisc.planning import decide_card, decide_cards, logistic_receipt, takes_logistic
-from opdisc.privacy import PrivacyParams, PublicInputs, WeakPromise, parse_relation
+from opdisc.planning.logistic import STARTED
+from opdisc.privacy import PrivacyParams, PublicInputs, Reason, WeakPromise, parse_relation
 
 CARDS = [
     name
@@ -69,3 +71,41 @@ def test_what_is_decided_is_what_is_recorded(name):
 
 def test_most_configurations_are_cards():
     assert len(CARDS) >= 40 and set(NOT_PLANNED) < set(CARDS)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "is_started", "why"),
+    [
+        ("auto", True, STARTED),
+        ("logistic", True, Reason()),  # it was named, and needs no reason
+        ("logistic", False, Reason()),
+        ("staged", True, None),
+        ("staged", False, None),
+    ],
+)
+def test_a_start_or_its_name_makes_a_card_a_logistic_one(mechanism, is_started, why):
+    request, public = request_of(mechanism)
+    assert takes_logistic(request, public, is_started=is_started) == why
+
+
+def test_limits_of_points_are_refused_for_a_logistic_card_and_for_no_other():
+    request, public = request_of("logistic", points={"at_most": 2})
+    with pytest.raises(CalibrationError, match="a mechanism that draws from a grid"):
+        takes_logistic(request, public)
+    request, public = request_of("staged", points={"at_most": 2})
+    assert takes_logistic(request, public) is None
+
+
+def request_of(mechanism, **feature):
+    """Return what is asked with a mechanism, and public facts of 1,000 rows."""
+    schema = parse_schema(
+        {
+            "name": "ward",
+            "target": {"column": "ill", "positive": "yes", "negative": "no"},
+            "feature": [{"column": "smoker", "binary": True, **feature}],
+        }
+    )
+    params = PrivacyParams(epsilon=1.0, delta=0.0)
+    public = PublicInputs(params=params, relation=parse_relation("replace_one"), n_rows=1000)
+    model = PrivateScorecardClassifier(schema=schema, mechanism=mechanism)
+    return model._request(schema), public

@@ -16,7 +16,12 @@ from opdisc.mechanisms.exponential import ExponentialMechanism
 from opdisc.mechanisms.objective_perturbation import BlockOneHotMechanism
 from opdisc.mechanisms.permute_and_flip import PermuteAndFlipMechanism
 from opdisc.planning.blocks import searchable_blocks
-from opdisc.planning.choice import BeyondReach, MechanismSettings, choose_mechanism
+from opdisc.planning.choice import (
+    BeyondReach,
+    MechanismSettings,
+    _takes_few_points,
+    choose_mechanism,
+)
 from opdisc.planning.plan import plan_fit
 from opdisc.planning.request import CardRequest
 from opdisc.planning.utility import predict_error
@@ -25,6 +30,8 @@ from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import GridPublic, PublicInputs
 from opdisc.tuned import AFFORDABLE_GROWTH, LARGEST_SEARCHED_BLOCK
 from oracles import WeightGrid
+from oracles.problem import ENUMERATION_LIMIT
+from oracles.sampling import MOST_LEVELS
 
 
 def public(grid, epsilon=1.0, n_rows=1000, delta=0.0) -> GridPublic:
@@ -177,6 +184,29 @@ def test_beyond_the_frontier_cards_of_few_points_are_drawn_and_have_room(n_rows)
     assert fit.mechanism.name == "staged" and fit.bound == 3
     assert "always ends" in str(fit.reason) and "has use for" in str(fit.reason)
     assert settled(60, 1.0, n_rows, 2).public.grid == WeightGrid.box(60, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "n_rows", "taken"),
+    [
+        ((-1, 0, 1), None, True),
+        ((-1, 0, 1), MOST_LEVELS, True),
+        ((-1, 0, 1), MOST_LEVELS + 1, False),  # a loss would have no level of its own
+        ((0, 2), 1000, False),
+        ((1, 2), 1000, False),
+    ],
+)
+def test_few_points_are_drawn_from_intervals_with_0_and_from_losses_that_are_told_apart(
+    values, n_rows, taken
+):
+    facts = public(WeightGrid(values=(values,) * 3), n_rows=n_rows)
+    assert _takes_few_points(facts, BaseMeasure()) is taken
+
+
+def test_as_many_cards_as_are_listed_are_not_beyond_the_frontier():
+    largest = WeightGrid(values=(tuple(range(10)),) * 7)  # 10^7
+    assert largest.n_assignments == ENUMERATION_LIMIT
+    assert choose_mechanism(largest, base_measure=BaseMeasure(penalty=1.0))[0] == "exponential"
 
 
 def test_a_fit_beyond_the_frontier_ends_and_holds():
