@@ -106,8 +106,6 @@ def takes_logistic(
     if request.mechanism == LOGISTIC or (is_started and request.mechanism == "auto"):
         _require_no_sizes(request)
         return STARTED if is_started and request.mechanism == "auto" else Reason()
-    if is_started:
-        return None
     if request.is_free and prefers_logistic(request.schema, public):
         return why_logistic(request.schema, public)
     return None

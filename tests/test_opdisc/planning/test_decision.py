@@ -1,6 +1,7 @@
 """A plan decides as a fit does: the receipt of what is decided is the one that is recorded."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 from helpers.opdisc.frozen_plans import CONFIGURATIONS
@@ -88,6 +89,21 @@ def test_a_start_or_its_name_makes_a_card_a_logistic_one(mechanism, is_started, 
     assert takes_logistic(request, public, is_started=is_started) == why
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "n_columns", "n_rows", "taken"),
+    [
+        ("auto", 19, 1900, True),
+        ("auto", 19, 1899, False),  # below 100 rows times epsilon for each statement
+        ("auto", 18, 100_000, False),
+        ("staged", 19, 100_000, False),
+    ],
+)
+def test_many_statements_with_many_rows_each_make_it_one(mechanism, n_columns, n_rows, taken):
+    request, public = request_of(mechanism, n_columns=n_columns)
+    why = takes_logistic(request, replace(public, n_rows=n_rows))
+    assert (why is not None and bool(why)) is taken
+
+
 def test_limits_of_points_are_refused_for_a_logistic_card_and_for_no_other():
     request, public = request_of("logistic", points={"at_most": 2})
     with pytest.raises(CalibrationError, match="a mechanism that draws from a grid"):
@@ -96,13 +112,16 @@ def test_limits_of_points_are_refused_for_a_logistic_card_and_for_no_other():
     assert takes_logistic(request, public) is None
 
 
-def request_of(mechanism, **feature):
+def request_of(mechanism, n_columns=1, **feature):
     """Return what is asked with a mechanism, and public facts of 1,000 rows."""
     schema = parse_schema(
         {
             "name": "ward",
             "target": {"column": "ill", "positive": "yes", "negative": "no"},
-            "feature": [{"column": "smoker", "binary": True, **feature}],
+            "feature": [
+                {"column": f"yes {number}", "binary": True, **feature}
+                for number in range(n_columns)
+            ],
         }
     )
     params = PrivacyParams(epsilon=1.0, delta=0.0)
