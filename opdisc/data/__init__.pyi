@@ -45,6 +45,7 @@ from .files import (
     check_output as check_output,
     holds_the_same as holds_the_same,
     is_misplaced as is_misplaced,
+    may_hold_password as may_hold_password,
     read_bounded as read_bounded,
 )
 from .findings import (
@@ -84,7 +85,6 @@ from .reading.headers import public_header as public_header, read_header as read
 from .reading.named_table import (
     database_place as database_place,
     is_server as is_server,
-    may_hold_password as may_hold_password,
 )
 from .reading.opening import open_table as open_table
 from .reading.provenance import (

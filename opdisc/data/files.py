@@ -6,6 +6,7 @@ import contextlib
 import errno
 import filecmp
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from opdisc.errors import FileMistake, TableError
+
+_CONNECTION = re.compile(r"://|@|password|pwd=|^[a-z+]{2,}:", re.IGNORECASE)
 
 FilePath: TypeAlias = str | PathLike[str]
 
@@ -233,3 +236,8 @@ def _sync(file: BinaryIO) -> None:
     """Bring a file's bytes to the disk."""
     file.flush()
     os.fsync(file.fileno())
+
+
+def may_hold_password(place: object) -> bool:
+    """Return whether a place looks like a URL or a server's settings: it must not be repeated."""
+    return bool(_CONNECTION.search(str(place)))

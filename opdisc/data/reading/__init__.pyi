@@ -26,7 +26,6 @@ from .named_table import (
     database_place as database_place,
     find_table as find_table,
     is_server as is_server,
-    may_hold_password as may_hold_password,
     open_server as open_server,
 )
 from .opening import is_database as is_database, open_table as open_table

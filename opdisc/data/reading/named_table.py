@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opdisc.data.files import may_hold_password
 from opdisc.data.reading.chunks import CHUNK_CELLS, DTYPES_DECLARED, Chunk
 from opdisc.data.reading.database import QueryResult, open_database, query_refusals
 from opdisc.data.reading.typed_file import optional_module
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _SERVERS = ("postgresql://", "postgres://")
 
 _FILES = ("duckdb://", "sqlite://")
-
-_CONNECTION = re.compile(r"://|@|password|pwd=|^[a-z+]{2,}:", re.IGNORECASE)
 
 _DUCKDB = """
 SELECT current_database(), table_schema, table_name, table_type = 'BASE TABLE'
@@ -100,11 +98,6 @@ def database_place(database: str) -> FilePath:
             "this is a URL of another kind; export the table as Parquet"
         )
     return path
-
-
-def may_hold_password(place: str) -> bool:
-    """Return whether a place looks like a URL or a server's settings: it must not be repeated."""
-    return bool(_CONNECTION.search(place))
 
 
 def is_server(place: object) -> bool:

@@ -15,13 +15,13 @@ from io import StringIO, TextIOWrapper
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from opdisc.data.files import unusable
+from opdisc.data.files import may_hold_password, unusable
 from opdisc.data.reading.chunks import CHUNK_CELLS, Chunk
 from opdisc.data.reading.header_rule import header_doubt, refuse_other_text
 from opdisc.errors import TableError
 
 if TYPE_CHECKING:
-    from opdisc.data.files import FilePath
+    from opdisc.data.files import FilePath, may_hold_password
     from opdisc.data.reading.table_format import TableFormat
 
 _DELIMITERS = ",;\t|"
@@ -262,7 +262,8 @@ def refusals(path: FilePath, encoding: str) -> Iterator[None]:
             "copy it again"
         ) from None
     except OSError as error:
-        raise unusable(f"a table must be a readable file, but {path} is not", error) from None
+        place = "the one that was given" if may_hold_password(path) else path
+        raise unusable(f"a table must be a readable file, but {place} is not", error) from None
     except UnicodeError:
         known = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise TableError(

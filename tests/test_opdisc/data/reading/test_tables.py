@@ -140,3 +140,17 @@ def test_a_table_of_private_rows_is_nobody_elses(tmp_path):
     table = pd.DataFrame({"a": ["x"]})
     write_table(table, tmp_path / "t.csv", mode=files.PRIVATE_MODE)
     assert stat.S_IMODE((tmp_path / "t.csv").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("place", "is_told"),
+    [
+        ("postgresql:me:hunter2@host/bank", False),
+        ("host=localhost password=hunter2 dbname=bank", False),
+        ("bank.csv", True),
+    ],
+)
+def test_a_place_that_may_hold_a_password_is_not_repeated(place, is_told):
+    with pytest.raises(TableError, match="must be a readable file") as caught:
+        read_table(place)
+    assert (place in str(caught.value)) is is_told
