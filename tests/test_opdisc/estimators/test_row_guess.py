@@ -165,6 +165,7 @@ def test_bins_of_risks_follow_the_guess(table):
     assert bins(epsilon=0.25, relation=ADD, public_row_guess=1) < known
 
 
+@pytest.mark.slow
 def test_cards_of_several_classes_are_planned_as_if_classes_were_alike(table):
     X = pd.concat([table[0], table[0][:2000]], ignore_index=True)
     y = np.array(["a", "b", "c"])[X.iloc[:, :4].sum(axis=1).clip(1, 3) - 1]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from opdisc import Ledger, PrivateScorecardClassifier, Schema
-from opdisc.convex import HullShape, mean_square
+from opdisc.convex import HullShape, mean_square, start_from
 from opdisc.convex.hull.noise import HullNoise
 from opdisc.models import TiltVerdict
 from opdisc.planning import plan_fit, prefers_logistic, tilt_of
@@ -135,6 +135,7 @@ def test_the_others_are_compared_with_it_and_it_with_the_others():
     assert [one.mechanism for one in taken].count("logistic") == 1
     assert [one.mechanism for one in passed].count("logistic") == 1
     assert passed[0].mechanism != "logistic" and not passed[-1].automatic
+    assert {one.weight_bound for one in taken if one.prediction is None} == {1}
 
 
 def test_the_tilt_is_counted_in_rows():
@@ -170,3 +171,33 @@ def test_the_verdict_on_a_tilt_in_words(moved, n, begins):
     assert str(verdict).startswith(begins)
     assert verdict.is_small == begins.startswith("Noise is small")
     assert verdict.dominates == begins.startswith("Noise dominates")
+
+
+def test_what_is_said_of_the_chosen_card_is_said_of_no_other():
+    """A card with odds has an outlook and a note on delta where it was chosen, and only there."""
+    (chosen, *_) = plan_fit(schema(), epsilon=1.0, n_rows=2_000, delta=0.01)
+    *_, beside = plan_fit(schema(), epsilon=1.0, n_rows=200, delta=0.01)
+    assert (chosen.mechanism, chosen.automatic) == ("logistic", True)
+    assert (beside.mechanism, beside.automatic) == ("logistic", False)
+    assert chosen.outlook == "twice the rows, or twice the epsilon, halve that share"
+    assert "would rest on this" in chosen.delta_note
+    assert (beside.outlook, beside.delta_note) == (None, "")
+    (unasked, *_) = plan_fit(schema(), epsilon=1.0, n_rows=2_000, look_ahead=False)
+    assert (unasked.outlook, unasked.delta_note) == (None, "")
+
+
+@pytest.mark.parametrize(("share", "is_said"), [(None, True), (0.5, False)])
+def test_one_answer_for_nearly_all_is_said_unless_a_share_is_stated_that_is_not_rare(
+    share, is_said
+):
+    declared = schema() if share is None else schema(positive_share=share)
+    (chosen, *_) = plan_fit(declared, epsilon=10.0, n_rows=20_000)
+    assert chosen.mechanism == "logistic"
+    assert bool(chosen.rare_outcome) is is_said
+
+
+def test_a_plan_says_what_a_start_is_worth_where_there_is_one():
+    start = start_from({"c0": 1}, None, schema())
+    (with_start,) = plan_fit(schema(), epsilon=1.0, n_rows=2_000, start=start)
+    (without, *_) = plan_fit(schema(), epsilon=1.0, n_rows=2_000)
+    assert with_start.start.startswith("Start:") and without.start == ""

@@ -11,8 +11,11 @@ from opdisc.cli.app import cli
 from opdisc.cli.console import run_command_line
 from opdisc.cli.fitting.planning import work_text
 from opdisc.errors import CalibrationError
-from opdisc.planning.choice import LOGISTIC, MECHANISMS
+from opdisc.planning import plan
+from opdisc.planning.choice import LOGISTIC, MECHANISMS, extra_loss
 from opdisc.planning.plan import plan_fit
+from oracles.errors import UnsupportedProblem
+from oracles.problem import ErrorCosts
 
 
 def test_the_automatic_choice_comes_first_and_every_mechanism_is_answered():
@@ -178,3 +181,32 @@ def test_the_command_takes_a_guess_and_refuses_what_is_none(tmp_path, capsys):
             shown = capsys.readouterr()
             assert status == 2 and said in shown.err and shown.out == ""
             assert len(shown.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("error", [CalibrationError, UnsupportedProblem])
+def test_where_nothing_can_run_no_number_of_rows_is_enough(monkeypatch, error):
+    """More rows or another epsilon are looked at too, and there the choice may not run."""
+    facts = {"epsilon": 0.1, "n_rows": 15_682, "weight_bound": 1, "compare_others": False}
+    (known,) = plan_fit("adult-small", **facts)
+    decided = plan.decide_card
+
+    def here_only(request, whole):
+        if whole.params.epsilon != 0.1 or whole.n_rows != 15_682:
+            raise error("elsewhere it does not run")
+        return decided(request, whole)
+
+    monkeypatch.setattr(plan, "decide_card", here_only)
+    (found,) = plan_fit("adult-small", **facts)
+    assert found.prediction == known.prediction
+    assert known.outlook != found.outlook
+    assert found.outlook is None or found.outlook.small_rows is None
+
+
+def test_a_reason_predicts_in_rows_or_in_units_of_cost():
+    mixed = ErrorCosts(false_negative=3, false_positive=1)
+    assert extra_loss(3.2, ErrorCosts(), None) == "4 extra errors"
+    assert extra_loss(3.2, ErrorCosts(), 1000) == "4 extra errors of 1,000"
+    assert extra_loss(3.2, mixed, None) == f"4 units of extra cost ({mixed})"
+    assert extra_loss(3.2, mixed, 1000) == f"4 units of extra cost on 1,000 rows ({mixed})"
+    (found,) = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, compare_others=False)
+    assert ": on average at most" in found.reason.detail

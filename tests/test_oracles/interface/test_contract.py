@@ -14,7 +14,7 @@ UNPROVEN = {}
 N_RANDOM = {
     "highs": 96,
     "pulp:HiGHS": 48,
-    "pulp:CBC": 24,
+    "pulp:CBC": 6,
     "pulp:SCIP": 24,
     "pulp:GUROBI": 24,
     "cp-sat": 72,
