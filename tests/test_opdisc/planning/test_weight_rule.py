@@ -203,6 +203,13 @@ def test_few_points_are_drawn_from_intervals_with_0_and_from_losses_that_are_tol
     assert _takes_few_points(facts, BaseMeasure()) is taken
 
 
+def test_where_nothing_would_end_sooner_time_is_no_reason_to_take_something_else():
+    gaps = WeightGrid(values=((0, 2),) * 3)  # few points know intervals only
+    assert choose_mechanism(gaps, (), public(gaps), patience=1e-9)[0] == "permute_and_flip"
+    whole = WeightGrid.box(3, 1)
+    assert choose_mechanism(whole, (), public(whole), patience=1e-9)[0] == "staged"
+
+
 def test_as_many_cards_as_are_listed_are_not_beyond_the_frontier():
     largest = WeightGrid(values=(tuple(range(10)),) * 7)  # 10^7
     assert largest.n_assignments == ENUMERATION_LIMIT
