@@ -395,4 +395,4 @@ class _Planner:
     def _large_delta(self) -> str:
         public = self.public
         found = delta_conditions(public.params.delta, public.n_rows, public.public_row_guess)
-        return "" if not found else f"a method that spends it would rest on this: {found[0]}"
+        return "".join(f"a method that spends it would rest on this: {one}" for one in found)

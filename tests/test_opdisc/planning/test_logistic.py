@@ -136,6 +136,8 @@ def test_the_others_are_compared_with_it_and_it_with_the_others():
     assert [one.mechanism for one in passed].count("logistic") == 1
     assert passed[0].mechanism != "logistic" and not passed[-1].automatic
     assert {one.weight_bound for one in taken if one.prediction is None} == {1}
+    for plan in (taken, passed):
+        assert [one.automatic for one in plan] == [True, *[False] * (len(plan) - 1)]
 
 
 def test_the_tilt_is_counted_in_rows():

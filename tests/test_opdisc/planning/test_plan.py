@@ -210,3 +210,11 @@ def test_a_reason_predicts_in_rows_or_in_units_of_cost():
     assert extra_loss(3.2, mixed, 1000) == f"4 units of extra cost on 1,000 rows ({mixed})"
     (found,) = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, compare_others=False)
     assert ": on average at most" in found.reason.detail
+
+
+def test_only_a_named_search_that_may_take_very_long_says_so():
+    small = plan_fit("adult-small", epsilon=0.1, n_rows=15_682, weight_bound=1)
+    wide = plan_fit("adult-wide", epsilon=0.1, n_rows=10_000, weight_bound=1)
+    long = [one.mechanism for one in (*small, *wide) if "very long" in str(one.reason)]
+    assert long == ["permute_and_flip"]  # of the wide grid
+    assert [str(one.reason) for one in small[1:]] == [""] * (len(small) - 1)
