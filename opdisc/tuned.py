@@ -133,6 +133,12 @@ CHEAP_SECONDS = 3.0
 Evidence: none.
 """
 
+LARGEST_START = 3
+"""Largest start of a staged card; the least is 1 less it, so that opposites are as likely.
+
+Evidence: docs/utility.md#choosing-automatically.
+"""
+
 NARROW_COLUMNS = 18
 """Columns up to which few starts are drawn from.
 
@@ -152,6 +158,18 @@ EQUAL_MASSES_WEIGHT = 200.0
 
 On ten tables that gains .002 at 20 and 140, and nothing from 300 on; on adult-wide it loses .002
 at 550.
+Evidence: docs/utility.md#choosing-automatically.
+"""
+
+LEAST_THRESHOLDS = 2
+"""Thresholds that every attribute of equal steps has at least; measured with two and three.
+
+Evidence: docs/utility.md#choosing-automatically.
+"""
+
+MOST_THRESHOLDS = 4
+"""Thresholds that every attribute of equal steps has at most; with seven they gained nothing.
+
 Evidence: docs/utility.md#choosing-automatically.
 """
 

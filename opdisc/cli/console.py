@@ -153,6 +153,12 @@ class WeightBound(click.ParamType):  # type: ignore[type-arg]
         return "auto" if value == "auto" else int(click.INT.convert(value, param, ctx))
 
 
+def require_one_form(out: Path | None, as_json: bool) -> None:
+    """Refuse ``--out -`` beside ``--json``: two documents would be mixed up."""
+    if out == STANDARD_OUTPUT and as_json:
+        raise click.UsageError("standard output takes one form: drop --json, or --out -.")
+
+
 def from_input(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Return the name of a file to read; "-" is standard input, and one file of a command."""
     if value is None or str(value) != str(STANDARD_OUTPUT):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opdisc.cli.console import STANDARD_OUTPUT, print_json, print_text
+from opdisc.cli.console import STANDARD_OUTPUT, print_json, print_text, require_one_form
 from opdisc.cli.progress import progress_steps
 from opdisc.data import check_output, table_text, write_table
 
@@ -59,6 +59,7 @@ def datasets(name: str | None, out: Path | None, download: bool, as_json: bool) 
         _download(str(name), as_json)
         return
     if name is not None and out is not None:
+        require_one_form(out, as_json)
         if out == STANDARD_OUTPUT:
             print_text(table_text(load_dataset(name)))
             return

@@ -13,6 +13,7 @@ from opdisc.cli.console import (
     from_input,
     json_text,
     print_bought,
+    require_one_form,
     warn,
 )
 from opdisc.cli.fitting import (
@@ -93,8 +94,7 @@ def validate(
     ledger records anything.
     """
     printed = out == STANDARD_OUTPUT
-    if printed and as_json:
-        raise click.UsageError("standard output takes one form: drop --json, or --out -.")
+    require_one_form(out, as_json)
     out = None if printed else out
     place, named_table = stated_place(data, database, table_name)
     inputs = [each for each in (model, place, ledger, since) if each is not None]

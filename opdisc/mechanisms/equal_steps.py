@@ -6,14 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opdisc.tuned import MOST_ATTRIBUTES
+from opdisc.tuned import LEAST_THRESHOLDS, MOST_ATTRIBUTES, MOST_THRESHOLDS
 from oracles.problem import ColumnGroup
 from oracles.sampling import LARGEST_TABLES, Direction, JointSteps, joint_work
-
-LEAST_THRESHOLDS, MOST_THRESHOLDS = 2, 4
-"""How many thresholds every attribute has, one more or less at most beside the others. Measured
-with two and three (docs/utility.md). With seven, and where other columns stood beside them, equal
-steps gained nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opdisc.mechanisms.equal_steps import EqualSteps
+from opdisc.tuned import LARGEST_START
 from oracles.sampling import SparseCards, Stumps, sparse_memory, sparse_work
-
-LARGEST_START = 3
-"""Largest start of the scorecard; the least is 1 less it, so that the scorecard with all answers
-the other way round is as likely before the rows are looked at."""
 
 WHY_NO_MORE = "all that the draw has use for"
 

@@ -13,11 +13,11 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import NeededBound, NoiseSpec, Work
 from opdisc.mechanisms.changes import PublicCard, plan_changes
 from opdisc.mechanisms.equal_steps import EqualSteps
-from opdisc.mechanisms.stage_sequence import LARGEST_START, WHY_NO_MORE, Stages
+from opdisc.mechanisms.stage_sequence import WHY_NO_MORE, Stages
 from opdisc.mechanisms.stages import plan_stages
 from opdisc.noise import ExcessBound, Simulation, excess_of_draw, held_in_double
 from opdisc.privacy import CalibrationStatus, EntropySource, GridPublic
-from opdisc.tuned import ASSUMED_ROWS, DRAW_SECONDS
+from opdisc.tuned import ASSUMED_ROWS, DRAW_SECONDS, LARGEST_START
 from oracles.arithmetic import RandomBits
 from oracles.problem import ColumnGroup, Hypothesis, WeightGrid, ZeroOneProblem, complete_structure
 from oracles.sampling import (

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.equal_steps import plan_equal_steps
-from opdisc.mechanisms.stage_sequence import LARGEST_START, Stages
+from opdisc.mechanisms.stage_sequence import Stages
 from opdisc.tuned import (
     ASSUMED_ROWS,
     CHEAP_SECONDS,
     DRAW_SECONDS,
     EQUAL_MASSES_WEIGHT,
+    LARGEST_START,
     MOST_CHEAP_POINTS,
     MOST_STAGED_POINTS,
     NARROW_COLUMNS,

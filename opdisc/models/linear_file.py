@@ -18,7 +18,7 @@ from opdisc.errors import (
     escaped,
     shortened,
 )
-from opdisc.models.card import PREDICTION
+from opdisc.models.card import free_prediction
 from opdisc.models.document import Rows, check_receipt, encoded_rows, model_digest, spelled_classes
 from opdisc.privacy import ConvexReceipt, OPSampReceipt, Record
 
@@ -205,6 +205,8 @@ class SavedLinearModel:
     ) -> dict[str, NDArray[Any]]:
         """Return what ``opdisc predict`` adds to a table: the column ``prediction``.
 
+        A feature or a target of that name keeps it, and the column is ``prediction_``.
+
         Parameters
         ----------
         table, spelled_in
@@ -223,7 +225,9 @@ class SavedLinearModel:
                 "out."
             )
         predicted = self.written_predictions(table, spelled_in)
-        return {PREDICTION: predicted.astype(float) if self.classes is None else predicted}
+        own = (*self.used_columns, *((self.schema.target.column,) if self.schema else ()))
+        found = predicted.astype(float) if self.classes is None else predicted
+        return {free_prediction(own): found}
 
     @property
     def summary(self) -> str:

@@ -105,7 +105,7 @@ def takes_logistic(
     """
     if request.mechanism == LOGISTIC or (is_started and request.mechanism == "auto"):
         _require_no_sizes(request)
-        return STARTED if is_started and request.mechanism == "auto" else Reason()
+        return STARTED if request.mechanism == "auto" else Reason()
     if request.is_free and prefers_logistic(request.schema, public):
         return why_logistic(request.schema, public)
     return None

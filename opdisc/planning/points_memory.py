@@ -7,14 +7,14 @@ from opdisc.tuned import ASSUMED_ROWS, BYTES_PER_KEPT_CELL, LARGEST_MEMORY
 
 
 def points_note(schema: Schema, n_rows: int | None) -> str:
-    """Return what a table of many distinct points may take; "" if it surely finds room.
+    """Return what a table of many distinct points may take; "" if it should find room.
 
     Parameters
     ----------
     schema : Schema
         Public facts.
     n_rows : int or None
-        Number of rows, or a guess of it, as far as it is public.
+        Number of rows, or a guess of it, as far as it is public; None takes ``ASSUMED_ROWS``.
 
     Returns
     -------
@@ -29,7 +29,8 @@ def points_note(schema: Schema, n_rows: int | None) -> str:
     memory = BYTES_PER_KEPT_CELL * points * (1 + schema.n_columns)
     if memory <= LARGEST_MEMORY:
         return ""
+    assumed = "" if n_rows is not None else f" in {ASSUMED_ROWS:,} rows, as assumed"
     return (
-        f"the table may have up to {points:,} distinct points, which take up to "
+        f"the table may have up to {points:,} distinct points{assumed}, which take up to "
         f"{memory / 1e9:.1f} GB of memory; a fit that does not find it ends before it spends"
     )

@@ -18,6 +18,7 @@ from opdisc.cli.console import (
     from_input,
     print_json,
     print_text,
+    require_one_form,
 )
 from opdisc.cli.fitting.reading import reading_options, taken_reading
 from opdisc.cli.fitting.scored_parts import ScoredPart, written_parts
@@ -177,6 +178,7 @@ def predict(
     classes have a total_1, total_2 and so on. Linear models have a prediction only.
     """
     saved = load_model(model)
+    require_one_form(out, as_json)
     if out == STANDARD_OUTPUT:
         out = None
     if out is not None:

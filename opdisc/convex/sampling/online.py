@@ -77,10 +77,6 @@ class OnlineLearner:
         entropy: EntropySource | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        if public.is_noiseless and ledger is not None:
-            raise CalibrationError(
-                "an infinite epsilon cannot be put in a ledger; give no ledger."
-            )
         source = SystemEntropy() if entropy is None else entropy
         plan = plan_ftrl(public, noise=noise, conditions=(ONE_RUN,))
         rehearse(plan.mechanism, lambda: _play_zeros(plan, public))

@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from opdisc.data.counting.lazy_tables import LazyTable, are_installed
@@ -88,13 +89,18 @@ def _is_parquet(path: FilePath, declared: TableFormat) -> bool:
     """Return whether a path is that of a Parquet file, about which nothing else is declared."""
     if (declared.query, declared.sheet, declared.names) != (None, None, None):
         return False
-    if not os.path.isfile(path) or _PATTERN.intersection(os.path.abspath(path)):
+    if not os.path.isfile(path) or _PATTERN.intersection(_place(path)):
         return False
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
+
+
+def _place(path: FilePath) -> str:
+    """Return a path from the root; ``..`` stays, for what it leads to depends on links."""
+    return str(Path(path).absolute())
 
 
 def _stored(path: FilePath) -> tuple[list[str], list[str]]:
@@ -112,7 +118,7 @@ def _relation(
 ) -> LazyTable | None:
     """Return a file as DuckDB reads it, if it reads the same names and the expected types."""
     narwhals: Any = importlib.import_module("narwhals")
-    relation = _opened(connection, os.path.abspath(path))
+    relation = _opened(connection, _place(path))
     frame = narwhals.from_native(relation)
     if not isinstance(frame, narwhals.LazyFrame) or relation.columns != names:
         return None

@@ -270,6 +270,8 @@ def _add_in_place(
     schema = counter.schema
     if schema.private_thresholds:
         return False
+    if declared.table_name is not None and (declared.sheet, declared.names) != (None, None):
+        return False  # whoever opens it refuses them
     columns = (*schema.columns, schema.target.column)
     opened = (
         parquet_table(path, declared, columns)

@@ -120,7 +120,7 @@ def open_query(path: FilePath, start: bytes, query: str) -> Iterator[QueryResult
 
 @contextmanager
 def open_database(path: FilePath, start: bytes, **settings: str) -> Iterator[Any]:
-    """Connect to a database file, only to read; it can reach no other file."""
+    """Connect to a database file, only to read; one of DuckDB can reach no other file."""
     if start.startswith(SQLITE):
         uri = f"{Path(path).absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True)) as lite:

@@ -121,10 +121,11 @@ def private_selection(
     Raises
     ------
     CalibrationError
-        If an argument is out of range, or a candidate's receipt exceeds its budget or is for
-        other neighbours.
+        If an argument is out of range, or what a candidate promises beforehand exceeds its budget
+        or is for other neighbours; nothing is spent.
     UncertifiedRelease
-        If a candidate fails; the budget stays spent.
+        If a candidate fails, or its fit or marks break what it must keep to; the budget stays
+        spent.
 
     Notes
     -----

@@ -25,6 +25,7 @@ from .outputs import (
     PREDICTION as PREDICTION,
     OutputNames as OutputNames,
     check_reasons as check_reasons,
+    free_prediction as free_prediction,
     output_columns as output_columns,
     output_names as output_names,
 )

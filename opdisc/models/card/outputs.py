@@ -1,4 +1,4 @@
-"""What cards add to a table of rows, alike in every form: names, columns, and why."""
+"""What cards add to a table of rows in files, SQL and Python: names, columns, and why."""
 
 from __future__ import annotations
 
@@ -119,6 +119,11 @@ def _free_names(schema: Schema) -> _FreeNames:
     return _FreeNames([*schema.columns, schema.target.column])
 
 
+def free_prediction(columns: Iterable[str]) -> str:
+    """Return the name of the answer's column beside these columns, which keep theirs."""
+    return _FreeNames(columns)(PREDICTION)
+
+
 def _scored(card: Scorecard) -> list[tuple[str, int]]:
     """Return the statements with points, and their positions."""
     return [(name, at) for at, name in enumerate(card.columns) if card.points[at]]
@@ -154,13 +159,7 @@ def output_columns(
     -------
     dict of str to ndarray of shape (n,)
         Labels and reasons are objects, totals and points int64, probabilities float64.
-
-    Raises
-    ------
-    ModelFileError
-        If several cards are asked for reasons.
     """
-    check_reasons(model, reasons)
     names = output_names(model, reasons=reasons)
     cards = model.scorecards if isinstance(model, CardsSource) else (model.scorecard,)
     found: dict[str, NDArray[Any]] = {names.prediction: answers}

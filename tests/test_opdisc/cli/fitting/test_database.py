@@ -1,4 +1,4 @@
-"""``--table NAME --database URL``: a table that a database knows by name, from plan to predict."""
+"""``--table NAME --database URL``: a table that a database knows by name, planned and fitted."""
 
 import sqlite3
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from helpers.opdisc.command_lines import assert_one_plain_sentence, told
 
+from opdisc import count_rows, load_schema
+from opdisc.errors import OPDiscError
 from opdisc.models import load_model
 
 SCHEMA = """
@@ -136,3 +138,11 @@ def test_the_output_does_not_replace_the_database():
     place = ["--table", "loans", "--database", "bank.sqlite"]
     status, _, err = told("fit", *place, *FIT, "--out", "bank.sqlite", "--force")
     assert status != 0 and "must not replace an input" in err
+
+
+@pytest.mark.extras("duckdb")
+def test_names_are_refused_where_the_table_has_its_own(duckdb_file):
+    """An option that says nothing of a named table must not be ignored in silence."""
+    for asked in ({"names": ["a", "b", "c"]}, {"sheet": "first"}):
+        with pytest.raises(OPDiscError, match="names|sheet"):
+            count_rows(duckdb_file, load_schema("./schema.toml"), table_name="loans", **asked)

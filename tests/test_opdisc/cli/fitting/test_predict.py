@@ -172,3 +172,8 @@ def test_a_linear_model_writes_its_prediction_only():
     assert table["prediction"].to_pylist() == list(map(float, numbers))
     status, out, err = told(*given, "--reasons", "1")
     assert (status, out) == (2, "") and "need a scorecard" in err
+
+
+def test_standard_output_takes_one_form():
+    status, out, err = told("predict", "card.json", "table.csv", "--out", "-", "--json")
+    assert (status, out) == (2, "") and "takes one form" in err

@@ -153,3 +153,16 @@ def test_a_folder_whose_name_is_a_pattern_adds_no_other_file(tmp_path, monkeypat
         written(tmp_path / name, table, "t.parquet")
     monkeypatch.chdir(tmp_path / "e*")
     assert count_rows("t.parquet", Schema.equal_width(2)).n_rows == 2
+
+
+def test_what_is_above_a_link_is_where_the_link_leads(tmp_path):
+    """``link/..`` is the folder above the linked one, and not the folder that has the link."""
+    import pyarrow
+
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "deep")
+    columns = {"x0": [0.0, 1.0], "x1": [0.0, 0.0], "target": [0, 1]}
+    written(tmp_path / "real", pyarrow.table(columns), "t.parquet")
+    more = {name: cells * 3 for name, cells in columns.items()}
+    written(tmp_path, pyarrow.table(more), "t.parquet")
+    assert count_rows(tmp_path / "link" / ".." / "t.parquet", Schema.equal_width(2)).n_rows == 2

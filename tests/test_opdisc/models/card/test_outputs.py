@@ -9,6 +9,7 @@ from helpers.opdisc.cards import any_cards, any_model, any_row, released, releas
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.errors import ModelFileError, OPDiscError, TableError
+from opdisc.estimators import PrivateLogisticRegression, PrivateMulticlassClassifier
 from opdisc.models.card import output_names
 
 SCHEMA = {
@@ -121,3 +122,25 @@ def test_labels_are_spelled_as_elsewhere():
     model = released(SCHEMA, (1,))
     found = model.scored(TABLE, pd.DataFrame({"ill": [" yes ", "no"]}))
     assert set(found["prediction"]) == {" yes ", "no"}
+
+
+def test_rates_of_several_cards_have_the_name_of_their_label():
+    rng = np.random.default_rng(3)
+    record = SCHEMA | {"target": {"column": "ill", "classes": ["no", "little", "very"]}}
+    table = pd.DataFrame({"x": rng.integers(0, 2, 600).astype(str)})
+    labels = np.where(table["x"] == "1", "very", rng.choice(["no", "little"], 600))
+    fit = PrivateMulticlassClassifier(
+        schema=record, epsilon=30, strategy="tree", risk_budget=0.5, random_state=1
+    ).fit(table, labels)
+    found = fit.to_model().scored(table)
+    rates = np.column_stack([found[f"probability: {label}"] for label in fit.classes_])
+    assert np.allclose(rates, fit.predict_proba(table))
+    assert len(np.unique(rates.round(6), axis=1).T) == 3, "no two labels have the same rates"
+
+
+def test_a_feature_of_a_linear_model_keeps_the_name_prediction():
+    record = SCHEMA | {"feature": [{"column": "prediction", "binary": True}]}
+    table = TABLE.rename(columns={"x": "prediction"})
+    fit = PrivateLogisticRegression(schema=record, epsilon=5.0, random_state=1)
+    model = fit.fit(table, ["no", "yes"] * 20).to_model()
+    assert list(model.scored(table)) == ["prediction_"]
