@@ -46,6 +46,10 @@ def walk_pairs(
     active = np.zeros(n_patterns, dtype=np.int64)  # number of bits set
     for pattern in range(1, n_patterns):
         active[pattern] = active[pattern >> 1] + (pattern & 1)
+    moved = np.zeros((n_patterns, n_patterns), dtype=np.int64)  # by signs, of points of a pattern
+    for signs in range(n_patterns):
+        for pattern in range(n_patterns):
+            moved[signs, pattern] = size + active[pattern & ~signs] - active[pattern & signs]
     by_score = np.zeros(2 * size + n_scores, dtype=np.int64)
     lowest = least_score - size  # the score of its first entry
     fixed_plus, fixed_minus = 0, 0
@@ -78,10 +82,9 @@ def walk_pairs(
                     continue
                 for v in range(2 * size + n_scores):
                     by_score[v] = 0
-                for pattern in range(n_patterns):
-                    moved = active[pattern & ~signs] - active[pattern & signs]
-                    for k in range(n_scores):
-                        by_score[size + moved + k] += exact[k, pattern]
+                for k in range(n_scores):
+                    for pattern in range(n_patterns):
+                        by_score[moved[signs, pattern] + k] += exact[k, pattern]
                 # From the smallest start up, more and more scores are at least 1.
                 above = 0
                 at = 2 * size + n_scores - 1
