@@ -1,4 +1,4 @@
-"""What a number that somebody gives must be: "RULE, got OFFENCE; REMEDY", in one place.
+"""What a number or a name that is given must be: "RULE, got OFFENCE; REMEDY", in one place.
 
 A bool is no number, NumPy's numbers are, and what is not a number is never in a range. Nothing
 here may be given a value of a private table.
@@ -7,6 +7,7 @@ here may be given a value of a private table.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Literal, TypeGuard
@@ -129,6 +130,32 @@ def check_finite(
     raise _refusal(name, f"{rule} {unit}".rstrip(), value, remedy, error)
 
 
+def check_choice(
+    name: str,
+    value: object,
+    choices: Collection[str],
+    *,
+    remedy: str = "",
+    error: type[Exception] = CalibrationError,
+) -> None:
+    """Refuse what is not one of the names that are known.
+
+    Parameters
+    ----------
+    name, value, remedy, error
+        As in :func:`check_integer`; the error may be of another library.
+    choices : collection of str
+        The names, in the order in which the sentence lists them.
+
+    Raises
+    ------
+    Exception
+        ``error``, if the value is none of them.
+    """
+    if not (isinstance(value, str) and value in choices):
+        raise _refusal(name, f"one of {', '.join(choices)}", value, remedy, error)
+
+
 def check_delta(what: str, delta: float, remedy: str) -> None:
     """Refuse a delta of 0 where no pure guarantee exists.
 
@@ -147,8 +174,8 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def _refusal(
-    name: str, rule: str, value: object, remedy: str, error: type[OPDiscError]
-) -> OPDiscError:
+    name: str, rule: str, value: object, remedy: str, error: type[Exception]
+) -> Exception:
     ending = f"; {remedy}." if remedy else "."
     return error(f"{name} must be {rule}, got {_shown(value)}{ending}")
 
