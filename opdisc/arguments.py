@@ -88,11 +88,12 @@ def check_within(
     OPDiscError
         ``error``, if the value is no number or outside.
     """
-    if is_number(value):
-        after = low <= value if ends[0] == "[" else low < value
-        before = value <= high if ends[1] == "]" else value < high
+    number = _plain(value)
+    if is_number(number):
+        after = low <= number if ends[0] == "[" else low < number
+        before = number <= high if ends[1] == "]" else number < high
         if after and before:
-            return float(value)
+            return float(number)
     rule = f"{of} in " if of else "in "
     raise _refusal(name, f"{rule}{ends[0]}{low:g}, {high:g}{ends[1]}", value, remedy, error)
 
@@ -122,10 +123,11 @@ def check_finite(
     OPDiscError
         ``error``, if the value is no number, not finite or too small.
     """
-    if is_number(value):
-        is_enough = value >= 0 if zero else value > 0
-        if is_enough and value <= sys.float_info.max:
-            return float(value)
+    number = _plain(value)
+    if is_number(number):
+        is_enough = number >= 0 if zero else number > 0
+        if is_enough and number <= sys.float_info.max:
+            return float(number)
     rule = "finite and >= 0" if zero else "finite and > 0"
     raise _refusal(name, f"{rule} {unit}".rstrip(), value, remedy, error)
 
@@ -180,9 +182,13 @@ def _refusal(
     return error(f"{name} must be {rule}, got {_shown(value)}{ending}")
 
 
+def _plain(value: object) -> object:
+    """Return NumPy's number as Python's: it rounds the end of a range to its own few digits."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _shown(value: object) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _plain(value)
     if isinstance(value, Fraction) and abs(value) < 10**6:
         value = float(value)
     return quoted(value)

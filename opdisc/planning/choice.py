@@ -92,7 +92,7 @@ def build_mechanism(
             patience=settings.patience,
         )
         return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
-    check_choice("mechanism", name, MECHANISMS)
+    check_choice("mechanism", name, ("auto", *NAMED))
     if not NAMED[name].takes("base_measure"):
         check_uniform(settings.base_measure or BaseMeasure(), f"mechanism='{name}'")
     return NAMED[name].build(grid, settings, public), Reason()

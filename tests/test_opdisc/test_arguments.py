@@ -60,6 +60,18 @@ def test_a_range_takes_what_its_rule_says(interval):
     assert not in_range(check, 10**400)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_short_number_of_numpy_counts_as_what_it_is(kind):
+    assert check_finite("x", kind(3)) == check_within("x", kind(3), 0, 1e300) == 3.0
+    third = kind(1) / kind(3)
+    assert in_range(lambda n, v: check_within(n, v, 0, 1 / 3, ends="[]"), third) == (
+        Fraction(float(third)) <= Fraction(1 / 3)
+    )
+    for wrong in (0, -1, math.inf, math.nan):
+        assert not in_range(check_finite, kind(wrong))
+
+
 def test_an_integer_is_returned_as_pythons_and_nothing_else_is_one():
     for given in (1, np.int8(1), np.uint64(7), 10**30):
         assert type(check_integer("x", given)) is int
