@@ -140,14 +140,7 @@ def check_choice(
     remedy: str = "",
     error: type[Exception] = CalibrationError,
 ) -> None:
-    """Refuse what is not one of the names that are known.
-
-    Parameters
-    ----------
-    name, value, remedy, error
-        As in :func:`check_integer`; the error may be of another library.
-    choices : collection of str
-        The names, in the order in which the sentence lists them.
+    """Refuse what is not one of the names that are known; arguments as in :func:`check_integer`.
 
     Raises
     ------
