@@ -1,4 +1,4 @@
-"""What a number that somebody gives must be: "RULE, got OFFENCE; REMEDY", in one place.
+"""What a number or a name that is given must be: "RULE, got OFFENCE; REMEDY", in one place.
 
 A bool is no number, NumPy's numbers are, and what is not a number is never in a range. Nothing
 here may be given a value of a private table.
@@ -7,6 +7,7 @@ here may be given a value of a private table.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Literal, TypeGuard
@@ -87,11 +88,12 @@ def check_within(
     OPDiscError
         ``error``, if the value is no number or outside.
     """
-    if is_number(value):
-        after = low <= value if ends[0] == "[" else low < value
-        before = value <= high if ends[1] == "]" else value < high
+    number = _plain(value)
+    if is_number(number):
+        after = low <= number if ends[0] == "[" else low < number
+        before = number <= high if ends[1] == "]" else number < high
         if after and before:
-            return float(value)
+            return float(number)
     rule = f"{of} in " if of else "in "
     raise _refusal(name, f"{rule}{ends[0]}{low:g}, {high:g}{ends[1]}", value, remedy, error)
 
@@ -121,12 +123,32 @@ def check_finite(
     OPDiscError
         ``error``, if the value is no number, not finite or too small.
     """
-    if is_number(value):
-        is_enough = value >= 0 if zero else value > 0
-        if is_enough and value <= sys.float_info.max:
-            return float(value)
+    number = _plain(value)
+    if is_number(number):
+        is_enough = number >= 0 if zero else number > 0
+        if is_enough and number <= sys.float_info.max:
+            return float(number)
     rule = "finite and >= 0" if zero else "finite and > 0"
     raise _refusal(name, f"{rule} {unit}".rstrip(), value, remedy, error)
+
+
+def check_choice(
+    name: str,
+    value: object,
+    choices: Collection[str],
+    *,
+    remedy: str = "",
+    error: type[Exception] = CalibrationError,
+) -> None:
+    """Refuse what is not one of the names that are known; arguments as in :func:`check_integer`.
+
+    Raises
+    ------
+    Exception
+        ``error``, if the value is none of them.
+    """
+    if not (isinstance(value, str) and value in choices):
+        raise _refusal(name, f"one of {', '.join(choices)}", value, remedy, error)
 
 
 def check_delta(what: str, delta: float, remedy: str) -> None:
@@ -147,15 +169,19 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def _refusal(
-    name: str, rule: str, value: object, remedy: str, error: type[OPDiscError]
-) -> OPDiscError:
+    name: str, rule: str, value: object, remedy: str, error: type[Exception]
+) -> Exception:
     ending = f"; {remedy}." if remedy else "."
     return error(f"{name} must be {rule}, got {_shown(value)}{ending}")
 
 
+def _plain(value: object) -> object:
+    """Return NumPy's number as Python's: it rounds the end of a range to its own few digits."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _shown(value: object) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _plain(value)
     if isinstance(value, Fraction) and abs(value) < 10**6:
         value = float(value)
     return quoted(value)

@@ -6,6 +6,8 @@ No message carries a hypothesis or an objective value.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 
 class OracleError(Exception):
     """Root of every error raised by :mod:`oracles`."""
@@ -37,3 +39,11 @@ class InconsistentSolution(OracleError, RuntimeError):
 
 class NoHypothesis(OracleError, RuntimeError):
     """A limit or a failure came before any feasible answer."""
+
+
+def check_choice(
+    name: str, value: object, choices: Collection[str], error: type[OracleError] = InvalidProblem
+) -> None:
+    """Refuse what is not one of the names that are known."""
+    if not (isinstance(value, str) and value in choices):
+        raise error(f"{name} must be one of {', '.join(choices)}, got {value!r}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.arguments import check_choice
 from opdisc.cli.console import print_json, print_text
 from opdisc.cli.progress import progress_steps
 from opdisc.errors import AuditFailure
@@ -73,8 +74,7 @@ def audit(
     cases = {**usual, **attacking}
     chosen = tuple(dict.fromkeys((*names, *(attacking if attacks else ())))) or tuple(usual)
     for name in chosen:
-        if name not in cases:
-            raise click.UsageError(f"--mechanism must be one of {', '.join(cases)}, got '{name}'.")
+        check_choice("--mechanism", name, cases, error=click.UsageError)
     audited = []
     with progress_steps(len(chosen)) as step:
         for name in chosen:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opdisc.arguments import check_choice
 from opdisc.cli.console import print_json, print_text
 from opdisc.cli.progress import progress_steps
 
@@ -172,8 +173,7 @@ def _names(
         return default
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
-        if allowed is not None and name not in allowed:
-            raise click.UsageError(f"{option} must be among {', '.join(allowed)}, got '{name}'.")
+        check_choice(option, name, allowed or names, error=click.UsageError)
     return names
 
 

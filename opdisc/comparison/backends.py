@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import joblib
 
+from opdisc.arguments import check_choice
 from opdisc.comparison.methods import ComparisonError, ComparisonMistake
 from opdisc.comparison.plan import Run
 from opdisc.comparison.runs import Row, Setting
@@ -35,8 +36,7 @@ def check_backend(backend: str, cluster: str | None) -> None:
     ComparisonError
         If it is unknown, not installed, or takes no cluster.
     """
-    if backend not in BACKENDS:
-        raise ComparisonMistake(f"backend must be one of {', '.join(BACKENDS)}, got '{backend}'.")
+    check_choice("backend", backend, BACKENDS, error=ComparisonMistake)
     module = {"dask": "distributed"}.get(backend, backend)
     if backend != "loky" and importlib.util.find_spec(module) is None:
         raise ComparisonMistake(

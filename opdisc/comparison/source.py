@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from opdisc.arguments import check_choice
 from opdisc.comparison.methods import ComparisonError, ComparisonMistake, class_positions
 from opdisc.data import (
     DATASETS,
@@ -128,8 +129,8 @@ def _known(dataset: str, schema: str | None) -> tuple[pd.DataFrame, Schema]:
         return load_dataset(dataset), load_schema(chosen)
     schemas = [name for known in DATASETS.values() for name in known.schemas]
     if dataset.replace("_", "-") not in {name.replace("_", "-") for name in schemas}:
-        known = ", ".join(dict.fromkeys([*DATASETS, *schemas]))
-        raise ComparisonMistake(f"a dataset must be one of {known}, got '{dataset}'.")
+        known = dict.fromkeys((*DATASETS, *schemas))
+        check_choice("a dataset", dataset, known, error=ComparisonMistake)
     if schema is not None:
         raise ComparisonMistake(f"'{dataset}' is a schema already; leave out --schema.")
     return load_comparison_dataset(dataset)

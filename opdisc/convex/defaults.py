@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal
 
 from opdisc.convex.full_gradient import (
@@ -26,7 +25,7 @@ from opdisc.convex.sampling import (
     localization,
 )
 from opdisc.convex.stochastic import noisy_sgd, plan_batches
-from opdisc.convex.variance_reduced import SVRGPlan, plan_epochs, svrg
+from opdisc.convex.variance_reduced import plan_epochs, svrg
 from opdisc.errors import CalibrationError
 from opdisc.privacy import EntropySource, Prepared, PreparedFirst
 
@@ -47,17 +46,15 @@ class Runner:
     ridge : str
         Its ridge is that of the "sum" or of the "mean"; "output" is "sum" with a public default;
         "none" takes none.
-    plans : dict
-        From a setting's name to a function of the public facts, and of the ridge if it takes one.
-    fixed : dict
-        Settings that are always the same.
+    settings : mapping
+        From a setting's name to its value, or to a function of the public facts and, by name, of
+        what is given before it; first of all the ridge, if there is one.
     """
 
     name: str
     draw: PreparedFirst[..., ConvexRelease]
-    ridge: Literal["sum", "mean", "output", "none"]
-    plans: dict[str, Callable[..., object]] = field(default_factory=dict)
-    fixed: dict[str, object] = field(default_factory=dict)
+    ridge: Literal["sum", "mean", "output", "none"] = "none"
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     def prepare(
         self, rows: Rows, public: ConvexPublic, ridge: float | None, entropy: EntropySource
@@ -65,21 +62,16 @@ class Runner:
         """Prepare one release; ``ridge`` is that of the sum, None its default."""
         if public.is_noiseless and self.draw in _UNBOUNDED:
             public = replace(public, domain=None)
-        settings = self._ridge(public, ridge)
-        settings |= {name: plan(public, **settings) for name, plan in self.plans.items()}
-        return self.draw.prepare(rows, public, **settings, **self.fixed, entropy=entropy)
-
-    def _ridge(self, public: ConvexPublic, ridge: float | None) -> dict[str, object]:
-        match self.ridge:
-            case "sum":
-                return {"ridge": ridge}
-            case "mean":
-                return {"ridge": 0.0 if ridge is None else check_ridge(ridge) / public.step_rows}
-            case "output":
-                return {"ridge": _output_ridge(public) if ridge is None else ridge}
-        if ridge is not None:
+        if self.ridge == "none" and ridge is not None:
             raise CalibrationError(f"{self.name} takes no ridge, got ridge={ridge!r}; omit it.")
-        return {}
+        if self.ridge == "output" and ridge is None:
+            ridge = _output_ridge(public)
+        if self.ridge == "mean" and ridge is not None:
+            ridge = check_ridge(ridge) / public.step_rows
+        given: dict[str, object] = {} if ridge is None else {"ridge": ridge}
+        for name, value in self.settings.items():
+            given[name] = value(public, **given) if callable(value) else value
+        return self.draw.prepare(rows, public, **given, entropy=entropy)
 
 
 def _output_ridge(public: ConvexPublic) -> float:
@@ -97,19 +89,12 @@ def _output_ridge(public: ConvexPublic) -> float:
     return float((2 * curvature * noise**2 / radius**2) ** (1 / 3))
 
 
-def _doubling_epochs(public: ConvexPublic, ridge: float) -> SVRGPlan:
-    return plan_epochs(public)  # without a ridge the plan doubles
-
-
-def _steps(public: ConvexPublic) -> int:
-    return 2000 * public.dimension
-
-
-def _spacing(public: ConvexPublic) -> float:
-    return public.require_domain("the grid walk").diameter_linf / 32
-
-
-_RANDOM_STEPS = partial(plan_descent_steps, iterate="random")
+_DESCENT = {"steps": plan_descent_steps}
+_ACCELERATED = {"steps": plan_accelerated_steps}
+_WALK = {
+    "spacing": lambda public: public.require_domain("the grid walk").diameter_linf / 32,
+    "steps": lambda public, spacing: 2000 * public.dimension,
+}
 
 _RUNNERS = (
     Runner("auto", objective_perturbation, "sum"),
@@ -117,31 +102,20 @@ _RUNNERS = (
     Runner("approximate_minima", approximate_minima, "sum"),
     Runner("output_perturbation", output_perturbation, "output"),
     Runner("noisy_sgd", noisy_sgd, "mean", {"batches": plan_batches}),
-    Runner("gradient_descent", gradient_descent, "mean", {"steps": plan_descent_steps}),
-    Runner(
-        "gradient_descent_random",
-        gradient_descent,
-        "mean",
-        {"steps": _RANDOM_STEPS},
-        {"iterate": "random"},
-    ),
-    Runner(
-        "accelerated_mirror_descent",
-        accelerated_mirror_descent,
-        "none",
-        {"steps": plan_accelerated_steps},
-    ),
-    Runner("mirror_descent", mirror_descent, "none"),
+    Runner("gradient_descent", gradient_descent, "mean", _DESCENT),
+    Runner("gradient_descent_random", gradient_descent, "mean", {"iterate": "random", **_DESCENT}),
+    Runner("accelerated_mirror_descent", accelerated_mirror_descent, settings=_ACCELERATED),
+    Runner("mirror_descent", mirror_descent),
     Runner("svrg", svrg, "mean", {"epochs": plan_epochs}),
-    Runner("svrg++", svrg, "mean", {"epochs": _doubling_epochs}),
-    Runner("exponential_sampling", exponential_sampling, "none"),
-    Runner("grid_walk", grid_walk_sampling, "none", {"spacing": _spacing, "steps": _steps}),
+    Runner("svrg++", svrg, "mean", {"epochs": lambda public, **_: plan_epochs(public)}),
+    Runner("exponential_sampling", exponential_sampling),
+    Runner("grid_walk", grid_walk_sampling, settings=_WALK),
     Runner("localization", localization, "output"),
-    Runner("frank_wolfe", frank_wolfe, "none"),
-    Runner("objective_perturbation_c11", objective_perturbation, "sum", fixed={"noise": "c11"}),
-    Runner("objective_perturbation_k12", objective_perturbation, "sum", fixed={"noise": "k12"}),
-    Runner("objective_perturbation_j14", objective_perturbation, "sum", fixed={"noise": "j14"}),
-    Runner("output_perturbation_j14", output_perturbation, "output", fixed={"noise": "j14"}),
+    Runner("frank_wolfe", frank_wolfe),
+    Runner("objective_perturbation_c11", objective_perturbation, "sum", {"noise": "c11"}),
+    Runner("objective_perturbation_k12", objective_perturbation, "sum", {"noise": "k12"}),
+    Runner("objective_perturbation_j14", objective_perturbation, "sum", {"noise": "j14"}),
+    Runner("output_perturbation_j14", output_perturbation, "output", {"noise": "j14"}),
 )
 
 RUNNERS = {runner.name: runner for runner in _RUNNERS}

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from opdisc.arguments import check_integer
 from opdisc.calibration import gaussian_multiplier, require_delta
 from opdisc.convex.mirror_maps import Geometry, MirrorMap, mirror_map
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, prepare
@@ -39,8 +40,7 @@ def plan_mirror_descent(
         "the draws depend on the number of rows",
     )
     require_delta(public.params, "noisy mirror descent")
-    if isinstance(batch, bool) or not (isinstance(batch, int) and 1 <= batch <= public.exact_rows):
-        raise CalibrationError(f"batch must be an integer from 1 to n, got {batch!r}.")
+    batch = check_integer("batch", batch, most=public.exact_rows)
     settings: tuple[tuple[str, float], ...] = ()
     if noise == "analytic":
         units = public.rows_per_unit

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.arguments import check_finite
+from opdisc.arguments import check_choice, check_finite
 from opdisc.convex import (
     BOX_STEPS,
     RUNNERS,
@@ -152,9 +152,7 @@ class PrivateLinearClassifier(PrivateClassifier):
     def _check_options(self) -> PrivacyParams:
         """Refuse what no table could be fitted with, and return the budget."""
         params = convex_params(self.epsilon, self.delta)
-        if self.mechanism not in (*RUNNERS, HULL):
-            known = ", ".join((*RUNNERS, HULL))
-            raise CalibrationError(f"mechanism must be one of {known}, got {self.mechanism!r}.")
+        check_choice("mechanism", self.mechanism, (*RUNNERS, HULL))
         if self.mechanism == HULL and self.schema is None and self.feature_range is None:
             raise CalibrationError(
                 "hull noise takes its shape from a schema or a feature_range, but there is none; "

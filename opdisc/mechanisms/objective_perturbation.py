@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import mpmath
 import numpy as np
 
+from opdisc.arguments import check_choice
 from opdisc.calibration import (
     block_decay_rates,
     continuous_margin,
@@ -275,10 +276,7 @@ class SphereMechanism:
 
     def calibrate(self, public: GridPublic) -> SphereSpec:
         """Return the noise scale."""
-        if self.noise not in SPHERE_NOISES:
-            raise CalibrationError(
-                f"noise must be one of {', '.join(SPHERE_NOISES)}, got '{self.noise}'."
-            )
+        check_choice("noise", self.noise, SPHERE_NOISES)
         dimension = public.grid.n_features + 1
         squared = self.radius_squared or public.grid.largest_norm
         if dimension >= _LARGEST_DIMENSION:

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from opdisc.arguments import check_choice
 from opdisc.calibration import (
     continuous_margin,
     lattice_margin,
@@ -140,10 +141,7 @@ class SeparatorMechanism:
 
     def calibrate(self, public: GridPublic) -> SeparatorSpec:
         """Return the noise of every separator."""
-        if self.noise not in SEPARATOR_NOISES:
-            raise CalibrationError(
-                f"noise must be one of {', '.join(SEPARATOR_NOISES)}, got '{self.noise}'."
-            )
+        check_choice("noise", self.noise, SEPARATOR_NOISES)
         size, moved, rounded = self._sizes(public.grid)
         if size < 1:
             raise CalibrationError("the grid must offer a choice; allow more weights.")
@@ -161,8 +159,7 @@ class SeparatorMechanism:
 
     def _sizes(self, grid: WeightGrid) -> tuple[int, int, int]:
         """Return how many separators there are, a shift moves, and a hypothesis' roundings."""
-        if self.route not in ("tables", "rows"):
-            raise CalibrationError(f"route must be tables or rows, got '{self.route}'.")
+        check_choice("route", self.route, ("tables", "rows"))
         if self.separators is None:
             if self.route == "rows":
                 coordinate_rows(grid)

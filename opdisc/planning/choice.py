@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from opdisc.arguments import check_choice
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
@@ -91,8 +92,7 @@ def build_mechanism(
             patience=settings.patience,
         )
         return build_mechanism(chosen, grid, public=public, settings=settings)[0], reason
-    if name not in NAMED:
-        raise CalibrationError(f"mechanism must be one of {', '.join(MECHANISMS)}, got '{name}'.")
+    check_choice("mechanism", name, ("auto", *NAMED))
     if not NAMED[name].takes("base_measure"):
         check_uniform(settings.base_measure or BaseMeasure(), f"mechanism='{name}'")
     return NAMED[name].build(grid, settings, public), Reason()

@@ -35,6 +35,7 @@ from .public import (
 from .reasons import Reason as Reason, count_in_words as count_in_words
 from .receipts.cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .receipts.grid_receipt import (
+    BELOW as BELOW,
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,
     RowGuess as RowGuess,

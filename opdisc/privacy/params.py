@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opdisc.arguments import check_choice
 from opdisc.errors import CalibrationError, quoted
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-100, 1e300
@@ -17,11 +18,9 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-100, 1e300
 
 def parse_relation(name: str) -> NeighboringRelation:
     """Return the relation of that name."""
-    try:
-        return NeighboringRelation(name)
-    except ValueError:
-        known = ", ".join(member.value for member in NeighboringRelation)
-        raise CalibrationError(f"relation must be one of {known}, got {quoted(name)}.") from None
+    if not isinstance(name, NeighboringRelation):
+        check_choice("relation", name, [member.value for member in NeighboringRelation])
+    return NeighboringRelation(name)
 
 
 class NeighboringRelation(enum.Enum):

@@ -14,7 +14,7 @@ from oracles.convex.classification_losses import (
 )
 from oracles.convex.linear_losses import LinearLoss
 from oracles.convex.regression_losses import AbsoluteLoss, ScoreLoss, SquaredLoss
-from oracles.errors import InvalidProblem
+from oracles.errors import check_choice
 
 _LOSSES: dict[str, type[LinearLoss]] = {
     loss.name: loss
@@ -42,6 +42,5 @@ def loss_by_name(name: str) -> LinearLoss:
     InvalidProblem
         If there is none.
     """
-    if name not in _LOSSES:
-        raise InvalidProblem(f"loss must be one of {', '.join(_LOSSES)}, got {name!r}.")
+    check_choice("loss", name, _LOSSES)
     return _LOSSES[name]()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracles.arithmetic import FloatArray, IntArray
-from oracles.errors import FormulationError
+from oracles.errors import FormulationError, check_choice
 from oracles.milp.block_rows import add_block_rows
 from oracles.milp.ordering_rows import add_order_rows
 from oracles.milp.program import MixedIntegerProgram, ProgramBuilder
@@ -133,10 +133,7 @@ def formulate(
     >>> formulate(problem).n_variables, formulate(problem, "per-row").n_variables
     (10, 14)
     """
-    if formulation not in FORMULATIONS:
-        raise FormulationError(
-            f"formulation must be one of {', '.join(FORMULATIONS)}, got '{formulation}'."
-        )
+    check_choice("formulation", formulation, FORMULATIONS, FormulationError)
     reason = formulation_limits(problem, formulation, tolerance=tolerance)
     if reason is not None:
         raise FormulationError(f"the {formulation} formulation {reason}.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oracles.errors import FormulationError
+from oracles.errors import FormulationError, check_choice
 from oracles.interface import SizeLimit as SizeLimit
 from oracles.milp.formulation import FORMULATIONS, LARGEST_EXPANSION
 from oracles.milp.ordering_rows import ROWS_PER_POINT
@@ -55,10 +55,7 @@ def largest_program(
     >>> largest_program(WeightGrid.box(2, 1), None, points=4)
     ProgramSize(rows=8, columns=12)
     """
-    if formulation not in FORMULATIONS:
-        raise FormulationError(
-            f"formulation must be one of {', '.join(FORMULATIONS)}, got '{formulation}'."
-        )
+    check_choice("formulation", formulation, FORMULATIONS, FormulationError)
     rows, columns = _without_points(grid, perturbation)
     if formulation == "per-row":
         points = LARGEST_EXPANSION if weight is None else min(weight, LARGEST_EXPANSION)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from oracles.errors import OracleUnavailable
+from oracles.errors import OracleUnavailable, check_choice
 from oracles.interface import FREE_SIZES, SizeLimit, SolveOptions
 from oracles.milp import solver_statuses as statuses
 from oracles.milp.claims import StatusTable, stopping_gap
@@ -159,8 +159,5 @@ PROFILES: Mapping[str, DirectProfile] = MappingProxyType(
 
 def direct_profile(name: str) -> DirectProfile:
     """Return what is known of a solver."""
-    if name not in PROFILES:
-        raise OracleUnavailable(
-            f"a solver that is called directly must be one of {', '.join(PROFILES)}, got '{name}'."
-        )
+    check_choice("a solver that is called directly", name, PROFILES, OracleUnavailable)
     return PROFILES[name]

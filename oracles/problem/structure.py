@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from oracles.errors import InvalidOption
+from oracles.errors import InvalidOption, check_choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +31,8 @@ class ColumnGroup:
     def __post_init__(self) -> None:
         """Refuse unknown kinds and repeated columns."""
         object.__setattr__(self, "columns", tuple(int(c) for c in self.columns))
-        if self.kind not in ("exclusive", "nested", "free"):
-            raise InvalidOption(
-                f"the kind of a group must be 'exclusive', 'nested' or 'free', got '{self.kind}'."
-            )
+        kinds = ("exclusive", "nested", "free")
+        check_choice("the kind of a group", self.kind, kinds, InvalidOption)
         if not self.columns or len(set(self.columns)) != len(self.columns):
             raise InvalidOption("a group must name at least one column, and none twice.")
 

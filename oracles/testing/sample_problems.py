@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.errors import InvalidProblem
+from oracles.errors import check_choice
 from oracles.problem import Perturbation, WeightGrid, ZeroOneProblem
 
 KINDS = ("plain", "separable", "blocks", "sphere", "float-separable", "float-sphere")
@@ -36,8 +36,7 @@ def random_problem(
         At most 4 coordinates, 12 points and a few hundred hypotheses; sometimes a norm budget,
         repeated points, irregular weight values, zero counts or no points at all.
     """
-    if kind not in KINDS:
-        raise InvalidProblem(f"kind must be one of {', '.join(KINDS)}, got '{kind}'.")
+    check_choice("kind", kind, KINDS)
     grid = _random_grid(rng)
     n_points = int(rng.integers(0, 13))
     reach = int(rng.choice([1, 1, 2]))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from opdisc.arguments import check_delta, check_finite, check_integer, check_within
+from opdisc.arguments import check_choice, check_delta, check_finite, check_integer, check_within
 from opdisc.audit.case import check_audit
 from opdisc.calibration.gaussian import SampledSteps
 from opdisc.comparison.plan import Plan
@@ -21,6 +21,7 @@ from opdisc.mechanisms.staged import StagedMechanism
 from opdisc.planning.limits import parse_max_rounds, parse_weight_bound
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from opdisc.privacy.public import PublicInputs
+from oracles import errors
 from oracles.convex import HuberisedHingeLoss, L2Ball, RowBounds
 
 
@@ -59,6 +60,18 @@ def test_a_range_takes_what_its_rule_says(interval):
     assert not in_range(check, 10**400)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_short_number_of_numpy_counts_as_what_it_is(kind):
+    assert check_finite("x", kind(3)) == check_within("x", kind(3), 0, 1e300) == 3.0
+    third = kind(1) / kind(3)
+    assert in_range(lambda n, v: check_within(n, v, 0, 1 / 3, ends="[]"), third) == (
+        Fraction(float(third)) <= Fraction(1 / 3)
+    )
+    for wrong in (0, -1, math.inf, math.nan):
+        assert not in_range(check_finite, kind(wrong))
+
+
 def test_an_integer_is_returned_as_pythons_and_nothing_else_is_one():
     for given in (1, np.int8(1), np.uint64(7), 10**30):
         assert type(check_integer("x", given)) is int
@@ -94,6 +107,14 @@ def test_an_integer_is_returned_as_pythons_and_nothing_else_is_one():
             "room must be finite and >= 0 rows, got -0.5.",
         ),
         (
+            lambda: check_choice("noise", "a\nb", {"red": 1, "blue": 2}),
+            "noise must be one of red, blue, got 'a\\nb'.",
+        ),
+        (
+            lambda: check_choice("noise", "x" * 200, ("red",), remedy="leave it out"),
+            f"noise must be one of red, got '{'x' * 76}...{'x' * 39}'; leave it out.",
+        ),
+        (
             lambda: check_delta("noise", 0.0, "give one"),
             "noise needs delta > 0, got delta=0.0; give one.",
         ),
@@ -103,6 +124,25 @@ def test_a_refusal_is_one_sentence_with_rule_offence_and_remedy(check, sentence)
     with pytest.raises(CalibrationError) as refused:
         check()
     assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("check", [check_choice, errors.check_choice])
+def test_a_name_is_one_of_those_that_are_known_and_nothing_else_is_one(check):
+    refusal = CalibrationError if check is check_choice else errors.InvalidProblem
+    for choices in (("red", "1"), ["red", "1"], {"red": 0, "1": 0}, {"red", "1"}):
+        for name in ("red", "1", np.str_("red")):
+            check("x", name, choices)
+        for wrong in ("re", "red, 1", "", "Red", 1, None, b"red", ["red"], np.array(["red", "1"])):
+            with pytest.raises(refusal, match=r"^x must be one of (red, 1|1, red), got "):
+                check("x", wrong, choices)
+        with pytest.raises(errors.OracleUnavailable, match="^x must be one of .*, got 'blue'.$"):
+            check("x", "blue", choices, error=errors.OracleUnavailable)
+
+
+def test_the_sentence_of_the_oracles_is_the_same():
+    with pytest.raises(errors.FormulationError) as refused:
+        errors.check_choice("kind", "a\nb", {"red": 1, "blue": 2}, errors.FormulationError)
+    assert str(refused.value) == "kind must be one of red, blue, got 'a\\nb'."
 
 
 def test_the_error_is_the_callers():

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.arguments import check_choice
 from opdisc.cli.fitting.error_costs import stated_costs
 from opdisc.cli.fitting.releasing import limit_note
 from opdisc.data import (
@@ -131,10 +132,7 @@ def learn_model(
     declared = parse_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     declared = with_error_costs(declared, costs)
-    if mechanism not in (*MECHANISMS, LOGISTIC):
-        raise CalibrationError(
-            f"mechanism must be one of {', '.join((*MECHANISMS, LOGISTIC))}, got '{mechanism}'."
-        )
+    check_choice("mechanism", mechanism, (*MECHANISMS, LOGISTIC))
     if mechanism == LOGISTIC and declared.is_multiclass:
         raise CalibrationError(
             f"mechanism='{LOGISTIC}' needs a target of two classes, but the schema declares "

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from opdisc.arguments import check_choice
 from opdisc.data import Schema
 from opdisc.errors import OPDiscError, PublicMistake
 from opdisc.models import Scorecard
@@ -260,8 +261,7 @@ def find_method(name: str) -> Method:
     if colon:
         return _own_method(module, attribute)
     known = registry()
-    if name not in known:
-        raise ComparisonMistake(f"a method must be one of {', '.join(known)}, got '{name}'.")
+    check_choice("a method", name, known, error=ComparisonMistake)
     return known[name]
 
 

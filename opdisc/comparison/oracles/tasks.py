@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from opdisc.arguments import check_choice
 from opdisc.data import encode, find_dataset, load_dataset, load_schema
 from opdisc.errors import TableError
 from oracles.arithmetic import IntArray
@@ -105,9 +106,7 @@ def load_task(name: str) -> OracleTask:
     TableError
         If its table is missing or the name is unknown.
     """
-    if name not in (*TASKS, *PLAIN_TASKS):
-        known = ", ".join(dict.fromkeys((*TASKS, *PLAIN_TASKS)))
-        raise TableError(f"task must be one of {known}, got '{name}'.")
+    check_choice("task", name, dict.fromkeys((*TASKS, *PLAIN_TASKS)), error=TableError)
     if name in _THRESHOLDS:
         from sklearn.datasets import load_breast_cancer
 

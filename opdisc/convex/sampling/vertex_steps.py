@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from opdisc.arguments import check_integer
 from opdisc.convex import noiseless_minimum
 from opdisc.convex.noise_plan import ConvexRelease, NoisePlan, charge_of
 from opdisc.convex.public import ConvexPublic
@@ -86,11 +87,8 @@ def plan_frank_wolfe(
     ``is_exact`` says that the rows are, as :class:`~opdisc.convex.Rows` has it.
     """
     _require_vertices(public)
-    chosen = default_steps(public) if steps is None else steps
-    if isinstance(chosen, bool) or not isinstance(chosen, int) or not 1 <= chosen <= MOST_STEPS:
-        raise CalibrationError(
-            f"steps must be an integer from 1 to {MOST_STEPS:,}, got {steps!r}."
-        )
+    steps = default_steps(public) if steps is None else steps
+    chosen = check_integer("steps", steps, most=MOST_STEPS)
     one = step_epsilon(public.params, chosen)
     sensitivity = vertex_sensitivity(public)
     return NoisePlan(

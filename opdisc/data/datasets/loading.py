@@ -15,11 +15,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from opdisc.arguments import check_choice
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.datasets.schemas import load_schema, schema_path
 from opdisc.data.reading import read_table, with_declared_dtypes
 from opdisc.data.schema import Schema
-from opdisc.errors import FileMistake, TableError, quoted
+from opdisc.errors import FileMistake, TableError
 
 _BALANCED = "adult-balanced"
 
@@ -156,8 +157,7 @@ def balanced_adult(adult: pd.DataFrame) -> pd.DataFrame:
 
 
 def _known(name: str) -> Dataset:
-    if name not in DATASETS:
-        raise FileMistake(f"a table must be one of {', '.join(DATASETS)}, got {quoted(name)}")
+    check_choice("a table", name, DATASETS, error=FileMistake)
     return DATASETS[name]
 
 

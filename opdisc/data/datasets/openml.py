@@ -18,10 +18,11 @@ from typing import Any
 
 import pandas as pd
 
+from opdisc.arguments import check_choice
 from opdisc.data.datasets.registry import DATASETS, Dataset
 from opdisc.data.files import atomic_write_text
 from opdisc.data.reading import table_text
-from opdisc.errors import FileMistake, TableError, quoted
+from opdisc.errors import FileMistake, TableError
 
 Fetch = Callable[[int], pd.DataFrame]
 """OpenML number of a table to its rows, the label column last."""
@@ -215,8 +216,7 @@ def download_dataset(name: str, *, fetch: Fetch = fetch_openml_table) -> Path:
         If the table is unknown or not on OpenML, its file is there already, OpenML does not
         answer, or what it has is not the known table. Nothing is then written.
     """
-    if name not in DATASETS:
-        raise FileMistake(f"a table must be one of {', '.join(DATASETS)}, got {quoted(name)}")
+    check_choice("a table", name, DATASETS, error=FileMistake)
     dataset = DATASETS[name]
     if name not in SOURCES:
         raise FileMistake(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from opdisc.arguments import check_integer
 from opdisc.data.cells import canonical_text
 from opdisc.data.schema.checks import check_keys
 from opdisc.errors import SchemaError, quoted
@@ -78,7 +79,11 @@ def parse_error_costs(
     for name in _NAMES:
         if name not in raw:
             raise SchemaError(f"error_costs must name both costs, but {name} is missing; add it")
-    costs = {name: _cost(raw[name], name) for name in _NAMES}
+    remedy = "only the ratio matters, so write 1.5 and 1 as 3 and 2"
+    costs = {
+        name: check_integer(f"{name} of error_costs", raw[name], remedy=remedy, error=SchemaError)
+        for name in _NAMES
+    }
     try:
         return ErrorCosts(**costs)
     except InvalidProblem as error:
@@ -149,13 +154,3 @@ def _by_name(raw: Mapping[Any, Any], classes: tuple[Label, Label] | None) -> Map
 def _text(label: object) -> str | None:
     item = label.item() if isinstance(label, np.generic) else label
     return canonical_text(item) if isinstance(item, str | int | float) else None
-
-
-def _cost(value: object, name: str) -> int:
-    item = value.item() if isinstance(value, np.generic) else value
-    if type(item) is not int or item < 1:
-        raise SchemaError(
-            f"{name} of error_costs must be a whole number of at least 1, got {quoted(value)}; "
-            "only the ratio matters, so write 1.5 and 1 as 3 and 2"
-        )
-    return item

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from opdisc.arguments import check_integer
 from opdisc.data.cells import canonical_text, parse_number
 from opdisc.data.schema.categories import BinaryFeature, CategoryFeature
 from opdisc.data.schema.checks import (
@@ -172,11 +173,9 @@ class Schema:
         """Canonicalise and validate."""
         check_name(self.name, "the schema's name")
         check_name(self.privacy_unit, "the schema's unit")
-        if type(self.rows_per_unit) is not int or self.rows_per_unit < 1:
-            raise SchemaError(
-                f"rows_per_unit must be an integer of at least 1, got {quoted(self.rows_per_unit)}"
-            )
-        if self.rows_per_unit > MOST_ROWS_PER_UNIT:
+        rows = check_integer("rows_per_unit", self.rows_per_unit, error=SchemaError)
+        object.__setattr__(self, "rows_per_unit", rows)
+        if rows > MOST_ROWS_PER_UNIT:
             raise SchemaError(
                 f"rows_per_unit must be at most {MOST_ROWS_PER_UNIT:,}, but it is larger; declare "
                 "how many rows one unit can really have"
@@ -496,8 +495,7 @@ class Schema:
             Labels.
         """
         for what, size in (("n_columns", n_columns), ("n_thresholds", n_thresholds)):
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-                raise SchemaError(f"{what} must be an integer of at least 1, got {quoted(size)}")
+            check_integer(what, size, error=SchemaError)
         columns = tuple(f"x{i}" for i in range(n_columns)) if names is None else tuple(names)
         if len(columns) != n_columns:
             raise SchemaError(f"names must have one name per column ({n_columns})")

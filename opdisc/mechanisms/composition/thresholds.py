@@ -26,7 +26,15 @@ from opdisc.mechanisms.composition.quantiles import (
     plan_cuts,
     rank_errors,
 )
-from opdisc.privacy import EntropySource, GridReceipt, Prepared, PublicInputs, SeededEntropy, Stage
+from opdisc.privacy import (
+    BELOW,
+    EntropySource,
+    GridReceipt,
+    Prepared,
+    PublicInputs,
+    SeededEntropy,
+    Stage,
+)
 from oracles.arithmetic import IntArray, RandomBits
 
 _CHANCE = 0.05
@@ -215,7 +223,7 @@ def receipt_with_thresholds(receipt: GridReceipt, plan: ThresholdPlan) -> GridRe
         name="the card" if receipt.risks is None else "the rest",
         epsilon=str(Fraction(receipt.epsilon)),
         guarantee=receipt.theorem,
-        law="all that is said below",
+        law=BELOW,
         scales=(),
         schema_digest="",
     )

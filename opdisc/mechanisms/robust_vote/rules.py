@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opdisc.arguments import check_delta, check_integer
+from opdisc.arguments import check_choice, check_delta, check_integer
 from opdisc.calibration import block_decay_rates, lattice_margin
 from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms.base import NoiseSpec
@@ -73,6 +73,7 @@ class RobustVoteMechanism:
     def calibrate(self, public: GridPublic) -> VoteSpec:
         """Return the noise of the vote."""
         check_integer("n_parts", self.n_parts)
+        check_choice("rule", self.rule, get_args(VoteRule))
         check_candidates(public.grid)
         sensitivity = vote_sensitivity(public)
         spacing = Fraction(public.spacing)
@@ -82,16 +83,12 @@ class RobustVoteMechanism:
             rate = block_decay_rates([n_candidates], margin, spacing, public.params.epsilon)[0]
             law, draws, threshold = "one-sided geometric for every candidate", n_candidates, 0
             theorem = "robust vote by permute-and-flip (docs/robust.md)"
-        elif self.rule == "stability":
+        else:
             rate = Fraction(public.params.epsilon) * spacing / sensitivity
             threshold = stability_threshold(rate, public.params.delta)
             threshold += int(sensitivity / spacing)
             law, draws = f"discrete Laplace on the lead, which must reach {threshold} steps", 2
             theorem = "robust vote by the stability test (docs/robust.md)"
-        else:
-            raise CalibrationError(
-                f"rule must be permute_and_flip or stability, got '{self.rule}'."
-            )
         return VoteSpec(
             law=law,
             scales=(float(spacing / rate),),

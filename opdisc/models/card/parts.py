@@ -92,7 +92,7 @@ class CardPart:
     risk_title : str
         What is shared out over the totals.
     risks : tuple of RiskLine
-        Empty if no rates were bought and the card is no logistic one.
+        Empty where no odds are known and no rates were bought.
     risk_word : str
         What a rate is: "Share" of rows that were counted, or "Chance" by the odds.
     odds : str

@@ -264,7 +264,7 @@ def card_python(model: CardSource | CardsSource) -> str:
 
 
 def _chance(model: CardSource) -> str:
-    """Return the function of the chance, where rates were bought or odds are known."""
+    """Return the function of the chance, where odds are known or rates were bought."""
     if (risks := getattr(model, "risk_table", None)) is not None:
         return _RATES.format(rates=tuple((row.highest, row.rate) for row in risks.rows))
     if (odds := getattr(model, "odds", None)) is None:

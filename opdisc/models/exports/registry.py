@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opdisc.data import Schema
 from opdisc.errors import ModelFileError, escaped
 from opdisc.models.card import CardSource, CardsSource, prose
-from opdisc.privacy import Guarantee, PrivacyReceipt
+from opdisc.privacy import BELOW, Guarantee, PrivacyReceipt
 
 REGISTRY = "opendp/deployments-registry-data"
 """The registry's repository."""
@@ -153,9 +153,8 @@ def _trust() -> Fields:
 
 
 def _accounting(receipt: PrivacyReceipt) -> Fields:
-    below = ": all that is said below"  # a receipt's words for its lines after this one
-    split = [f"{name.strip()}: {text.removesuffix(below)}" for name, text in receipt.split()]
-    parts = "; ".join(split)
+    split = [(name.strip(), text.removesuffix(f": {BELOW}")) for name, text in receipt.split()]
+    parts = "; ".join(f"{name}: {text}" for name, text in split)
     return {
         "post_processing": prose("Every form of the card follows from what was released."),
         "composition": prose(f"Epsilon is that of the whole release. {parts}".strip()),

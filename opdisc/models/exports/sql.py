@@ -5,7 +5,7 @@ The text runs as it is in DuckDB, SQLite and PostgreSQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -25,9 +25,11 @@ from opdisc.models.card import (
     output_names,
 )
 from opdisc.models.exports.sql_answer import (
+    NAN_TEXTS,
     card_select,
     name_literal,
     number_literal,
+    one_of,
     text_literal,
 )
 from opdisc.models.scorecard import Scorecard
@@ -41,9 +43,6 @@ _WIDTH = 92
 
 _CHECKED = 3
 """Columns that one CASE checks."""
-
-_NAN = ("NaN", "nan")
-"""How engines print it."""
 
 
 class _Kind(Enum):
@@ -79,7 +78,7 @@ class _Cell:
     def is_in(self, values: tuple[str, ...]) -> str:
         """Return the condition that the cell is one of some declared values."""
         literal = str if self.kind is _Kind.NUMBER else text_literal
-        return _in(self.name, map(literal, values))
+        return one_of(self.name, values, literal)
 
     def is_missing(self, texts: tuple[str, ...]) -> str:
         """Return the condition that the cell is empty or one of some texts."""
@@ -90,8 +89,8 @@ class _Cell:
         name, printed = self.name, ("", *texts)
         if self.kind is _Kind.FLAG:  # a boolean cannot be compared with another text
             name = f"CAST({name} AS TEXT)"
-            printed += (*_NAN, *(f"{text}.0" for text in numbers))
-        return _in(f"COALESCE({name}, '')", map(text_literal, printed))
+            printed += (*NAN_TEXTS, *(f"{text}.0" for text in numbers))
+        return one_of(f"COALESCE({name}, '')", printed)
 
     def is_no(self, values: tuple[str, ...]) -> str:
         """Return the condition that the cell is one of some values, or missing."""
@@ -239,8 +238,3 @@ def _case(lines: list[str]) -> str:
     if len(short) <= _WIDTH:
         return short
     return "CASE" + "".join(f"\n        {line}" for line in lines) + "\n      END"
-
-
-def _in(name: str, literals: Iterable[str]) -> str:
-    listed = list(literals)
-    return f"{name} = {listed[0]}" if len(listed) == 1 else f"{name} IN ({', '.join(listed)})"

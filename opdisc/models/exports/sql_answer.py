@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from opdisc.data import Schema
@@ -38,6 +38,9 @@ FROM (
   CROSS JOIN (SELECT {starts}) AS start
 ) AS scored
 """
+
+NAN_TEXTS = ("NaN", "nan")
+"""How engines print it."""
 
 Terms = Callable[[Scorecard, Schema], list[str]]
 """What gives the summands of a card's total, but for its start."""
@@ -92,6 +95,14 @@ def number_literal(number: float) -> str:
     if "e" not in text and sum(c.isdigit() for c in text) > _EXACT:
         return f"{text}e0"
     return text.removesuffix(".0")
+
+
+def one_of(
+    text: str, values: Collection[str], literal: Callable[[str], str] = text_literal
+) -> str:
+    """Return the condition that an expression is one of some values."""
+    listed = ", ".join(map(literal, values))
+    return f"{text} = {listed}" if len(values) == 1 else f"{text} IN ({listed})"
 
 
 def _title(model: CardSource | CardsSource) -> str:
@@ -156,7 +167,7 @@ def _several(model: CardsSource, totals: list[str]) -> list[str]:
 
 
 def _chances(model: Any, total: str) -> list[str]:
-    """Return the chance that a total stands for: rates that were bought come first."""
+    """Return the chance that a total stands for: by odds or by bought rates, never by both."""
     risks = getattr(model, "risk_table", None)
     return _by_odds(model.odds, total) if risks is None else _by_rates(risks, total)
 

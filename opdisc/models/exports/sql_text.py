@@ -25,9 +25,11 @@ from opdisc.data import (
 from opdisc.errors import escaped
 from opdisc.models.card import CardSource, CardsSource, used_features
 from opdisc.models.exports.sql_answer import (
+    NAN_TEXTS,
     card_select,
     name_literal,
     number_literal,
+    one_of,
     summed,
     text_literal,
 )
@@ -264,11 +266,11 @@ def _number(cell: _Cell) -> str:
     own = f"CAST(cell_{cell.number} AS DOUBLE PRECISION)"
     source = f"CASE WHEN tenths = '{_TENTHS_PRINTED}' THEN {source} ELSE {own} END"
     true, false = (
-        _in(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
+        one_of(text, [spelling for spelling, value in BOOLEAN_TEXTS.items() if value == which])
         for which in "10"
     )
     first = cell.cuts[0]
-    absent = _in(text, [*_all_spellings(cell.missing), "nan", "NaN"])
+    absent = one_of(text, (*_all_spellings(cell.missing), *NAN_TEXTS))
     below = number_literal(max(-sys.float_info.max, first - max(1.0, abs(first))))
     unsigned = f"LTRIM({form}, '+-.')"
     rules = (
@@ -287,7 +289,7 @@ def _number(cell: _Cell) -> str:
 def _answer(cell: _Cell, feature: BinaryFeature) -> str:
     """Return how a yes/no cell is read: NULL if it says neither."""
     text, pad = f"text_{cell.number}", "\n            "
-    no = _equals(text, dict.fromkeys((*feature.zero, *cell.missing, "nan", "NaN")))
+    no = _equals(text, dict.fromkeys((*feature.zero, *cell.missing, *NAN_TEXTS)))
     return (
         f"CASE{pad}WHEN {_equals(text, feature.one)} THEN 1{pad}WHEN {no} THEN 0\n"
         f"          END AS number_{cell.number}"
@@ -332,7 +334,7 @@ def _prints_by_exponent(value: str) -> bool:
 
 def _equal_texts(text: str, values: Iterable[str]) -> str:
     """Return the condition that a trimmed text is one of some texts as it stands."""
-    return _in(text, [each for value in values for each in spellings(value)])
+    return one_of(text, [each for value in values for each in spellings(value)])
 
 
 def _equals(text: str, values: Iterable[str]) -> str:
@@ -348,11 +350,11 @@ def _equals(text: str, values: Iterable[str]) -> str:
                 tailed += forms
             else:
                 tailed_whole += [f"{form}." for form in forms]
-    conditions = [_in(text, same)]
+    conditions = [one_of(text, same)]
     if tailed:
-        conditions.append(_in(f"RTRIM({text}, '0')", tailed))
+        conditions.append(one_of(f"RTRIM({text}, '0')", tailed))
     if tailed_whole:
-        whole = _in(f"RTRIM({text}, '0')", tailed_whole)
+        whole = one_of(f"RTRIM({text}, '0')", tailed_whole)
         conditions.append(f"({text} LIKE '%0' AND {whole})")
     return " OR ".join(conditions)
 
@@ -360,10 +362,6 @@ def _equals(text: str, values: Iterable[str]) -> str:
 def _case(lines: list[str], cell: _Cell) -> str:
     body = "".join(f"\n            {line}" for line in lines)
     return f"CASE  -- {escaped(cell.feature.column)}{body}\n          END"
-
-
-def _in(text: str, values: list[str]) -> str:
-    return f"{text} IN ({', '.join(map(text_literal, values))})"
 
 
 def _list(items: list[str], indent: int) -> str:

@@ -1,5 +1,6 @@
 from .cards_receipt import MulticlassReceipt as MulticlassReceipt
 from .grid_receipt import (
+    BELOW as BELOW,
     GridReceipt as GridReceipt,
     RiskReceipt as RiskReceipt,
     RowGuess as RowGuess,

@@ -28,6 +28,9 @@ Cost = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_COST)]
 RowGuess = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS_GUESSED)]
 """A number of rows to plan for."""
 
+BELOW = "all that is said below"
+"""What a receipt says of a part whose own lines come after."""
+
 
 class Stage(Record, frozen=True, kw_only=True):
     """One part of a release and what it cost.
@@ -103,7 +106,7 @@ class RiskReceipt(Record, frozen=True, kw_only=True):
     def lines(self) -> Lines:
         """Return how the budget is split, and the noise of the risks."""
         return [
-            ("  for the card", f"epsilon {self.card_epsilon:.12g}: all that is said below"),
+            ("  for the card", f"epsilon {self.card_epsilon:.12g}: {BELOW}"),
             (
                 "  for the risks",
                 f"epsilon {self.epsilon:.12g}: exact discrete Laplace noise, scale "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from opdisc.errors import CalibrationError, quoted
+from opdisc.arguments import check_choice
 from opdisc.privacy import MOST_ROWS_GUESSED
 
 if TYPE_CHECKING:
@@ -76,18 +76,14 @@ def ask(strategy: str, n_classes: int) -> tuple[Question, ...]:
     **Guarantee.** Public. For every class the shares of the questions that name it add up to at
     most 1.
     """
+    check_choice("strategy", strategy, STRATEGIES)
     if strategy == TREE:
         return _tree(tuple(range(n_classes)), Fraction(1))
-    if strategy == ONE_VERSUS_REST:
-        everyone = range(n_classes)
-        return tuple(
-            Question(
-                no=tuple(j for j in everyone if j != k), yes=(k,), share=Fraction(1, n_classes)
-            )
-            for k in everyone
-        )
-    known = ", ".join(STRATEGIES)
-    raise CalibrationError(f"strategy must be one of {known}, got {quoted(strategy)}.")
+    everyone = range(n_classes)
+    return tuple(
+        Question(no=tuple(j for j in everyone if j != k), yes=(k,), share=Fraction(1, n_classes))
+        for k in everyone
+    )
 
 
 def _tree(classes: tuple[int, ...], left: Fraction) -> tuple[Question, ...]:

@@ -118,7 +118,9 @@ def test_single_use_batches_cost_no_more_noise_and_lose_less():
     value, _ = best(data, public.loss, 0.0)
     assert loss(None) - value < 0.25 * (loss(1) - value)
     for bad in (0, 4001, True, 2.0):
-        with pytest.raises(CalibrationError, match="batch must be an integer from 1 to n, got"):
+        with pytest.raises(
+            CalibrationError, match="batch must be an integer from 1 to 4,000, got"
+        ):
             mirror_descent(data, public, batch=bad, entropy=SeededEntropy(0))
     with pytest.raises(CalibrationError, match="A20's noise is stated for single rows"):
         plan_mirror_descent(facts(epsilon=0.1, n=4000), noise="published", batch=2)

@@ -237,7 +237,7 @@ def run(*arguments):
     ("arguments", "sentence"),
     [
         (["--seeds", "3"], "--seeds needs --benchmark."),
-        (["--benchmark", "--tasks", "huge"], "--tasks must be among"),
+        (["--benchmark", "--tasks", "huge"], "--tasks must be one of "),
         (["--benchmark", "--resume"], "--resume needs --out."),
         (["--benchmark", "--bounds", "1,x"], "--bounds must be numbers > 0"),
         (["--benchmark", "--epsilons", "0"], "--epsilons must be numbers > 0"),
