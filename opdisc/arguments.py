@@ -137,7 +137,6 @@ def check_choice(
     value: object,
     choices: Collection[str],
     *,
-    remedy: str = "",
     error: type[Exception] = CalibrationError,
 ) -> None:
     """Refuse what is not one of the names that are known; arguments as in :func:`check_integer`.
@@ -148,7 +147,7 @@ def check_choice(
         ``error``, if the value is none of them.
     """
     if not (isinstance(value, str) and value in choices):
-        raise _refusal(name, f"one of {', '.join(choices)}", value, remedy, error)
+        raise _refusal(name, f"one of {', '.join(choices)}", value, "", error)
 
 
 def check_delta(what: str, delta: float, remedy: str) -> None:
