@@ -1,6 +1,7 @@
 """Typed files, databases and other libraries: the same counts, the same model."""
 
 import datetime
+import importlib
 import sqlite3
 
 import numpy as np
@@ -416,6 +417,8 @@ def table_on(cluster, can):
     [
         ("dask.dataframe.dask_expr._collection", "to_delayed", "Dask"),
         ("ray.data.dataset", "map_batches", "Ray"),
+        ("pyspark.sql.classic.dataframe", "toLocalIterator", "PySpark"),
+        ("pyspark.sql.connect.dataframe", "toLocalIterator", "PySpark"),
     ],
 )
 def test_a_table_on_a_cluster_is_refused_before_any_part_is_made(cluster, can, name):
@@ -437,6 +440,17 @@ def test_a_table_of_dask_is_refused():
 
     with pytest.raises(TableError, match="but Dask holds this one"):
         count_rows(frames.from_pandas(TEXTS, npartitions=2), SCHEMA)
+
+
+@pytest.mark.extras("pyspark")
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_a_table_of_pyspark_is_refused(kind):
+    """Both kinds of session have it; neither is started, since nothing of the table is asked."""
+    if kind == "connect":
+        pytest.importorskip("grpc")
+    frames = importlib.import_module(f"pyspark.sql.{kind}.dataframe")
+    with pytest.raises(TableError, match="but PySpark holds this one; write it as Parquet"):
+        count_rows(object.__new__(frames.DataFrame), SCHEMA)
 
 
 @pytest.mark.extras("ray")
