@@ -79,6 +79,7 @@ from .reading.cell_texts import csv_text as csv_text
 from .reading.chunks import (
     COLUMNS_UNSEEN as COLUMNS_UNSEEN,
     DTYPES_DECLARED as DTYPES_DECLARED,
+    TableReader as TableReader,
     require_rows as require_rows,
 )
 from .reading.headers import public_header as public_header, read_header as read_header

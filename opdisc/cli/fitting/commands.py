@@ -20,7 +20,9 @@ from opdisc.cli.console import (
 from opdisc.cli.fitting.error_costs import error_cost_options, stated_costs
 from opdisc.cli.fitting.reading import (
     database_option,
+    named_table_option,
     reading_options,
+    stated_name,
     stated_place,
     taken_reading,
 )
@@ -264,7 +266,7 @@ Examples
 @start_options
 @click.option("--relation", default="replace_one", show_default=True, help=_RELATION_HELP)
 @_ROW_GUESS
-@click.option("--table", "table_name", help="Name of the table in --database.")
+@named_table_option
 @database_option
 @reading_options
 @click.option(
@@ -295,9 +297,7 @@ def plan(
     from opdisc.planning import PlannedFit, points_note
     from opdisc.tuned import PLANNED_EPSILONS
 
-    if table_name is not None and database is None:
-        raise click.UsageError("--table names a table in --database: give that too.")
-    place, named_table = stated_place(data, database, table_name)
+    place, named_table = stated_name(data, database, table_name)
     declared = load_schema(schema)
     costs = stated_costs(declared, false_negative_cost, false_positive_cost)
     reading = taken_reading(arguments)

@@ -79,6 +79,26 @@ def database_option(command: Command) -> Command:
     return option(command)
 
 
+def named_table_option(command: Command) -> Command:
+    """Add ``--table`` to a command that has no ledger."""
+    return click.option("--table", "table_name", help="Name of the table in --database.")(command)
+
+
+def stated_name(
+    data: Path | None, database: str | None, table: str | None
+) -> tuple[FilePath, dict[str, Any]]:
+    """Return the same as :func:`stated_place`, for a command without a ledger.
+
+    Raises
+    ------
+    UsageError
+        Also if there is a name and no database.
+    """
+    if table is not None and database is None:
+        raise click.UsageError("--table names a table in --database: give that too.")
+    return stated_place(data, database, table)
+
+
 def stated_place(
     data: Path | None, database: str | None, table: str | None
 ) -> tuple[FilePath, dict[str, Any]]:

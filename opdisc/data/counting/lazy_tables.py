@@ -166,14 +166,21 @@ def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> in
     """Add the rows that the engine is sure of; return the number of the others."""
     nw: Any = importlib.import_module("narwhals")
     bits = [f"b{at}" for at in range(len(statements.features))]
-    is_sure = ~statements.unsure
+    # A step of its own: an engine would find out anew at every mention what it is unsure of.
+    said = frame.select(
+        *(each.alias(name) for name, each in zip(bits, statements.features, strict=True)),
+        statements.positive.alias("positive"),
+        statements.negative.alias("negative"),
+        statements.unsure.alias("unsure"),
+    )
+    is_unsure = nw.col("unsure")
     is_one = {
-        "positives": statements.positive & is_sure,
-        "negatives": statements.negative & is_sure,
-        "unsure": statements.unsure,
+        "positives": nw.col("positive") & ~is_unsure,
+        "negatives": nw.col("negative") & ~is_unsure,
+        "unsure": is_unsure,
     }
-    flags = frame.select(
-        *(said.alias(name) for name, said in zip(bits, statements.features, strict=True)),
+    flags = said.select(
+        *bits,
         # PostgreSQL casts no truth value to 64 bits, and polars adds up narrow ones in their type.
         *(
             nw.when(each).then(1).otherwise(0).cast(nw.Int64).alias(name)

@@ -40,7 +40,11 @@ from opdisc.data.rows import refuse_value_labels_of
 from opdisc.data.schema import Schema
 from opdisc.errors import SchemaError, TableError, memory_refusals
 
-_CLUSTERS = {"dask": ("Dask", "to_delayed"), "ray": ("Ray", "map_batches")}
+_CLUSTERS = {
+    "dask": ("Dask", "to_delayed"),
+    "ray": ("Ray", "map_batches"),
+    "pyspark": ("PySpark", "toLocalIterator"),
+}
 """Packages whose tables have no way here: what we call them, and what such a table can do."""
 
 _NOTHING = (
@@ -70,7 +74,7 @@ def count_rows(
         Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a database cursor; an
         iterable of any of these. An iterable's tables are added up; a table that is given twice
         is refused where that can be seen, else that no row is in two of them becomes a condition.
-        A table of Dask or Ray is refused: write it as Parquet.
+        A table of Dask, Ray or PySpark is refused: write it as Parquet.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, table_name, sheet, names
@@ -239,7 +243,7 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
 
 
 def _refuse_clusters(source: Any) -> None:
-    """Refuse a data set of Dask or Ray, before any of its parts is made."""
+    """Refuse a table of Dask, Ray or PySpark, before any of its parts is made."""
     package = type(source).__module__.partition(".")[0]
     name, parts = _CLUSTERS.get(package, ("", ""))
     if name and hasattr(source, parts):

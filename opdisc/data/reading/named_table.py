@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,9 @@ WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname = %s AND relname = %s
 """
 
 
+_ALIAS = "opdisc_table"
+
+
 @dataclass(frozen=True, slots=True)
 class FoundTable:
     """A table as its database knows it.
@@ -59,25 +62,55 @@ class FoundTable:
     @property
     def sql(self) -> str:
         """The name as SQL: as the catalog has it, quoted."""
-        return ".".join('"' + part.replace('"', '""') + '"' for part in self.parts)
+        return ".".join(map(_quoted, self.parts))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 class NamedResult(QueryResult):
-    """The rows of a named table; their number is asked for where nothing else is."""
+    """The rows of a named table, as often as they are asked for.
 
-    def __init__(self, cursor: Any, database: Any, found: FoundTable) -> None:
-        super().__init__(cursor)
+    Parameters
+    ----------
+    database : object
+        Open, and in one transaction: each time the rows are the same.
+    found : FoundTable
+        Which of its tables.
+    new_cursor : callable
+        Opens what runs a statement.
+    """
+
+    def __init__(
+        self,
+        database: Any,
+        found: FoundTable,
+        new_cursor: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
+        # Of all that a statement is made of, only names of the catalog come from outside.
+        with query_refusals():
+            described = database.execute(f"SELECT * FROM {found.sql} LIMIT 0")  # nosec B608
+        super().__init__(described)
         self.assumptions = found.assumptions
-        self._database, self._counting = database, f"SELECT count(*) FROM {found.sql}"  # nosec B608
+        self._names = [str(column[0]) for column in described.description]
+        self._database, self._new_cursor, self._table = database, new_cursor, found.sql
 
     def chunks(self, positions: Sequence[int], chunk_cells: int = CHUNK_CELLS) -> Iterator[Chunk]:
         """Yield all rows; see :class:`opdisc.data.reading.chunks.TableReader`."""
-        if positions:
-            yield from super().chunks(positions, chunk_cells)
+        if not positions:
+            yield Chunk(n_rows=self._n_rows(), cells=())
             return
+        # With the table's name: an unknown name alone is a text to SQLite.
+        asked = ", ".join(f"{_ALIAS}.{_quoted(self._names[at])}" for at in positions)
+        with query_refusals(), self._new_cursor() as cursor:
+            cursor.execute(f"SELECT {asked} FROM {self._table} AS {_ALIAS}")  # nosec B608
+            yield from QueryResult(cursor).chunks(range(len(positions)), chunk_cells)
+
+    def _n_rows(self) -> int:
         with query_refusals():
-            n_rows = int(self._database.execute(self._counting).fetchall()[0][0])
-        yield Chunk(n_rows=n_rows, cells=())
+            counting = f"SELECT count(*) FROM {self._table}"  # nosec B608
+            return int(self._database.execute(counting).fetchall()[0][0])
 
 
 def database_place(database: str) -> FilePath:
@@ -115,8 +148,10 @@ def open_named(path: FilePath, start: bytes, name: str) -> Iterator[NamedResult]
         If the file has no such table, or cannot be read.
     """
     with query_refusals(), open_database(path, start) as database:
+        if isinstance(database, sqlite3.Connection):
+            database.execute("BEGIN")
         found = find_table(database, name)
-        yield NamedResult(database.execute(f"SELECT * FROM {found.sql}"), database, found)  # nosec B608
+        yield NamedResult(database, found, lambda: nullcontext(database.cursor()))
 
 
 @contextmanager
@@ -130,9 +165,7 @@ def open_server_table(url: str, name: str) -> Iterator[NamedResult]:
     """
     with open_server(url) as server:
         found = find_table(server, name)
-        with query_refusals(), server.cursor(name="opdisc") as cursor:
-            cursor.execute(f"SELECT * FROM {found.sql}")  # nosec B608
-            yield NamedResult(cursor, server, found)
+        yield NamedResult(server, found, lambda: server.cursor(name="opdisc"))
 
 
 @contextmanager
@@ -151,6 +184,7 @@ def open_server(url: str) -> Iterator[Any]:
     ):
         server = psycopg.connect(url)
         server.read_only = True
+        server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     with closing(server):
         yield server
 

@@ -111,11 +111,12 @@ def card_sql_text(model: CardSource | CardsSource) -> str:
 
     Notes
     -----
-    The answers are those of the encoder, with four exceptions on the safe side or of no practical
+    The answers are those of the encoder, with some exceptions on the safe side or of no practical
     weight. Numbers that are surrounded by white space beyond ASCII give NULL. So do texts with an
-    exponent where a category is a number so large or small that engines print it by one. And
-    "nan" in a column of numbers is missing. And rare white space within a text, such as a thin
-    sixth of a space, is not a space.
+    exponent where a category is a number so large or small that engines print it by one. "nan" in
+    a column of numbers is missing; NaN is no missing cell of a category. A number that no double
+    holds is above every threshold, or stops the engine. Rare white space within a text, such as a
+    thin sixth of a space, is not a space. The zero of SAS files with a minus is below 0.
     """
     return card_select(model, _terms, list(_NOTES))
 
