@@ -43,7 +43,7 @@ def test_every_part_is_the_papers_experiment_with_or_without_rows_held_out():
         is_wide = "wide" in part.name
         assert load_schema(part.dataset).n_columns == (30 if is_wide else 7)
         runs = list(runs_of(plan))
-        assert len(runs) == 15 * (9 * 3 + 1 if is_wide else 7 * len(paper.EPSILONS) + 2)
+        assert len(runs) == 15 * (10 * 3 + 1 if is_wide else 7 * len(paper.EPSILONS) + 2)
 
 
 def test_the_papers_three_methods_are_there_and_labelled():
