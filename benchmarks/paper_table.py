@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from result_files import save
 
-from opdisc.comparison.methods.paper import PAPER_METHODS, WIDE_PAPER_METHODS
+from opdisc.comparison.methods.paper import PAPER_METHODS, REPEATS, WIDE_PAPER_METHODS
 from opdisc.report.cells import evaluations, find_cells
 from opdisc.report.figures import plates, styles
 from opdisc.report.figures.axes import WIDE as WIDE_SIZE, draw_accuracy
@@ -71,6 +71,7 @@ def main() -> None:
     ):
         parts = [result / name for result in arguments.results if (result / name).is_dir()]
         runs = pd.concat([read_results(part).runs for part in parts], ignore_index=True)
+        runs = runs[runs["method"].isin((*WIDE_PAPER_METHODS, *PAPER_METHODS))]
         failed = (runs["status"] != "ok").sum()
         seconds = runs["seconds"].sum()
         print(f"\n{name}: {runs['repeat'].nunique()} repeats, {failed} runs without a model")
@@ -113,8 +114,6 @@ def print_table(runs: pd.DataFrame, column: str, file: Path | None) -> None:
     rows = []
     for method in sorted(runs["method"].drop_duplicates(), key=place):
         own = runs[runs["method"] == method]
-        if method in ("majority", "private-majority"):
-            continue
         groups = [own[own["epsilon"] == e][column] for e in epsilons]
         if own["epsilon"].isna().all():
             groups = [own[column]] * len(epsilons)  # not private: the same at every epsilon
@@ -134,8 +133,15 @@ def cell(values: pd.Series) -> str:
     """Return mean and standard deviation, and of how many runs where some gave no model."""
     if not values.notna().any():
         return "stopped"
-    few = "" if values.notna().all() else f" ({values.notna().sum()} of {len(values)})"
-    return f"{values.mean():.3f} ± {values.std():.3f}".replace("0.", ".") + few
+    return f"{values.mean():.3f} ± {values.std():.3f}".replace("0.", ".") + few(values)
+
+
+def few(values: pd.Series) -> str:
+    """Return of how many runs a mean is, where these are not all runs, or fewer than 15."""
+    done = values.notna().sum()
+    if done < len(values):
+        return f" ({done} of {len(values)})"
+    return f" ({done})" if done < REPEATS else ""
 
 
 def print_solves(runs: pd.DataFrame, file: Path | None) -> None:

@@ -143,8 +143,8 @@ def _draw_bars(
 ) -> None:
     """Draw a bar for each bin, and one for each limit; the highest of them has the height."""
     counts = np.histogram(np.clip(times.seconds, bins[0], bins[-1]), list(bins))[0]
-    limits = times.stopped.value_counts().sort_index()
-    tallest = max(1, int(counts.max()), int(limits.max()) if len(limits) else 0)
+    limits, stopped = np.unique(times.stopped.to_numpy(), return_counts=True)
+    tallest = max(1, int(counts.max()), *stopped.tolist())
     for start, end, share in zip(bins, bins[1:], counts / tallest, strict=False):
         if share > 0:
             top = base - height * share
@@ -153,7 +153,7 @@ def _draw_bars(
                 times.style.light,
             )
     width = x(bins[1]) - x(bins[0])
-    for limit, share in (limits / tallest).items():
+    for limit, share in zip(limits.tolist(), (stopped / tallest).tolist(), strict=True):
         start, top = x(limit), base - height * share
         sides = [(start, base), (start, top), (start + width, top)]
         middle = base - height * share / 2
