@@ -30,6 +30,9 @@ _NAMES = 320.0
 
 _PER_THOUSAND = 1000.0
 
+_PER_DECADE = 12
+"""Bins of a histogram from one power of ten to the next."""
+
 
 def draw_accuracy(
     drawn: Sequence[Curve], *, size: str, in_page: bool, spreads: Sequence[str]
@@ -124,7 +127,8 @@ def draw_seconds(drawn: Sequence[Times], *, size: str, in_page: bool) -> Drawing
     bottom = 8 + each * max(1, len(drawn))
     drawing = Drawing(WIDTHS[size], bottom + 34, in_page=in_page)
     left, right = (350.0, 900.0) if wide else (14.0, 386.0)
-    shown = [values for times in drawn for values in (times.seconds, times.stopped)]
+    # An open bar is as wide as a bin and begins at its limit.
+    shown = [values for t in drawn for values in (t.seconds, t.stopped * 10 ** (1 / _PER_DECADE))]
     bins = _log_bins(np.concatenate([np.empty(0), *shown]))
     x = Scale(kind="log", low=bins[0], high=bins[-1], start=left, end=right)
     for row, times in enumerate(drawn):
@@ -192,7 +196,9 @@ def _log_bins(seconds: np.ndarray) -> list[float]:
     low, high = math.floor(low * 4) / 4, math.ceil(high * 4 + 1e-9) / 4
     if high - low < 1:
         low, high = low - 0.5, high + 0.5
-    return [float(value) for value in np.logspace(low, high, round((high - low) * 12) + 1)]
+    return [
+        float(value) for value in np.logspace(low, high, round((high - low) * _PER_DECADE) + 1)
+    ]
 
 
 def _limits(drawn: Sequence[Curve]) -> tuple[float, float]:
