@@ -176,7 +176,9 @@ def test_the_tutorial_prints_the_card_of_the_picture():
     assert str(pictures.load_model(pictures.MODEL).scorecard) in tutorial
 
 
-@pytest.mark.parametrize("name", ["flow", "card", "receipt", "accuracy"])
+@pytest.mark.parametrize(
+    "name", ["flow", "card", "receipt", "accuracy", "paper-accuracy", "paper-solves"]
+)
 def test_every_picture_is_on_a_page_with_a_text(name):
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages.DOCS.rglob("*.md"))
     markdown_images = re.findall(rf"!\[([^\]]{{40,}})\]\(_static/{name}\.svg\)", text)

@@ -26,7 +26,7 @@ _NUMBERS = (
     "n_rows", "n_train", "n_test", "n_classes", "epsilon", "delta", "repeat", "split_seed",
     "train_accuracy", "test_accuracy", "train_balanced_accuracy", "test_balanced_accuracy",
     "train_auc", "test_auc", "train_brier", "test_brier", "train_cost", "test_cost",
-    "train_errors", "optimum_errors", "seconds",
+    "train_errors", "optimum_errors", "seconds", "solve_seconds",
 )  # fmt: skip
 
 _OBJECTS = (

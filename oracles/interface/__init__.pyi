@@ -1,4 +1,5 @@
 from .handover import HandoverOracle as HandoverOracle
+from .observation import observed_solves as observed_solves
 from .oracle import Oracle as Oracle, Progress as Progress, SolveOptions as SolveOptions
 from .registry import (
     ORACLES as ORACLES,

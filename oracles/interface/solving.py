@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from oracles.arithmetic import Objective
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
+from oracles.interface.observation import observe
 from oracles.interface.oracle import Oracle, SolveOptions
 from oracles.interface.registry import AUTOMATIC_ENUMERATION, ORACLES, get_oracle
 from oracles.interface.solution import Certificate, Claim, Solution, SolveStats, Termination
@@ -75,10 +76,12 @@ def solve(
         options.progress(
             float(certificate.primal_bound) * unit, float(certificate.dual_bound) * unit, seconds
         )
+    stats = SolveStats(oracle=chosen.name, seconds=seconds, nodes=claim.nodes)
+    observe(stats)
     return Solution(
         hypothesis=tuple(int(w) for w in claim.hypothesis),
         certificate=certificate,
-        stats=SolveStats(oracle=chosen.name, seconds=seconds, nodes=claim.nodes),
+        stats=stats,
     )
 
 

@@ -284,6 +284,13 @@ METHODS = (
         uses_oracle=True,
     ),
     _scorecard(
+        "rspm-published",
+        "RSPM (as published, VOID)",
+        partial(_fit_separator, noise="gaussian-published-3.5"),
+        "RSPM with the published Gaussian calibration, which is refuted: no guarantee.",
+        uses_oracle=True,
+    ),
+    _scorecard(
         "robust-vote",
         "robust vote",
         _fit_vote,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,9 @@ _NAMES = 320.0
 """Room for the names right of a wide figure, pixels."""
 
 _PER_THOUSAND = 1000.0
+
+_PER_DECADE = 12
+"""Bins of a histogram from one power of ten to the next."""
 
 
 def draw_accuracy(
@@ -82,15 +86,38 @@ def draw_regret(
     )
 
 
-def draw_seconds(
-    drawn: Sequence[tuple[Series, Style, pd.Series, str]], *, size: str, in_page: bool
-) -> Drawing:
-    """Draw a histogram of seconds for each method, one above the other on a logarithmic axis.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long the runs of one series took.
 
     Parameters
     ----------
-    drawn : sequence of (Series, Style, seconds, remark)
-        Seconds of the runs that succeeded; the remark counts those that did not.
+    series, style : Series, Style
+        Whose, and how they are drawn.
+    seconds : pandas Series of float64
+        Of the runs that ended by themselves.
+    stopped : pandas Series of float64
+        Time limits of the runs that were stopped: they would have taken longer.
+    remark : str
+        Counts the runs that gave nothing.
+    """
+
+    series: Series
+    style: Style
+    seconds: pd.Series
+    stopped: pd.Series
+    remark: str
+
+
+def draw_seconds(drawn: Sequence[Times], *, size: str, in_page: bool) -> Drawing:
+    """Draw a histogram of seconds for each method, one above the other on a logarithmic axis.
+
+    Runs that were stopped are an outlined bar that begins at their limit and is open to the right.
+
+    Parameters
+    ----------
+    drawn : sequence of Times
+        By series.
     size : str
         "wide" (names at the side) or "narrow" (names above).
     in_page : bool
@@ -100,35 +127,54 @@ def draw_seconds(
     bottom = 8 + each * max(1, len(drawn))
     drawing = Drawing(WIDTHS[size], bottom + 34, in_page=in_page)
     left, right = (350.0, 900.0) if wide else (14.0, 386.0)
-    bins = _log_bins(np.concatenate([np.empty(0), *(s.to_numpy() for _, _, s, _ in drawn)]))
+    # An open bar is as wide as a bin and begins at its limit.
+    shown = [values for t in drawn for values in (t.seconds, t.stopped * 10 ** (1 / _PER_DECADE))]
+    bins = _log_bins(np.concatenate([np.empty(0), *shown]))
     x = Scale(kind="log", low=bins[0], high=bins[-1], start=left, end=right)
-    for row, (series, style, seconds, remark) in enumerate(drawn):
+    for row, times in enumerate(drawn):
         base = 8 + each * (row + 1)
-        counts = np.histogram(np.clip(seconds, bins[0], bins[-1]), list(bins))[0]
-        tallest = max(1, int(counts.max())) if len(seconds) else 1
         drawing.line([(left, base), (right, base)], GRID)
-        shares = counts / tallest
-        for start, end, share in zip(bins, bins[1:], shares, strict=False):
-            if share > 0:
-                top = base - (0.72 if wide else 0.5) * each * share
-                corners = [(x(start), base), (x(start), top), (x(end), top), (x(end), base)]
-                drawing.area(corners, style.light)
-        _name_histogram(drawing, base, series, seconds, remark, (left, right) if wide else None)
+        _draw_bars(drawing, times, bins, x, base, (0.72 if wide else 0.5) * each)
+        _name_histogram(drawing, base, times, (left, right) if wide else None)
     for tick in x.ticks():
         drawing.line([(x(tick), bottom), (x(tick), bottom + 5)], MUTED)
         drawing.text((x(tick), bottom + 18), f"{tick:g} s", size=FONT, anchor="middle")
     return drawing
 
 
+def _draw_bars(
+    drawing: Drawing, times: Times, bins: Sequence[float], x: Scale, base: float, height: float
+) -> None:
+    """Draw a bar for each bin, and one for each limit; the highest of them has the height."""
+    counts = np.histogram(np.clip(times.seconds, bins[0], bins[-1]), list(bins))[0]
+    limits, stopped = np.unique(times.stopped.to_numpy(), return_counts=True)
+    tallest = max(1, int(counts.max()), *stopped.tolist())
+    for start, end, share in zip(bins, bins[1:], counts / tallest, strict=False):
+        if share > 0:
+            top = base - height * share
+            drawing.area(
+                [(x(start), base), (x(start), top), (x(end), top), (x(end), base)],
+                times.style.light,
+            )
+    width = x(bins[1]) - x(bins[0])
+    for limit, share in zip(limits.tolist(), (stopped / tallest).tolist(), strict=True):
+        start, top = x(limit), base - height * share
+        sides = [(start, base), (start, top), (start + width, top)]
+        middle = base - height * share / 2
+        tip = [
+            (start + width - 3, middle - 3),
+            (start + width, middle),
+            (start + width - 3, middle + 3),
+        ]
+        arrow = [(start + 2, middle), (start + width, middle)]
+        drawing.strokes([sides, arrow, tip], times.style.light, width=1.4)
+
+
 def _name_histogram(
-    drawing: Drawing,
-    base: float,
-    series: Series,
-    seconds: pd.Series,
-    remark: str,
-    sides: tuple[float, float] | None,
+    drawing: Drawing, base: float, times: Times, sides: tuple[float, float] | None
 ) -> None:
     """Write whose histogram it is: at its sides, or above it."""
+    series, seconds, remark = times.series, times.seconds, times.remark
     median = f"median {seconds_text(float(seconds.median()))}" if len(seconds) else "no result"
     if sides is None:
         text = ", ".join(part for part in (f"{shortened(series.title)}: {median}", remark) if part)
@@ -150,7 +196,9 @@ def _log_bins(seconds: np.ndarray) -> list[float]:
     low, high = math.floor(low * 4) / 4, math.ceil(high * 4 + 1e-9) / 4
     if high - low < 1:
         low, high = low - 0.5, high + 0.5
-    return [float(value) for value in np.logspace(low, high, round((high - low) * 12) + 1)]
+    return [
+        float(value) for value in np.logspace(low, high, round((high - low) * _PER_DECADE) + 1)
+    ]
 
 
 def _limits(drawn: Sequence[Curve]) -> tuple[float, float]:

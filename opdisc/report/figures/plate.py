@@ -10,12 +10,22 @@ import pandas as pd
 from markupsafe import Markup
 
 from opdisc.report import Evaluation, MeanCurve, ResultCell, Series, area_metric, mean_curves
-from opdisc.report.figures.axes import NARROW, WIDE, draw_accuracy, draw_regret, draw_seconds
+from opdisc.report.figures.axes import (
+    NARROW,
+    WIDE,
+    Times,
+    draw_accuracy,
+    draw_regret,
+    draw_seconds,
+)
 from opdisc.report.figures.curves import Curve, curves
 from opdisc.report.figures.drawing import Drawing
 from opdisc.report.figures.roc import CHANCE_AXES, draw_roc, roc_panels
 from opdisc.report.figures.style import Style
 from opdisc.report.formats import percent
+
+UNCERTIFIED = "no certificate came within the time limit"
+"""How the row of a run begins its error that was stopped while an oracle minimised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +72,10 @@ def plates(
         title = "Regret: training errors beyond the best scorecard without privacy, against ε"
         text = "Errors per 1,000 training rows; the numbers are in the table of all numbers."
         found.append(_spread_plate("regret", title, drawn, draw_regret, text))
-    found.append(_seconds_plate(runs, series, looks))
+    found.append(_seconds_plate(_times(runs, series, looks, "seconds"), "seconds", "a fit"))
+    solving = _times(runs[_minimises(runs)], series, looks, "solve_seconds")
+    if solving:
+        found.append(_seconds_plate(solving, "solves", "an oracle's solve"))
     return tuple(found)
 
 
@@ -119,16 +132,39 @@ def _areas_text(drawn: Sequence[MeanCurve], area: str) -> str:
     return " ".join(parts)
 
 
-def _seconds_plate(runs: pd.DataFrame, series: Sequence[Series], looks: dict[int, Style]) -> Plate:
-    drawn = []
+def _minimises(runs: pd.DataFrame) -> pd.Series:
+    """Return which runs had an oracle find points, those that were stopped while it did included.
+
+    A majority class is found by one too, among two answers: that is no search.
+    """
+    refused = runs["status"].eq("time limit") & runs["error"].str.startswith(UNCERTIFIED, na=False)
+    return runs["weight_bound"].notna() & (runs["solve_seconds"].notna() | refused)
+
+
+def _times(
+    runs: pd.DataFrame, series: Sequence[Series], looks: dict[int, Style], column: str
+) -> list[Times]:
+    """Return the times in a column of every series that has runs."""
+    found = []
     for one in series:
         mine = runs[runs["series"] == one.index]
-        seconds = mine[mine["status"] == "ok"]["seconds"].dropna()
-        drawn.append((one, looks[one.index], seconds, _stopped(mine)))
+        if len(mine):
+            times = Times(
+                series=one,
+                style=looks[one.index],
+                seconds=mine[mine["status"] == "ok"][column].dropna(),
+                stopped=mine[mine["status"] == "time limit"]["seconds"].dropna(),
+                remark=_stopped(mine),
+            )
+            found.append(times)
+    return found
+
+
+def _seconds_plate(drawn: Sequence[Times], name: str, what: str) -> Plate:
     draw = partial(draw_seconds, drawn)
-    files = [("seconds.svg", draw(size=WIDE, in_page=False).file())]
+    files = [(f"{name}.svg", draw(size=WIDE, in_page=False).file())]
     text = "One histogram per method; medians and maxima are in the table below it."
-    return _plate("seconds", "Seconds of a fit, on a logarithmic scale", draw, text, files)
+    return _plate(name, f"Seconds of {what}, on a logarithmic scale", draw, text, files)
 
 
 def _plate(

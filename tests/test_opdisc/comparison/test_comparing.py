@@ -34,7 +34,8 @@ from opdisc.report.results import read_results
 FIELDS = """run_id dataset schema schema_digest n_rows n_train n_test method title family private
 tuning parameters epsilon delta relation weight_bound oracle repeat split_seed evaluation status
 error train_accuracy test_accuracy train_balanced_accuracy test_balanced_accuracy train_auc
-test_auc train_brier test_brier roc calibration train_errors optimum_errors seconds guarantee
+test_auc train_brier test_brier roc calibration train_errors optimum_errors seconds solve_seconds
+guarantee
 conditions label theorem receipt_digest receipt scorecard scorecard_data versions""".split()
 
 

@@ -473,6 +473,34 @@ def test_figures_are_there_as_files_of_their_own(written):
         assert root.tag == "{http://www.w3.org/2000/svg}svg" and "var(" not in path.read_text()
 
 
+def test_stopped_solves_are_an_open_bar_at_their_limit(tmp_path):
+    methods = [BY_NAME[n] for n in ("opdisc", "opdisc-published", "logistic-objective", "optimum")]
+    records = report_rows.rows(methods, epsilons=(0.1, 1.0), repeats=4)
+    for record in records:
+        is_solved = not record["method"].startswith("logistic")
+        record["solve_seconds"] = 0.9 * record["seconds"] if is_solved else None
+    never = "no certificate came within the time limit of 60 seconds, so nothing was released."
+    for number, record in enumerate(records):
+        if record["method"] == "opdisc-published":
+            stopped = report_rows.failed(record, "time limit", never)
+            records[number] = stopped | {"seconds": 60.0, "solve_seconds": None}
+    report_rows.write(tmp_path, records)
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    drawn = ElementTree.parse(tmp_path / "figures" / "solves.svg").getroot()
+    texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "Logistic, objective perturbation" not in texts
+    assert texts.index("8 at the time limit") == texts.index("OPDisc as published") + 1
+    paths = list(drawn.iter("{http://www.w3.org/2000/svg}path"))
+    opened = [path for path in paths if "stroke-width:1.4" in path.get("style")]
+    filled = [path for path in paths if "stroke:none" in path.get("style")]
+    assert len(opened) == 1 and filled
+    # The open bar begins right of every bar, for all that ended were faster than the limit.
+    begin = float(re.match(r"M([\d.]+),", opened[0].get("d"))[1])
+    ends = [float(x) for path in filled for x in re.findall(r"([\d.]+),", path.get("d"))]
+    assert begin > max(ends)
+    assert "Seconds of an oracle&#39;s solve" in page and 'href="figures/solves.svg"' in page
+
+
 def test_one_method_at_one_epsilon_beside_a_constant_is_drawn_without_a_warning(tmp_path):
     methods = [m for m in report_rows.METHODS if m[0] in ("auto", "majority")]
     report_rows.write(tmp_path, report_rows.rows(methods, epsilons=(0.01,), repeats=2))

@@ -25,6 +25,7 @@ SIZES = {
     "adult-wide": 37,
     "adult-wide31": 30,
     "adult-n19": 7,
+    "adult-n19-onehot": 58,
     "adult_binary": 36,
     "german": 27,
     "mammo": 15,
@@ -208,7 +209,7 @@ def test_a_schema_name_stands_for_its_table_and_the_census_is_balanced(tmp_path,
     (tmp_path / "adult.csv").write_text("age,income-per-year\n" + rows)
     (tmp_path / "mammo.csv").write_text("Malignant\n1\n")
     monkeypatch.setenv("OPDISC_DATA", str(tmp_path))
-    for name in ("adult-small", "adult_wide", "adult-wide31", "adult-n19"):
+    for name in ("adult-small", "adult_wide", "adult-wide31", "adult-n19", "adult-n19-onehot"):
         table, schema = load_comparison_dataset(name)
         assert schema == load_schema(name)
         assert table["income-per-year"].value_counts().to_dict() == {">50K": 10, "<=50K": 10}
