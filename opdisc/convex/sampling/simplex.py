@@ -293,7 +293,7 @@ def _solved(rows: FloatArray, weight: float, right: FloatArray) -> FloatArray:
     gram = rows @ rows.T if is_wide else rows.T @ rows
     gram.flat[:: len(gram) + 1] += weight
     if not is_wide:
-        return np.linalg.solve(gram, right)
+        return np.asarray(np.linalg.solve(gram, right))
     return np.asarray((right - rows.T @ np.linalg.solve(gram, rows @ right)) / weight)
 
 
