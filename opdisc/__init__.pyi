@@ -4,6 +4,7 @@ from .data.counting.sources import count_rows as count_rows
 from .data.datasets.loading import load_dataset as load_dataset
 from .data.datasets.schemas import load_schema as load_schema
 from .data.findings import TableFindings as TableFindings, check_table as check_table
+from .data.reading.libsvm_file import read_libsvm as read_libsvm
 from .data.reading.tables import read_table as read_table
 from .data.schema.schema import Schema as Schema
 from .estimators.linear import (

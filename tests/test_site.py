@@ -207,6 +207,7 @@ TYPESET = (
     "general-losses",
     "tuning",
     "published-bounds",
+    "simplex-sampling",
 )
 
 

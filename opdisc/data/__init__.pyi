@@ -83,6 +83,7 @@ from .reading.chunks import (
     require_rows as require_rows,
 )
 from .reading.headers import public_header as public_header, read_header as read_header
+from .reading.libsvm_file import read_libsvm as read_libsvm
 from .reading.named_table import (
     database_place as database_place,
     is_server as is_server,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label
+from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label, Schema, SchemaLike
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
+from opdisc.estimators.refusals import require_no_limits
 from opdisc.mechanisms import (
     DrawOptions,
     DrawProgress,
@@ -119,9 +121,10 @@ class OPSampEstimator(PrivateEstimator):
         rows: FloatArray,
         targets: FloatArray,
         assumptions: tuple[str, ...] = (COLUMNS_UNSEEN,),
+        schema: Schema | None = None,
     ) -> Prepared[Any]:
-        """Prepare the release of parameters of scaled rows and targets."""
-        n, facts = len(rows), self._public_facts(len(rows), assumptions=assumptions)
+        """Prepare the release of parameters of rows in [0, 1], constant included, and targets."""
+        facts = self._public_facts(len(rows), schema, assumptions)
         planned = facts["n_rows"] if self.public_row_guess is None else self.public_row_guess
         if planned is None:
             raise CalibrationError(
@@ -130,10 +133,7 @@ class OPSampEstimator(PrivateEstimator):
             )
         delta = 1.0 / planned**2 if self.delta is None else self.delta
         loss = self._loss()
-        scaled = unit_scaled(rows, *public_range(self.feature_range, rows.shape[1], "feature"))
-        if self.fit_intercept:
-            scaled = np.column_stack([np.ones(n), scaled])
-        dimension = scaled.shape[1]
+        dimension = rows.shape[1]
         bounds = RowBounds(l2=math.sqrt(dimension), linf=1.0)
         mechanism = OPSampMechanism(
             loss=loss,
@@ -153,7 +153,7 @@ class OPSampEstimator(PrivateEstimator):
         )
         charge = run_opsamp.prepare(
             mechanism,
-            scaled,
+            rows,
             targets,
             public,
             entropy=self._entropy(),
@@ -171,14 +171,18 @@ class OPSampEstimator(PrivateEstimator):
         """Set the coefficients in raw units."""
         raise NotImplementedError
 
-    def _linear_scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
-        """Return the linear scores of rows, clipped to the public range."""
-        check_is_fitted(self)
-        rows = self._numbers(X)
-        low, high = public_range(self.feature_range, rows.shape[1], "feature")
-        scaled = unit_scaled(rows, low, high)
+    def _in_range(self, rows: FloatArray) -> FloatArray:
+        """Return numbers clipped to the public range and scaled to [0, 1]."""
+        return unit_scaled(rows, *public_range(self.feature_range, rows.shape[1], "feature"))
+
+    def _with_constant(self, rows: FloatArray) -> FloatArray:
+        """Return rows with the intercept's column in front, if there is one."""
+        return np.column_stack([np.ones(len(rows)), rows]) if self.fit_intercept else rows
+
+    def _linear_scores(self, rows: FloatArray) -> FloatArray:
+        """Return the linear scores of rows in [0, 1]."""
         start, slopes = self._split()
-        return np.asarray(scaled @ slopes + start)
+        return np.asarray(rows @ slopes + start)
 
     def _saved(
         self,
@@ -186,16 +190,22 @@ class OPSampEstimator(PrivateEstimator):
         intercept: float,
         classes: tuple[Label, Label] | None,
         target_range: tuple[float, float] | None,
+        schema: Schema | None = None,
     ) -> SavedLinearModel:
-        """Return what may be published, in raw units inside the public range."""
-        low, high = public_range(self.feature_range, len(coefficients), "feature")
+        """Return what may be published: in raw units inside the range, or on encoded columns."""
+        ranges, names = None, getattr(self, "feature_names_in_", None)
+        if schema is None:
+            low, high = public_range(self.feature_range, len(coefficients), "feature")
+            ranges = tuple(zip(low.tolist(), high.tolist(), strict=True))
         return SavedLinearModel(
-            columns=column_names(len(coefficients), getattr(self, "feature_names_in_", None)),
+            columns=(
+                column_names(len(coefficients), names) if schema is None else schema.column_names
+            ),
             coefficients=tuple(coefficients.tolist()),
             intercept=intercept,
             classes=classes,
-            schema=None,
-            feature_range=tuple(zip(low.tolist(), high.tolist(), strict=True)),
+            schema=schema,
+            feature_range=ranges,
             target_range=target_range,
             receipt=self.receipt_,
         )
@@ -220,7 +230,8 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     Parameters
     ----------
     feature_range : (low, high)
-        Public range of the columns, two numbers or two arrays; rows are clipped to it. Required.
+        Public range of the columns, two numbers or two arrays; rows are clipped to it. Required
+        without a schema, and left out with one, whose columns are 0 or 1.
     loss : str or LinearLoss
         "hinge", "logistic", "huberised hinge" or "ramp" (non-convex, at most 6 coordinates).
     epsilon : float
@@ -257,13 +268,17 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     error_costs : mapping, ErrorCosts, "balanced" or None
         As in :class:`~opdisc.PrivateScorecardClassifier`: what a mistake costs. The loss of a row
         is multiplied by the cost of its class, and the noise grows with the larger cost.
+    schema : Schema, mapping, path, name of a shipped schema, or None
+        Public facts instead of ``feature_range``: rows are encoded by it, and a row without a
+        label counts for no weights.
 
     Attributes
     ----------
     parameters_ : ndarray of shape (n_columns + 1,)
         What was released: intercept (if any) and weights of the columns scaled to [0, 1].
     coef_, intercept_ : ndarray of shape (1, n_columns) and (1,)
-        The same over raw columns, valid inside ``feature_range``.
+        The same over raw columns, valid inside ``feature_range``; with a schema, over the
+        encoded ones.
     receipt_ : OPSampReceipt
         The privacy statement.
     classes_ : ndarray of shape (2,)
@@ -274,8 +289,9 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
     Notes
     -----
     **Guarantee.** As stated on ``receipt_``; CONDITIONAL on every minimisation being certified.
-    **Assumes.** Range and label values were written down without looking at the rows; without
-    ``classes`` the labels are taken from ``y``, which is a condition on the receipt.
+    **Assumes.** Range, label values and schema were written down without looking at the rows;
+    without ``classes`` or a schema the labels are taken from ``y``, which is a condition on the
+    receipt.
 
     References
     ----------
@@ -314,6 +330,7 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         random_state: int | np.random.RandomState | None = None,
         classes: Classes | None = None,
         error_costs: CostsLike | None = None,
+        schema: SchemaLike | None = None,
     ) -> None:
         super().__init__(
             feature_range,
@@ -336,26 +353,56 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
         )
         self.classes = classes
         self.error_costs = error_costs
+        self.schema = schema
 
     def _loss(self) -> LinearLoss:
+        costs = self._own_costs(None if self.schema is None else self.schema_)
         with as_calibration_error():
-            return with_costs(super()._loss(), self._own_costs(None))
+            return with_costs(super()._loss(), costs)
 
     def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
+        if self.schema is not None and self.feature_range is not None:
+            raise CalibrationError(
+                "a schema bounds the columns already; leave out feature_range, or the schema."
+            )
         read = self._read(X, y)
-        return self._prepared(read.rows, read.signs.astype(np.float64), read.assumptions)
+        signs, schema = read.signs.astype(np.float64), read.schema
+        if schema is None:
+            rows = self._with_constant(self._in_range(read.rows))
+            return self._prepared(rows, signs, read.assumptions)
+        require_no_limits(schema)
+        self.schema_ = replace(schema, error_costs=self._own_costs(schema))
+        rows = self._with_constant(read.rows[:, 1:].astype(np.float64))
+        # All zeros: the loss of such a row is the same under all weights.
+        rows[signs == 0] = 0.0
+        signs[signs == 0] = 1.0
+        return self._prepared(rows, signs, read.assumptions, self.schema_)
+
+    def _raw_coefficients(self) -> tuple[FloatArray, float]:
+        if self.schema is None:
+            return super()._raw_coefficients()
+        start, slopes = self._split()
+        return np.array(slopes), start
 
     def _publish_raw(self, slopes: FloatArray, start: float) -> None:
         self.coef_, self.intercept_ = slopes[None, :], np.array([start])
 
     def _scores(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
-        return self._linear_scores(X)
+        rows = self._rows(X)
+        return self._linear_scores(
+            self._in_range(rows) if self.schema is None else rows[:, 1:].astype(np.float64)
+        )
 
     def to_model(self) -> SavedLinearModel:
-        """Return what may be published: weights, the public range, the receipt."""
+        """Return what may be published: weights, the public range or schema, the receipt."""
         check_is_fitted(self)
-        start = float(self.intercept_[0])
-        return self._saved(self.coef_[0], start, self._stored_labels(), None)
+        return self._saved(
+            self.coef_[0],
+            float(self.intercept_[0]),
+            self._stored_labels(),
+            None,
+            None if self.schema is None else self.schema_,
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Declare a classifier whose accuracy is limited by noise."""

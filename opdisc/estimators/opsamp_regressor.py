@@ -106,7 +106,8 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
     def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         rows, targets = self._read(X, y)
         middle, half = self._target_scale()
-        return self._prepared(rows, np.clip((targets - middle) / half, -1.0, 1.0))
+        scaled = self._with_constant(self._in_range(rows))
+        return self._prepared(scaled, np.clip((targets - middle) / half, -1.0, 1.0))
 
     def _publish_raw(self, slopes: FloatArray, start: float) -> None:
         middle, half = self._target_scale()
@@ -115,7 +116,8 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> FloatArray:
         """Return the prediction for each row, shape (n_samples,), inside the target range."""
-        scores = self._linear_scores(X)
+        check_is_fitted(self)
+        scores = self._linear_scores(self._in_range(self._numbers(X)))
         middle, half = self._target_scale()
         return np.clip(scores, -1.0, 1.0) * half + middle
 

@@ -41,7 +41,7 @@ def fitted_linear(
 
     Parameters
     ----------
-    model : PrivateLogisticRegression or PrivateLinearSVC
+    model : PrivateLogisticRegression, PrivateLinearSVC or OPSampClassifier
         Fitted with the task's schema.
     task : FitTask
         What it was fitted to.

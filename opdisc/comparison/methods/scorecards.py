@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from opdisc.comparison.methods.classes import fit_cards
+from opdisc.comparison.methods.linear import fitted_linear
 from opdisc.comparison.methods.method import Classes, FitTask, Fitted, Method
 from oracles.arithmetic import BoolArray, FloatArray
 
@@ -139,37 +140,21 @@ def _fit_vote(task: FitTask) -> Fitted:
 
 
 def _fit_opsamp(task: FitTask) -> Fitted:
-    from opdisc.data import encode_features, encode_labels
     from opdisc.estimators import OPSampClassifier
 
     assert task.epsilon is not None
-    signs = encode_labels(task.table, task.schema)
     model = OPSampClassifier(
-        feature_range=(0, 1),
+        schema=task.schema,
         loss="hinge",
         epsilon=task.epsilon,
         delta=task.delta,
         relation=task.relation.value,
         public_row_guess=task.public_row_guess,
         random_state=task.noise_seed,
-        classes=(-1, 1),
         error_costs=task.error_costs,
     )
-    model.fit(encode_features(task.table, task.schema)[:, 1:].astype(float), signs)
-
-    def scores(table: pd.DataFrame) -> FloatArray:
-        encoded = encode_features(table, task.schema)[:, 1:].astype(float)
-        return np.asarray(model.decision_function(encoded), dtype=np.float64)
-
-    def predict(table: pd.DataFrame) -> BoolArray:
-        return np.asarray(scores(table) > 0)
-
-    return Fitted(
-        predict=predict,
-        scores=scores,
-        receipt=model.receipt_,
-        parameters={"loss": "hinge", "domain": "box"},
-    )
+    model.fit(task.table, _labels(task))
+    return fitted_linear(model, task, {"loss": "hinge", "domain": "box"})
 
 
 def _scorecard(

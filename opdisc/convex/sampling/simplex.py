@@ -276,17 +276,25 @@ def entropic_minimiser(rows: Rows, loss: LinearLoss, weight: float) -> FloatArra
             curvatures = curvatures * rows.counts
         # In units of sqrt(theta): diagonal weight, well conditioned near the boundary.
         roots = np.sqrt(parameters)
-        scaled = rows.X * roots
-        hessian = (scaled * curvatures[:, None]).T @ scaled
-        hessian.flat[:: p + 1] += weight
+        scaled = rows.X * roots * np.sqrt(curvatures)[:, None]
         gradient = roots * (slope + weight * (np.log(parameters) + 1))
-        solved = np.linalg.solve(hessian, np.column_stack([gradient, roots]))
+        solved = _solved(scaled, weight, np.column_stack([gradient, roots]))
         multiplier = float(roots @ solved[:, 0]) / float(roots @ solved[:, 1])
         step = -roots * (solved[:, 0] - multiplier * solved[:, 1])
         parameters = _damped(
             parameters, step, float((slope + weight * np.log(parameters)) @ step), objective
         )
     raise NotReached
+
+
+def _solved(rows: FloatArray, weight: float, right: FloatArray) -> FloatArray:
+    """Solve ``(weight I + rows' rows) v = right`` by the smaller of rows and columns."""
+    is_wide = rows.shape[1] > rows.shape[0]
+    gram = rows @ rows.T if is_wide else rows.T @ rows
+    gram.flat[:: len(gram) + 1] += weight
+    if not is_wide:
+        return np.asarray(np.linalg.solve(gram, right))
+    return np.asarray((right - rows.T @ np.linalg.solve(gram, rows @ right)) / weight)
 
 
 def _damped(

@@ -21,6 +21,7 @@ from .frames import (
     typed_columns as typed_columns,
 )
 from .headers import public_header as public_header, read_header as read_header
+from .libsvm_file import read_libsvm as read_libsvm
 from .named_table import (
     FoundTable as FoundTable,
     database_place as database_place,

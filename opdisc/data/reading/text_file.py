@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = ",;\t|"
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 _CHARACTERS = 8
 """Characters of a cell, roughly."""
@@ -228,7 +228,7 @@ def _refuse_blanks_before_quotes(cells: Sequence[str]) -> None:
 def open_text(file: BinaryIO, path: FilePath, declared: TableFormat) -> Iterator[TextFile]:
     """Read an open file as text, unpacked first if gzip packed it; see :func:`refusals`."""
     with ExitStack() as stack:
-        if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]
+        if file.peek(2)[:2] == GZIP:  # type: ignore[attr-defined]
             file = cast(BinaryIO, stack.enter_context(gzip.open(file)))
         text = TextIOWrapper(file, encoding=declared.encoding, newline="")
         yield TextFile(stack.enter_context(text), path, declared.delimiter, declared.names)

@@ -134,21 +134,21 @@ class OPSampMechanism:
         CalibrationError
             If the loss is not Lipschitz, delta is 0, or no tilt rate needs few enough draws.
         """
-        found: OPSampSpec | None = None
+        found: _Setting | None = None
         constants = self.constants()
         for space in self._spaces():
             choices = product(self._rates(space, public), self._inflations(), self._laws())
             for rate, inflation, tilts in choices:
-                spec = self._spec(space, rate, inflation, tilts, public, constants)
-                fits = spec.draws <= self.most_draws
-                if fits and (found is None or spec.expected_error < found.expected_error):
-                    found = spec
+                setting = self._setting(space, rate, inflation, tilts, public, constants)
+                fits = setting.draws <= self.most_draws
+                if fits and (found is None or setting.expected_error < found.expected_error):
+                    found = setting
         if found is None:
             raise CalibrationError(
                 f"OPSamp must need at most most_draws={self.most_draws} minimisations, but it "
                 "needs more at every tilt rate tried; raise most_draws, epsilon or delta."
             )
-        return found
+        return self._spec(found, public)
 
     def constants(self) -> LossConstants:
         """Return the constants of one row's loss on the domain."""
@@ -183,7 +183,7 @@ class OPSampMechanism:
             return (self.tilts,)
         return ("exponential",) if self.stability == "published" else ("exponential", "uniform")
 
-    def _spec(
+    def _setting(
         self,
         space: SearchSpace,
         rate: float,
@@ -191,7 +191,7 @@ class OPSampMechanism:
         tilts: TiltLaw,
         public: PublicInputs,
         constants: LossConstants,
-    ) -> OPSampSpec:
+    ) -> _Setting:
         params = public.params
         lipschitz = space.stretch * constants.lipschitz_l1
         difference = public.changed_rows * lipschitz
@@ -211,36 +211,52 @@ class OPSampMechanism:
             implied = status is CalibrationStatus.PROVEN
             theorem = "stability as published" + (", implied by the proven" if implied else "")
         bound = min(bound, space.diameter)
-        share = bound / space.diameter
-        draws = max(draws, chernoff_draws(share, inflation, params.delta))
         covered = space.stretch * min(inflation * bound, space.diameter) * ROUND_UP
         covered += _SUMMATION * space.stretch * space.total_width
         d = self.domain.dimension
         spacing = 2.0 ** math.floor(math.log2(covered / (64 * d)))
         # Rounding to the lattice moves each of d coordinates by at most one more step.
-        steps = Fraction(covered) / Fraction(spacing) + d
-        release_decay = Fraction(params.epsilon) / steps
-        scale = float(steps) * spacing / params.epsilon
-        return OPSampSpec(
-            law=f"centred {tilts} tilts on a lattice; discrete Laplace on the average",
-            scales=(lattice.scale, scale),
-            theorem=f"OPSamp, {theorem} (docs/opsamp.md)",
-            status=status,
-            allowance=allowance,
-            total_variation=_tilt_total_variation(tilts, lattice, draws * space.dimension)
-            + geometric_total_variation(release_decay, 2 * d),
-            spacing=spacing,
+        scale = (covered / spacing + d) * spacing / params.epsilon
+        release = release_error(self.domain, constants, scale, spacing, project=self.project)
+        return _Setting(
             space=space,
-            draws=draws,
             tilts=tilts,
-            tilt_step=lattice.spacing,
+            lattice=lattice,
+            allowance=allowance,
+            theorem=theorem,
+            status=status,
+            draws=max(draws, chernoff_draws(bound / space.diameter, inflation, params.delta)),
             stability=space.stretch * bound,
-            l1_sensitivity=covered,
-            release_decay=release_decay,
+            covered=covered,
+            spacing=spacing,
+            scale=scale,
             expected_error=space.mean_tilts[tilts == "uniform"] * lattice.scale
             + allowance
-            + _tuned_rows(public)
-            * release_error(self.domain, constants, scale, spacing, project=self.project),
+            + _tuned_rows(public) * release,
+        )
+
+    def _spec(self, setting: _Setting, public: PublicInputs) -> OPSampSpec:
+        d = self.domain.dimension
+        steps = Fraction(setting.covered) / Fraction(setting.spacing) + d
+        release_decay = Fraction(public.params.epsilon) / steps
+        space, tilts, lattice = setting.space, setting.tilts, setting.lattice
+        return OPSampSpec(
+            law=f"centred {tilts} tilts on a lattice; discrete Laplace on the average",
+            scales=(lattice.scale, setting.scale),
+            theorem=f"OPSamp, {setting.theorem} (docs/opsamp.md)",
+            status=setting.status,
+            allowance=setting.allowance,
+            total_variation=_tilt_total_variation(tilts, lattice, setting.draws * space.dimension)
+            + geometric_total_variation(release_decay, 2 * d),
+            spacing=setting.spacing,
+            space=space,
+            draws=setting.draws,
+            tilts=tilts,
+            tilt_step=lattice.spacing,
+            stability=setting.stability,
+            l1_sensitivity=setting.covered,
+            release_decay=release_decay,
+            expected_error=setting.expected_error,
         )
 
     def _published(
@@ -255,6 +271,24 @@ class OPSampMechanism:
         )
         implied = min(bound, self.domain.diameter_l1) >= min(proven, self.domain.diameter_l1)
         return bound, CalibrationStatus.PROVEN if implied else CalibrationStatus.PUBLISHED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    """One choice of tilts and release noise: what decides between choices, and what they need."""
+
+    space: SearchSpace
+    tilts: TiltLaw
+    lattice: TiltLattice
+    allowance: float
+    theorem: str
+    status: CalibrationStatus
+    draws: int
+    stability: float
+    covered: float
+    spacing: float
+    scale: float
+    expected_error: float
 
 
 def _tilt_total_variation(tilts: TiltLaw, lattice: TiltLattice, count: int) -> float:

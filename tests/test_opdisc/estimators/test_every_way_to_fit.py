@@ -25,10 +25,10 @@ from opdisc.errors import OPDiscError
 
 N_ROWS = 397
 RELATIONS = ("replace_one", "add_or_remove_one")
-FEW_DRAWS = {"most_draws": 30, "delta": 1e-2, "feature_range": (0, 1), "public_row_guess": 400}
+FEW_DRAWS = {"most_draws": 30, "delta": 1e-2, "public_row_guess": 400}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "OPSampClassifier": FEW_DRAWS,
-    "OPSampRegressor": {**FEW_DRAWS, "target_range": (0, 2)},
+    "OPSampRegressor": {**FEW_DRAWS, "feature_range": (0, 1), "target_range": (0, 2)},
     "PrivateSimplexRegressor": {"value_bound": 2.0},
     "RobustVoteClassifier": {"isolation": "none", "n_parts": 20},
     "PrivateSearchCV": {
@@ -308,7 +308,7 @@ REFUSED = {
     "a schema with costs": SEVERAL,
     "private thresholds": set(FITS) - ONE_CARD - {"PrivateSearchCV"},
     "private thresholds and risks": SEVERAL,
-    "classes twice": set(FITS) - {"OPSampClassifier"},  # which has no schema
+    "classes twice": set(FITS),
     "an unknown strategy": SEVERAL,
 }
 """Who refuses what, by each way that it has."""

@@ -11,10 +11,16 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from opdisc import Schema, read_table
+from opdisc.comparison.methods.method import FitTask
+from opdisc.comparison.methods.scorecards import METHODS
+from opdisc.data import LABELS_PUBLIC, encode_features
+from opdisc.data.reading import COLUMNS_UNSEEN, DTYPES_DECLARED
 from opdisc.errors import CalibrationError
 from opdisc.estimators.linear import PrivateLinearSVC
 from opdisc.estimators.opsamp import OPSampClassifier
 from opdisc.estimators.opsamp_regressor import OPSampRegressor, private_median
+from opdisc.privacy import NeighboringRelation
 from oracles.convex.polytopes import Box
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
@@ -156,12 +162,116 @@ def test_pipelines_frames_clones_and_cross_validation():
     assert len(cross_val_score(pipeline, X, y, cv=3)) == 3
 
 
+# --- with a schema -------------------------------------------------------------------------------
+
+
+def declared(**facts):
+    return Schema.from_dict(
+        {
+            "name": "illness",
+            "target": {"column": "ill", "positive": "yes", "negative": "no"},
+            "feature": [
+                {"column": "age", "thresholds": [30, 50], "range": [0, 100]},
+                {"column": "smoker", "categories": ["daily", "never"]},
+            ],
+            **facts,
+        }
+    )
+
+
+def patients(n=400):
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, n)
+    rows = pd.DataFrame({"age": age, "smoker": rng.choice(["daily", "never", "formerly"], n)})
+    return rows, pd.Series(age >= 50).map({True: "yes", False: "no"})
+
+
+SCHEMA_QUICK = {"most_draws": 30, "epsilon": 1e3, "delta": 1e-2, "random_state": 0}
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_schema_gives_what_its_encoded_columns_give(fit_intercept):
+    rows, ill = patients()
+    schema = declared()
+    shared = {**SCHEMA_QUICK, "fit_intercept": fit_intercept}
+    of_schema = OPSampClassifier(schema=schema, **shared).fit(rows, ill)
+    encoded = encode_features(rows, schema)[:, 1:].astype(float)
+    of_numbers = OPSampClassifier(feature_range=(0, 1), classes=("no", "yes"), **shared)
+    of_numbers.fit(encoded, ill)
+    np.testing.assert_array_equal(of_schema.parameters_, of_numbers.parameters_)
+    np.testing.assert_array_equal(of_schema.coef_, of_numbers.coef_)
+    np.testing.assert_array_equal(of_schema.predict(rows), of_numbers.predict(encoded))
+    assert of_schema.to_model().columns == schema.column_names
+    assert of_schema.receipt_.schema_digest == schema.digest()
+
+
+def test_a_row_without_a_label_counts_for_no_weights():
+    rows, ill = patients()
+    more = pd.concat([rows, rows], ignore_index=True)
+    labels = pd.concat([ill, ill.map(lambda label: "?")], ignore_index=True)
+    model = OPSampClassifier(
+        schema=declared(missing_values=["?"]),
+        relation="add_or_remove_one",
+        public_row_guess=400,
+        **SCHEMA_QUICK,
+    )
+    few, all_rows = model.fit(rows, ill).parameters_, model.fit(more, labels).parameters_
+    np.testing.assert_allclose(few, all_rows, atol=1e-3)  # each minimiser is approximate
+
+
+def test_what_the_receipt_cannot_check_it_names(tmp_path):
+    rows, ill = patients()
+    model = OPSampClassifier(schema=declared(), epsilon=5.0, most_draws=30)
+    assert DTYPES_DECLARED in model.fit(rows, ill).receipt_.conditions
+    rows.assign(ill=ill).to_csv(tmp_path / "rows.csv", index=False)
+    table = read_table(tmp_path / "rows.csv")
+    conditions = model.fit(table, table["ill"]).receipt_.conditions
+    assert not {DTYPES_DECLARED, COLUMNS_UNSEEN, LABELS_PUBLIC} & set(conditions)
+
+
+def test_units_of_several_rows_change_the_noise_of_estimator_and_comparison():
+    rows, ill = patients()
+    costs = [
+        OPSampClassifier(schema=declared(**facts), **SCHEMA_QUICK).fit(rows, ill).receipt_
+        for facts in ({}, {"rows_per_unit": 3, "unit": "one patient"})
+    ]
+    assert costs[1].sensitivity == 3 * costs[0].sensitivity
+    table = rows.assign(ill=ill)
+    task = FitTask(
+        table=table,
+        test=table[:0],
+        schema=declared(rows_per_unit=3, unit="one patient"),
+        epsilon=1e3,
+        delta=1e-2,
+        relation=NeighboringRelation.REPLACE_ONE,
+        weight_bound=5,
+        oracle="auto",
+        time_limit=None,
+        seed=0,
+        noise_seed=0,
+    )
+    method = next(each for each in METHODS if each.name == "opsamp")
+    fitted = method.fit(task)
+    assert fitted.receipt.sensitivity == costs[1].sensitivity
+    assert fitted.scores(table).shape == (len(table),)
+
+
+def test_a_schema_and_a_range_are_one_too_many_and_limits_are_not_kept():
+    rows, ill = patients()
+    with pytest.raises(CalibrationError, match="leave out feature_range"):
+        OPSampClassifier(schema=declared(), feature_range=(0, 1)).fit(rows, ill)
+    limited = {
+        "column": "age", "thresholds": [30], "range": [0, 100], "points": {"at_most": 2}
+    }  # fmt: skip
+    with pytest.raises(CalibrationError, match="limits of points need a scorecard"):
+        OPSampClassifier(schema=declared(feature=[limited])).fit(rows, ill)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif("OPDISC_DATA" not in os.environ, reason="needs the census table")
 def test_the_census_task_runs_at_epsilon_1():
     from opdisc.data.datasets.loading import load_dataset
     from opdisc.data.datasets.schemas import load_schema
-    from opdisc.data.encoding import encode_features
     from opdisc.data.label_encoding import encode_label_values
 
     table, schema = load_dataset("adult-balanced"), load_schema("adult-small")

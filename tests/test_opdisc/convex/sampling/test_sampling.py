@@ -251,6 +251,19 @@ def test_the_entropic_minimiser_agrees_with_a_general_solver():
     np.testing.assert_allclose(found, special.softmax(-slope / weight), rtol=1e-7)
 
 
+def test_more_columns_than_rows_give_what_many_rows_give():
+    """A minimiser does not depend on whether equal rows are merged, nor on how it was solved."""
+    few = rows(5, 12)
+    many = Rows(X=np.tile(few.X, (4, 1)), y=np.tile(few.y, 4))
+    merged = Rows(X=few.X.copy(), y=few.y.copy(), counts=np.full(5, 4.0))
+    assert len(many.X) > 12 > len(merged.X)
+    np.testing.assert_allclose(
+        entropic_minimiser(merged, SquaredLoss(), 2.0),
+        entropic_minimiser(many, SquaredLoss(), 2.0),
+        rtol=1e-7,
+    )
+
+
 def test_one_linear_row_attains_the_first_term():
     """One row of linear loss, many vertices: theta_1 moves by almost 4 R / lambda."""
     p, weight = 10**6, 2.0
