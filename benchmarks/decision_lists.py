@@ -1,17 +1,23 @@
 """Decision lists beside the default scorecard: held-out accuracy on the same splits.
 
-A list has at most five rules "if column j is v then answer a, else ...", no column twice, and an
-answer for the rows that no rule takes. The law is the exponential mechanism's,
-exp(-epsilon * errors / 2), the promise that of the scorecard (a row is replaced). Every number of
-rules has the same mass, or only one number has any. What a law gives on a split is computed, not
-drawn, also for lists by the thousand million: given the statements, the answers of the rules are
-independent, so their sum is a product. And which rows are left depends on which statements came
-before, not on their order. So each set of statements is looked at once. Up to three rules are
-also counted by loss, for permute-and-flip, which errs less.
+A list has one to five rules "if column j is v then answer a, else ...", no column twice, and an
+answer for the rows that no rule takes. All lists of so many rules weigh the same. The law is the
+exponential mechanism's, exp(-epsilon * errors / 2), the promise that of the scorecard (a row is
+replaced). What a law gives on a split is computed, not drawn, also for lists by the thousand
+million: given the statements, the answers of the rules are independent, so their sum is a product.
+And which rows are left depends on which statements came before, not on their order. So each set of
+statements is looked at once. Lists of three rules are also counted by loss, for permute-and-flip,
+which errs less.
 
 opdisc compare --dataset german --repeats 15 --out german \
     --methods auto@auto logistic-objective logistic-hull private-majority
 python benchmarks/decision_lists.py german mammo --save decision-lists.toml
+
+``--other FOLDER`` compares lists, and cards of exactly two points of -1 and 1 with starts of
+-1..2, with the default draw of few points by rows times epsilon. Tables, splits and what the
+default gives are those of ``masses.py``.
+
+    python benchmarks/decision_lists.py --other other
 
 ``--check`` compares the law with lists that are enumerated one by one, on small random tables.
 """
@@ -22,19 +28,23 @@ import argparse
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from levels import level, tallied
+from masses import WEIGHTS, in_thousandths, tables
 from numba import njit
-from result_files import save
+from result_files import FOLDER, load, save
 
 from opdisc.comparison.source import load_source, split_rows
 from opdisc.data import encode_features, encode_labels
+from opdisc.tuned import EQUAL_MASSES_WEIGHT, NARROW_COLUMNS, STUMP_WEIGHT
 
 MOST, LISTED, DRAWS = 5, 3, 4000
-NAMED = {4: "four", 5: "five"}
+FEW_COLUMNS = 30
+"""Five rules of more columns take a minute a split."""
 DEFAULT = "auto@auto"
 METHODS = {
     "auto@auto": "scorecard, defaults",
@@ -192,11 +202,8 @@ class Rows:
         self.ends = np.searchsorted(where, np.arange(len(points) + 1))
 
 
-def laws(rows: Rows, epsilons: list[float], most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return, (most + 1, epsilons), log mean of exp(-beta * loss) over lists, and accuracy.
-
-    One line for each number of rules. The accuracy is the mean over the law of that many rules.
-    """
+def laws(rows: Rows, epsilons: Sequence[float], most: int) -> np.ndarray:
+    """Return mean held-out accuracies, (most + 1, epsilons), by number of rules."""
     k = len(rows.columns)
     binomial = np.array([[math.comb(n, r) for r in range(most + 2)] for n in range(k + 1)])
     betas = np.array(epsilons) / 2
@@ -213,12 +220,12 @@ def laws(rows: Rows, epsilons: list[float], most: int) -> tuple[np.ndarray, np.n
             binomial,
             *found,
         )
-    number = [math.log(2 ** (2 * rules + 1) * math.perm(k, rules)) for rules in range(most + 1)]
-    logs, right = (part[0, 0] for part in found)
-    return logs - np.array(number)[:, None], right / rows.n_held
+    return np.asarray(found[1][0, 0] / rows.n_held)
 
 
-def by_permute_and_flip(rows: Rows, epsilons: list[float], rng: np.random.Generator) -> np.ndarray:
+def by_permute_and_flip(
+    rows: Rows, epsilons: Sequence[float], rng: np.random.Generator
+) -> np.ndarray:
     """Return mean accuracies, (epsilons,), of lists of three rules by permute-and-flip.
 
     Lists of one loss have the same chance. So only the largest noise of every loss is drawn,
@@ -235,44 +242,71 @@ def by_permute_and_flip(rows: Rows, epsilons: list[float], rng: np.random.Genera
     return found
 
 
-def compared(folder: Path, most: int) -> Iterator[list[str]]:
+def compared(folder: Path) -> Iterator[list[str]]:
     """Yield the lines of one comparison: its private methods, and decision lists."""
     texts = (folder / "runs.jsonl").read_text(encoding="ascii").splitlines()
     runs = pd.DataFrame(map(json.loads, texts))
     runs = runs[runs["private"] & (runs["status"] == "ok")]
     epsilons = sorted(runs["epsilon"].unique())
-    cells = runs.pivot(index=["split_seed", "method"], columns="epsilon", values="test_accuracy")
+    cells = runs.pivot(index=["method", "split_seed"], columns="epsilon", values="test_accuracy")
     cells = cells.dropna()
-    seeds = cells.xs(DEFAULT, level="method").index
+    seeds = cells.loc[DEFAULT].index
     source = load_source(dataset=folder.name)
     columns = encode_features(source.table, source.schema)[:, 1:]
     positive = encode_labels(source.table, source.schema) > 0
-    known = {
-        title: cells.xs(method, level="method").reindex(seeds).to_numpy()
-        for method, title in METHODS.items()
-    }
-    lists: dict[str, list[np.ndarray]] = {}
+    most = MOST if columns.shape[1] <= FEW_COLUMNS else LISTED
+    found: list[list[np.ndarray]] = []
     for place, seed in enumerate(seeds):
         learns = np.zeros(len(positive), dtype=bool)
         learns[split_rows(source, 0.3, int(seed))[0]] = True
         rows = Rows(columns, positive, learns)
-        rules = laws(rows, epsilons, most)[1]
-        lists.setdefault("one rule", []).append(rules[1])
-        lists.setdefault("three rules", []).append(rules[3])
-        lists.setdefault("three, permute-and-flip", []).append(
-            by_permute_and_flip(rows, epsilons, np.random.default_rng(place))
-        )
-        if most > LISTED:
-            lists.setdefault(f"{NAMED[most]} rules", []).append(rules[most])
-    for title, found in known.items():
-        yield [folder.name, title, *map(_share, found.mean(axis=0))]
-    for title, got in lists.items():
-        found = np.array(got)
-        yield [folder.name, f"list: {title}", *map(_share, found.mean(axis=0))]
-        gains = 1000 * (found - known[METHODS[DEFAULT]])
+        rules = laws(rows, epsilons, most)
+        flipped = by_permute_and_flip(rows, epsilons, np.random.default_rng(place))
+        found.append([*rules[1:4], *rules[MOST:], flipped])
+    titles = ["one rule", "two rules", "three rules", "five rules", "three, permute-and-flip"]
+    if most < MOST:
+        titles.remove("five rules")
+    for method, title in METHODS.items():
+        if method in cells.index:
+            means = cells.loc[method].reindex(seeds).mean()
+            yield [folder.name, title, *map(_share, means)]
+    scorecard = cells.loc[DEFAULT].to_numpy()
+    for title, got in zip(titles, np.swapaxes(found, 0, 1), strict=True):
+        yield [folder.name, title, *map(_share, got.mean(axis=0))]
+        gains = 1000 * (got - scorecard)
         errors = gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
-        cells = [f"{g:+.1f} ({e:.1f})" for g, e in zip(gains.mean(axis=0), errors, strict=True)]
-        yield [folder.name, "gain, thousandths", *cells]
+        pairs = zip(gains.mean(axis=0), errors, strict=True)
+        yield [folder.name, f"{title}, gain", *(f"{g:+.1f} ({e:.1f})" for g, e in pairs)]
+
+
+def other(folder: Path, splits: int) -> Iterator[list[str]]:
+    """Yield what lists and cards of two points gain on the tables of ``masses.py``."""
+    measured = load(FOLDER / "utility" / "masses.toml").rows
+    titles = ["two rules, gain", "three rules, gain", "two points, gain"]
+    found = []
+    for name, columns, positive in tables(folder):
+        known = {line[1]: line[2:] for line in measured if line[0].startswith(f"{name},")}
+        default = np.array(known["doubled"], dtype=float)
+        for k, weight in enumerate(WEIGHTS):
+            if weight < STUMP_WEIGHT:
+                default[k] += float(known["a stump, gain"][k]) / 1000
+            elif weight < EQUAL_MASSES_WEIGHT and columns.shape[1] - 1 > NARROW_COLUMNS:
+                default[k] += float(known["equal, gain"][k]) / 1000
+        got = []
+        for split in range(splits):
+            pieces, learns, _ = tallied(name, columns, positive, split, -1, 2, 2)
+            epsilons = [weight / pieces.n_train for weight in WEIGHTS]
+            rules = laws(Rows(columns[:, 1:], positive, learns), epsilons, 3)
+            sums = pieces.counts[2], pieces.right[2], pieces.squares[2]
+            points = [level(*sums, epsilon)[1] for epsilon in epsilons]
+            got.append([rules[2], rules[3], points])
+        gains = np.mean(got, axis=0) - default
+        found.append(gains)
+        for title, line in zip(titles, gains, strict=True):
+            yield [f"{name}, {columns.shape[1] - 1} columns", title, *in_thousandths(line)]
+    for said, over in (("mean", np.mean), ("worst", np.min)):
+        for title, line in zip(titles, over(found, axis=0), strict=True):
+            yield [f"{said} of {len(found)}", title, *in_thousandths(line)]
 
 
 def listed(n_columns: int, rules: int) -> Iterator[tuple[tuple[int, int, int], ...]]:
@@ -305,14 +339,14 @@ def check(tables: int = 5, epsilon: float = 0.7) -> None:
         for held in range(3):
             learns = np.arange(24) != held
             rows = Rows(table, positive, learns)
-            logs, accuracy = laws(rows, [epsilon], 4)
+            accuracy = laws(rows, [epsilon], 4)
+            halved = laws(rows, [epsilon / 2], 4)
             for rules in range(5):
                 said = np.array([predicted(one, table) for one in listed(4, rules)])
                 weights = np.exp(-epsilon / 2 * (said != positive)[:, learns].sum(axis=1))
                 right = weights @ (said == positive)[:, held] / weights.sum()
-                assert abs(logs[rules, 0] - math.log(weights.mean())) < 1e-9
                 assert abs(accuracy[rules, 0] - right) < 1e-9
-                assert rules == 0 or abs(laws(rows, [epsilon / 2], 4)[1][rules, 0] - right) > 1e-9
+                assert abs(halved[rules, 0] - right) > 1e-6
         said = np.array([predicted(one, table) for one in listed(4, 3)])
         learns = np.arange(24) < 16
         rows = Rows(table, positive, learns)
@@ -337,21 +371,27 @@ def main() -> None:
     """Print, and save, the lines of every comparison."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("results", type=Path, nargs="*", help="what opdisc compare wrote")
-    parser.add_argument("--most", type=int, default=MOST, choices=range(LISTED, MOST + 1))
+    parser.add_argument("--other", type=Path, help="where the tables of R packages go")
+    parser.add_argument("--splits", type=int, default=5, help="of those tables")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--save", type=Path)
     arguments = parser.parse_args()
     if arguments.check:
         check()
+    parts = [compared(folder) for folder in arguments.results]
+    parts += [other(arguments.other, arguments.splits)] if arguments.other else []
     lines: list[list[str]] = []
-    for folder in arguments.results:
-        for line in compared(folder, arguments.most):
-            print(" | ".join(line), flush=True)
-            lines.append(line)
-    if lines:
+    for line in itertools.chain.from_iterable(parts):
+        print(" | ".join(line), flush=True)
+        lines.append(line)
+    if arguments.other:
+        header = [f"{weight:,}" for weight in WEIGHTS]
+    elif lines:
         settings = json.loads((arguments.results[0] / "settings.json").read_text("ascii"))
-        epsilons = [f"{epsilon:g}".removeprefix("0") for epsilon in settings["plan"]["epsilons"]]
-        save(arguments.save, ["table", "method", *epsilons], lines, align="ll" + "r" * 5)
+        header = [f"{epsilon:g}".removeprefix("0") for epsilon in settings["plan"]["epsilons"]]
+    if lines:
+        columns = ["table", "method", *header]
+        save(arguments.save, columns, lines, align="ll" + "r" * len(header))
 
 
 if __name__ == "__main__":
