@@ -9,9 +9,9 @@ And which rows are left depends on which statements came before, not on their or
 statements is looked at once. Lists of three rules are also counted by loss, for permute-and-flip,
 which errs less.
 
-opdisc compare --dataset german --repeats 15 --out german \
-    --methods auto@auto logistic-objective logistic-hull private-majority
-python benchmarks/decision_lists.py german mammo --save decision-lists.toml
+    opdisc compare --dataset german --repeats 15 --out german \
+        --methods auto@auto logistic-objective private-majority
+    python benchmarks/decision_lists.py german mammo --save decision-lists.toml
 
 ``--other FOLDER`` compares lists, and cards of exactly two points of -1 and 1 with starts of
 -1..2, with the default draw of few points by rows times epsilon. Tables, splits and what the
@@ -38,19 +38,17 @@ from masses import WEIGHTS, in_thousandths, tables
 from numba import njit
 from result_files import FOLDER, load, save
 
+from opdisc.comparison.plan import Plan, runs_of
 from opdisc.comparison.source import load_source, split_rows
 from opdisc.data import encode_features, encode_labels
 from opdisc.tuned import EQUAL_MASSES_WEIGHT, NARROW_COLUMNS, STUMP_WEIGHT
 
 MOST, LISTED, DRAWS = 5, 3, 4000
-FEW_COLUMNS = 30
-"""Five rules of more columns take a minute a split."""
-DEFAULT = "auto@auto"
+EPSILONS, SPLITS = (0.05, 0.1, 0.25, 0.5, 1.0), 15
 METHODS = {
     "auto@auto": "scorecard, defaults",
     "private-majority": "private majority",
     "logistic-objective": "logistic, objective perturbation",
-    "logistic-hull": "logistic, hull noise",
 }
 LOG_2 = math.log(2)
 FIELD = 16
@@ -243,40 +241,55 @@ def by_permute_and_flip(
 
 
 def compared(folder: Path) -> Iterator[list[str]]:
-    """Yield the lines of one comparison: its private methods, and decision lists."""
-    texts = (folder / "runs.jsonl").read_text(encoding="ascii").splitlines()
-    runs = pd.DataFrame(map(json.loads, texts))
-    runs = runs[runs["private"] & (runs["status"] == "ok")]
-    epsilons = sorted(runs["epsilon"].unique())
-    cells = runs.pivot(index=["method", "split_seed"], columns="epsilon", values="test_accuracy")
-    cells = cells.dropna()
-    seeds = cells.loc[DEFAULT].index
+    """Yield the lines of one table: private methods, and decision lists on the same splits.
+
+    Without a comparison in the folder the methods are those of docs/peers.md. There are no single
+    runs of them, so gains have no standard error.
+    """
     source = load_source(dataset=folder.name)
+    plan = Plan(methods=("majority",), repeats=SPLITS)
+    seeds = [run.split_seed for run in runs_of(plan)]
+    if (folder / "runs.jsonl").is_file():
+        texts = (folder / "runs.jsonl").read_text(encoding="ascii").splitlines()
+        runs = pd.DataFrame(map(json.loads, texts))
+        runs = runs[runs["private"] & (runs["status"] == "ok") & runs["epsilon"].isin(EPSILONS)]
+        cells = runs.pivot(
+            index=["method", "split_seed"], columns="epsilon", values="test_accuracy"
+        )
+        known = {title: cells.loc[name].loc[seeds].to_numpy() for name, title in METHODS.items()}
+    else:
+        peers = load(FOLDER / "peers" / f"{folder.name}.toml")
+        at = [peers.columns.index(f"{epsilon:g}".removeprefix("0")) for epsilon in EPSILONS]
+        known = {
+            title: np.array([[float(line[k].strip("*")) for k in at]])
+            for line in peers.rows
+            if (title := METHODS.get(line[0].strip("`"), line[0])) in METHODS.values()
+        }
     columns = encode_features(source.table, source.schema)[:, 1:]
     positive = encode_labels(source.table, source.schema) > 0
-    most = MOST if columns.shape[1] <= FEW_COLUMNS else LISTED
+    most = MOST if columns.shape[1] <= NARROW_COLUMNS else LISTED
     found: list[list[np.ndarray]] = []
-    for place, seed in enumerate(seeds):
+    for seed in seeds:
         learns = np.zeros(len(positive), dtype=bool)
-        learns[split_rows(source, 0.3, int(seed))[0]] = True
+        learns[split_rows(source, plan.test_fraction, seed)[0]] = True
         rows = Rows(columns, positive, learns)
-        rules = laws(rows, epsilons, most)
-        flipped = by_permute_and_flip(rows, epsilons, np.random.default_rng(place))
+        rules = laws(rows, EPSILONS, most)
+        flipped = by_permute_and_flip(rows, EPSILONS, np.random.default_rng(seed))
         found.append([*rules[1:4], *rules[MOST:], flipped])
     titles = ["one rule", "two rules", "three rules", "five rules", "three, permute-and-flip"]
     if most < MOST:
         titles.remove("five rules")
-    for method, title in METHODS.items():
-        if method in cells.index:
-            means = cells.loc[method].reindex(seeds).mean()
-            yield [folder.name, title, *map(_share, means)]
-    scorecard = cells.loc[DEFAULT].to_numpy()
+    for title, means in known.items():
+        yield [folder.name, title, *map(_share, means.mean(axis=0))]
+    scorecard = known[METHODS["auto@auto"]]
     for title, got in zip(titles, np.swapaxes(found, 0, 1), strict=True):
         yield [folder.name, title, *map(_share, got.mean(axis=0))]
         gains = 1000 * (got - scorecard)
-        errors = gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
-        pairs = zip(gains.mean(axis=0), errors, strict=True)
-        yield [folder.name, f"{title}, gain", *(f"{g:+.1f} ({e:.1f})" for g, e in pairs)]
+        said = [f"{gain:+.1f}" for gain in gains.mean(axis=0)]
+        if len(scorecard) == len(got):
+            errors = gains.std(axis=0, ddof=1) / math.sqrt(len(gains))
+            said = [f"{gain} ({error:.1f})" for gain, error in zip(said, errors, strict=True)]
+        yield [folder.name, f"{title}, gain", *said]
 
 
 def other(folder: Path, splits: int) -> Iterator[list[str]]:
@@ -360,6 +373,15 @@ def check(tables: int = 5, epsilon: float = 0.7) -> None:
         got = by_permute_and_flip(rows, [epsilon], rng)[0]
         error = math.sqrt(2 * np.var(drawn) / DRAWS)
         assert abs(got - np.mean(drawn)) < 5.3 * error  # false alarm 1.2e-7
+    points = np.array(list(itertools.product((0, 1), repeat=4)))
+    lists = {tuple(predicted(one, points)) for one in listed(4, 2)}
+    cards = {
+        tuple(points @ weights + start >= 1)
+        for weights in itertools.product((-1, 0, 1), repeat=4)
+        for start in range(-1, 3)
+        if np.count_nonzero(weights) <= 2
+    }
+    assert lists == cards  # a list of two rules is a card of two points
     print(f"the laws are those of {tables} enumerated tables")
 
 
@@ -370,7 +392,7 @@ def _share(value: float) -> str:
 def main() -> None:
     """Print, and save, the lines of every comparison."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("results", type=Path, nargs="*", help="what opdisc compare wrote")
+    parser.add_argument("results", type=Path, nargs="*", help="named like a table")
     parser.add_argument("--other", type=Path, help="where the tables of R packages go")
     parser.add_argument("--splits", type=int, default=5, help="of those tables")
     parser.add_argument("--check", action="store_true")
@@ -387,8 +409,7 @@ def main() -> None:
     if arguments.other:
         header = [f"{weight:,}" for weight in WEIGHTS]
     elif lines:
-        settings = json.loads((arguments.results[0] / "settings.json").read_text("ascii"))
-        header = [f"{epsilon:g}".removeprefix("0") for epsilon in settings["plan"]["epsilons"]]
+        header = [f"{epsilon:g}".removeprefix("0") for epsilon in EPSILONS]
     if lines:
         columns = ["table", "method", *header]
         save(arguments.save, columns, lines, align="ll" + "r" * len(header))
