@@ -6,8 +6,7 @@ exponential mechanism's, exp(-epsilon * errors / 2), the promise that of the sco
 replaced). What a law gives on a split is computed, not drawn, also for lists by the thousand
 million: given the statements, the answers of the rules are independent, so their sum is a product.
 And which rows are left depends on which statements came before, not on their order. So each set of
-statements is looked at once. Lists of three rules are also counted by loss, for permute-and-flip,
-which errs less.
+statements is looked at once.
 
     opdisc compare --dataset german --repeats 15 --out german \
         --methods auto@auto logistic-objective private-majority
@@ -33,9 +32,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from decision_list_kernels import every_set
 from levels import level, tallied
 from masses import WEIGHTS, in_thousandths, tables
-from numba import njit
 from result_files import FOLDER, load, save
 
 from opdisc.comparison.plan import Plan, runs_of
@@ -43,136 +42,15 @@ from opdisc.comparison.source import load_source, split_rows
 from opdisc.data import encode_features, encode_labels
 from opdisc.tuned import EQUAL_MASSES_WEIGHT, NARROW_COLUMNS, STUMP_WEIGHT
 
-MOST, LISTED, DRAWS = 5, 3, 4000
+MOST, LISTED = 5, 3
 EPSILONS, SPLITS = (0.05, 0.1, 0.25, 0.5, 1.0), 15
 METHODS = {
     "auto@auto": "scorecard, defaults",
     "private-majority": "private majority",
     "logistic-objective": "logistic, objective perturbation",
 }
-LOG_2 = math.log(2)
 FIELD = 16
 """Bits of each of a point's four counts, which are added as one number."""
-
-
-@njit(cache=True)
-def _answers(packed, beta):
-    """Return log of the sum over both answers to a cell, and the mean number right held out."""
-    mask = (1 << 16) - 1
-    plus, minus = packed & mask, packed >> 16 & mask
-    held_plus, held_minus = packed >> 32 & mask, packed >> 48
-    worse = math.exp(-beta * abs(plus - minus))
-    total = -beta * min(plus, minus) + math.log1p(worse)
-    better, other = held_plus, held_minus
-    if minus > plus:
-        better, other = held_minus, held_plus
-    return total, (better + worse * other) / (1 + worse)
-
-
-@njit(cache=True)
-def _add(logs, means, e, term, gain):
-    """Add one more term to a log of a sum, and its gain to the mean by these terms."""
-    old = logs[e]
-    ratio = math.exp(-abs(term - old))
-    logs[e] = max(term, old) + math.log1p(ratio)
-    means[e] += (1 if term > old else ratio) / (1 + ratio) * (gain - means[e])
-
-
-@njit(cache=True)
-def _level(size, most, columns, ones, ends, packed, betas, binomial, below, below_right):
-    """Return logs and means, (sets, bits, rules to come, betas), of all sets of statements.
-
-    A set is a rising tuple of ``size`` columns and the bits that the rows that are left have
-    there. ``below`` and ``below_right`` are the same of one statement more.
-    """
-    n_columns, n_bits, n_more = len(columns), 1 << size, most - size
-    n_sets = binomial[n_columns, size]
-    shape = (n_sets, n_bits, n_more + 1, len(betas))
-    logs, right = np.full(shape, -np.inf), np.zeros(shape)
-    chosen, grown = np.arange(size), np.zeros(size + 1, np.int64)
-    cells = np.zeros((n_bits, n_columns + 1), np.int64)
-    for place in range(n_sets):
-        cells[:] = 0
-        for p in range(len(packed)):
-            bits = 0
-            for i in range(size):
-                bits |= columns[chosen[i], p] << i
-            cells[bits, n_columns] += packed[p]
-            for t in range(ends[p], ends[p + 1]):
-                cells[bits, ones[t]] += packed[p]
-        for bits in range(n_bits):
-            for e in range(len(betas)):
-                got = _answers(cells[bits, n_columns], betas[e])
-                logs[place, bits, 0, e], right[place, bits, 0, e] = got
-        for j in range(n_columns):
-            at = 0
-            while at < size and chosen[at] < j:
-                at += 1
-            if at < size and chosen[at] == j:
-                continue
-            grown[:at], grown[at], grown[at + 1 :] = chosen[:at], j, chosen[at:]
-            next_place = 0
-            for i in range(size + 1):
-                next_place += binomial[grown[i], i + 1]
-            for bits in range(n_bits):
-                one = cells[bits, j]
-                zero = cells[bits, n_columns] - one
-                # Bits of the rows that are left, which have a 0 there, or a 1.
-                left = bits & ((1 << at) - 1) | (bits >> at) << (at + 1)
-                for e in range(len(betas)):
-                    sides = _answers(zero, betas[e]), _answers(one, betas[e])
-                    # Which of its two sides the last rule takes makes no difference.
-                    term, gain = sides[0][0] + sides[1][0] + LOG_2, sides[0][1] + sides[1][1]
-                    _add(logs[place, bits, 1], right[place, bits, 1], e, term, gain)
-                    for more in range(1, n_more):
-                        for value in range(2):
-                            next_bits = left | value << at
-                            log, mean = sides[1 - value]
-                            term = log + below[next_place, next_bits, more, e]
-                            gain = mean + below_right[next_place, next_bits, more, e]
-                            into = logs[place, bits, more + 1], right[place, bits, more + 1]
-                            _add(*into, e, term, gain)
-        i = 0  # the next tuple, the first column fastest
-        while i < size - 1 and chosen[i] + 1 == chosen[i + 1]:
-            chosen[i] = i
-            i += 1
-        if size:
-            chosen[i] += 1
-    return logs, right
-
-
-@njit(cache=True)
-def _tally(columns, packed, n_train, n_held):
-    """Return of every loss the number of lists of three rules, and their sum of accuracies."""
-    n_columns, mask = len(columns), (1 << 16) - 1
-    counts, right = np.zeros(n_train + 1), np.zeros(n_train + 1)
-    cells, parts = np.zeros(8, np.int64), np.zeros(4, np.int64)
-    for a in range(n_columns):
-        for b in range(n_columns):
-            for c in range(n_columns):
-                if a == b or a == c or b == c:
-                    continue
-                cells[:] = 0
-                for p in range(len(packed)):
-                    cells[columns[a, p] | columns[b, p] << 1 | columns[c, p] << 2] += packed[p]
-                for values in range(8):
-                    parts[:] = 0
-                    for bits in range(8):
-                        equal = ~(bits ^ values)
-                        first = 0 if equal & 1 else 1 if equal & 2 else 2 if equal & 4 else 3
-                        parts[first] += cells[bits]
-                    for answers in range(16):
-                        loss, good = 0, 0
-                        for i in range(4):
-                            if answers >> i & 1:
-                                loss += parts[i] >> 16 & mask
-                                good += parts[i] >> 32 & mask
-                            else:
-                                loss += parts[i] & mask
-                                good += parts[i] >> 48
-                        counts[loss] += 1
-                        right[loss] += good / n_held
-    return counts, right
 
 
 class Rows:
@@ -207,37 +85,9 @@ def laws(rows: Rows, epsilons: Sequence[float], most: int) -> np.ndarray:
     betas = np.array(epsilons) / 2
     found = (np.zeros((0, 0, 0, 0)), np.zeros((0, 0, 0, 0)))
     for size in reversed(range(max(1, most))):
-        found = _level(
-            size,
-            most,
-            rows.columns,
-            rows.ones,
-            rows.ends,
-            rows.packed,
-            betas,
-            binomial,
-            *found,
-        )
+        parts = rows.columns, rows.ones, rows.ends, rows.packed
+        found = every_set(size, most, *parts, betas, binomial, *found)
     return np.asarray(found[1][0, 0] / rows.n_held)
-
-
-def by_permute_and_flip(
-    rows: Rows, epsilons: Sequence[float], rng: np.random.Generator
-) -> np.ndarray:
-    """Return mean accuracies, (epsilons,), of lists of three rules by permute-and-flip.
-
-    Lists of one loss have the same chance. So only the largest noise of every loss is drawn,
-    ``DRAWS`` times.
-    """
-    counts, right = _tally(rows.columns, rows.packed, rows.n_train, rows.n_held)
-    losses = np.flatnonzero(counts)
-    accuracy = right[losses] / counts[losses]
-    found = np.zeros(len(epsilons))
-    for e, epsilon in enumerate(epsilons):
-        for _ in range(DRAWS):
-            most = -np.log(-np.expm1(np.log(rng.random(len(losses))) / counts[losses]))
-            found[e] += accuracy[np.argmax(2 / epsilon * most - losses)] / DRAWS
-    return found
 
 
 def compared(folder: Path) -> Iterator[list[str]]:
@@ -274,11 +124,8 @@ def compared(folder: Path) -> Iterator[list[str]]:
         learns[split_rows(source, plan.test_fraction, seed)[0]] = True
         rows = Rows(columns, positive, learns)
         rules = laws(rows, EPSILONS, most)
-        flipped = by_permute_and_flip(rows, EPSILONS, np.random.default_rng(seed))
-        found.append([*rules[1:4], *rules[MOST:], flipped])
-    titles = ["one rule", "two rules", "three rules", "five rules", "three, permute-and-flip"]
-    if most < MOST:
-        titles.remove("five rules")
+        found.append([*rules[1:4], *rules[MOST:]])
+    titles = ["one rule", "two rules", "three rules", "five rules"][: len(found[0])]
     for title, means in known.items():
         yield [folder.name, title, *map(_share, means.mean(axis=0))]
     scorecard = known[METHODS["auto@auto"]]
@@ -343,8 +190,7 @@ def check(tables: int = 5, epsilon: float = 0.7) -> None:
     """Compare the laws with lists that are enumerated, on random tables of four columns.
 
     One row is held out at a time, so what is compared is each row's chance of "+": all that the
-    law says of predictions. Permute-and-flip is compared with literal draws by a z-test of its
-    mean, and the exponential mechanism's law with twice the temperature must fail.
+    law says of predictions. The law at half of epsilon must fail.
     """
     rng = np.random.default_rng(0)
     for _ in range(tables):
@@ -360,19 +206,6 @@ def check(tables: int = 5, epsilon: float = 0.7) -> None:
                 right = weights @ (said == positive)[:, held] / weights.sum()
                 assert abs(accuracy[rules, 0] - right) < 1e-9
                 assert abs(halved[rules, 0] - right) > 1e-6
-        said = np.array([predicted(one, table) for one in listed(4, 3)])
-        learns = np.arange(24) < 16
-        rows = Rows(table, positive, learns)
-        losses = (said != positive)[:, learns].sum(axis=1)
-        right = (said == positive)[:, ~learns].mean(axis=1)
-        drawn = []
-        for _ in range(DRAWS):
-            order = rng.permutation(len(said))
-            chances = np.exp(-epsilon / 2 * (losses[order] - losses.min()))
-            drawn.append(right[order[np.argmax(rng.random(len(said)) < chances)]])
-        got = by_permute_and_flip(rows, [epsilon], rng)[0]
-        error = math.sqrt(2 * np.var(drawn) / DRAWS)
-        assert abs(got - np.mean(drawn)) < 5.3 * error  # false alarm 1.2e-7
     points = np.array(list(itertools.product((0, 1), repeat=4)))
     lists = {tuple(predicted(one, points)) for one in listed(4, 2)}
     cards = {
