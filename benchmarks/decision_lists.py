@@ -42,7 +42,7 @@ from opdisc.comparison.source import load_source, split_rows
 from opdisc.data import encode_features, encode_labels
 from opdisc.tuned import EQUAL_MASSES_WEIGHT, NARROW_COLUMNS, STUMP_WEIGHT
 
-MOST, LISTED = 5, 3
+MOST, LISTED, COLUMNS_FOR_MOST = 5, 3, 15
 EPSILONS, SPLITS = (0.05, 0.1, 0.25, 0.5, 1.0), 15
 METHODS = {
     "auto@auto": "scorecard, defaults",
@@ -117,7 +117,7 @@ def compared(folder: Path) -> Iterator[list[str]]:
         }
     columns = encode_features(source.table, source.schema)[:, 1:]
     positive = encode_labels(source.table, source.schema) > 0
-    most = MOST if columns.shape[1] <= NARROW_COLUMNS else LISTED
+    most = MOST if columns.shape[1] <= COLUMNS_FOR_MOST else LISTED
     found: list[list[np.ndarray]] = []
     for seed in seeds:
         learns = np.zeros(len(positive), dtype=bool)
