@@ -2,9 +2,9 @@
 
 First part: small tables of normal columns (20 columns, 3 matter, 4,000 rows, clipped at .5, ridge
 120). The best set and the best with two mistakes or more are sought by outer approximation, as
-Prastakos, Behdin, Mazumder (2025) do, with HiGHS in place of their solver; it stops where bound and
-value differ by a share of the value: .001 and .005, as in their published script. All 1,140 sets
-are listed to compare. Second part: two neighbours with one row changed, on which the mistakes
+Prastakos, Behdin, Mazumder (2025) do, with HiGHS in place of their solver; it stops where bound
+and value differ by a share of the value: .001 and .005, as in their published script. All 1,140
+sets are listed to compare. Second part: two neighbours with one row changed, on which the mistakes
 method's chances of one set differ by far more than epsilon. A minute.
 
     python benchmarks/support_gaps.py
@@ -101,7 +101,9 @@ def neighbours(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     """Return two tables that differ in one row: columns 0 and 1 sum to what 2 and 3 sum to."""
     random = np.random.default_rng(1)
     total, first, second = random.choice([-1, 1], (3, rows))
-    cells = np.stack([total + 9 * first, total - 9 * first, total + 9 * second, total - 9 * second])
+    cells = np.stack(
+        [total + 9 * first, total - 9 * first, total + 9 * second, total - 9 * second]
+    )
     cells = np.vstack([cells, random.choice([-10, 10], rows)]).T / 10.0
     answers = total.astype(float)
     cells[0] = [1, 1, 0, 0, 0]
@@ -111,7 +113,9 @@ def neighbours(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     return cells, answers, other, answers
 
 
-def mistakes_chances(cells, answers, epsilon: float, radius: float) -> dict[tuple[int, ...], float]:
+def mistakes_chances(
+    cells, answers, epsilon: float, radius: float
+) -> dict[tuple[int, ...], float]:
     """Return the log of each pair's chance under the mistakes method."""
     sets = [*itertools.combinations(range(cells.shape[1]), 2)]
     values = {}

@@ -1,7 +1,7 @@
-"""Exact search over sets of s columns by what least squares gains on them (for support_selection.py).
+"""Exact search over sets of columns by what least squares gains (for ``support_selection.py``).
 
-``gain(S) = max over b of 2 c'b - b'Gb``, with ``b`` zero outside ``S``, ``G`` the columns' products
-and ``c`` their products with the answers. A depth-first search adds columns in a fixed order and
+``gain(S) = max over b of 2 c'b - b'Gb``, with ``b`` zero outside ``S``, ``G`` the columns'
+products and ``c`` their products with the answers. A depth-first search adds columns in a fixed order and
 projects out each. What ``k`` more columns can still gain is at most the sum of the ``k`` largest
 squared residual products, divided by a lower bound on the smallest eigenvalue that any set can
 have. So a finished search is a proof, up to the rounding of doubles.
@@ -123,7 +123,7 @@ class Supports:
         self.nodes = 0
 
     def best(self, star=(), cap=None):
-        """Return the best gain and its set, among sets with at most ``cap`` columns of ``star``."""
+        """Return the best gain and its set, with at most ``cap`` columns of ``star``."""
         _, gain, members = self._run(star, cap, 0.0, None, None)
         return gain, sorted(int(j) for j in self.order[members])
 
@@ -141,9 +141,9 @@ class Supports:
         mask = np.isin(self.order, list(star))
         cap = self.size if cap is None else cap
         gain, members, found, nodes, ended = _search(
-            self._unit, self._slopes, self.size, self.least, mask, cap, floor, listing, sets, gains,
-            MOST_NODES,
-        )  # fmt: skip
+            *(self._unit, self._slopes, self.size, self.least, mask, cap, floor),
+            *(listing, sets, gains, MOST_NODES),
+        )
         self.nodes += nodes
         if not ended and found <= MOST_LISTED:
             raise NotFinished
@@ -165,7 +165,7 @@ class Supports:
         return np.array([[*columns, int(j)] for columns in kept for j in others])
 
     def first(self, star):
-        """Return the ``2 + (p - s) s`` best sets and their gains, best first; ``star`` is the best.
+        """Return the ``2 + (p - s) s`` best sets and their gains, best first, given the best.
 
         That is as many as there are swaps, the best set, and one more.
         """

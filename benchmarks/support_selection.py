@@ -4,11 +4,10 @@ Top-R and mistakes are the two methods of Prastakos, Behdin, Mazumder (2025), wi
 that theirs have not: a search that proves its list (``support_search.py``). Peeling draws one
 column after another by its covariance with the answers. Draws are exact; half of epsilon chooses,
 the other half fits by hull noise. A replaced row, 10,000 rows, epsilon 1 (delta 1e-8 where it says
-so). ``accuracy`` takes about half an hour, ``recovery`` and ``gaps`` a minute each.
+so). ``accuracy`` takes some ten minutes, ``recovery`` two.
 
     python benchmarks/support_selection.py accuracy
     python benchmarks/support_selection.py recovery
-    python benchmarks/support_selection.py gaps
 """
 
 from __future__ import annotations
@@ -340,7 +339,8 @@ def accuracy(options: argparse.Namespace) -> None:
     save(options.save, ["method", *found], rows)
     chosen = [regime for regime in found if regime != "census"]
     shares = [
-        [name, *(_mean(found[regime], name, 1) for regime in chosen)] for name in [*CHOICES, REFITTED]
+        [name, *(_mean(found[regime], name, 1) for regime in chosen)]
+        for name in [*CHOICES, REFITTED]
     ]
     seconds = [[name, *(_seconds(found[regime], name) for regime in found)] for name in names]
     for row in [["method", *found], *rows, ["found", *chosen], *shares, ["seconds"], *seconds]:
@@ -382,7 +382,7 @@ def regression(rows: int, columns: int, alike: float, seed: int):
 
 
 def chances(cells, answers, draws: int = 20) -> tuple[float, float, float, int]:
-    """Return the chances of the true set by top-R, mistakes and peeling, and the nodes searched."""
+    """Return the true set's chances by top-R, mistakes and peeling, and the nodes searched."""
     columns, true = cells.shape[1], list(range(1, 2 * SIZE, 2))
     gram = cells.T @ cells + PENALTY * np.eye(columns)
     supports = Supports(gram, cells.T @ answers, SIZE)
@@ -409,7 +409,7 @@ def recovery(options: argparse.Namespace) -> None:
     """Print the chance of the true set in the setting of the paper's regressions."""
     rows = []
     for columns, alike in ((100, 0.1), (100, 0.5), (100, 0.7), (1000, 0.1)):
-        for place, name in enumerate(("top-R", "mistakes (conditional)", "peeling")):
+        for name in ("top-R", "mistakes (conditional)", "peeling"):
             rows.append([f"{name}, {columns:,} columns, {alike}"])
         for n in options.rows:
             figures = []
@@ -419,7 +419,11 @@ def recovery(options: argparse.Namespace) -> None:
             for place in range(3):
                 mean = float(np.mean([each[place] for each in figures]))
                 rows[place - 3].append(f"{mean:.2f}".removeprefix("0") if mean < 1 else "1.00")
-    save(options.save, ["method, columns, correlation", *(f"{n:,} rows" for n in options.rows)], rows)
+    save(
+        options.save,
+        ["method, columns, correlation", *(f"{n:,} rows" for n in options.rows)],
+        rows,
+    )
     for row in rows:
         print(" | ".join(row))
 
