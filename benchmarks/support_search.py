@@ -1,10 +1,10 @@
 """Exact search over sets of columns by what least squares gains (for ``support_selection.py``).
 
 ``gain(S) = max over b of 2 c'b - b'Gb``, with ``b`` zero outside ``S``, ``G`` the columns'
-products and ``c`` their products with the answers. A depth-first search adds columns in a fixed order and
-projects out each. What ``k`` more columns can still gain is at most the sum of the ``k`` largest
-squared residual products, divided by a lower bound on the smallest eigenvalue that any set can
-have. So a finished search is a proof, up to the rounding of doubles.
+products and ``c`` their products with the answers. A depth-first search adds columns in a fixed
+order and projects out each. What ``k`` more columns can still gain is at most the sum of the ``k``
+largest squared residual products, divided by a lower bound on the smallest eigenvalue that any set
+can have. So a finished search is a proof, up to the rounding of doubles.
 """
 
 from __future__ import annotations
