@@ -277,24 +277,24 @@ REFITTED = "Frank-Wolfe's columns, refitted"
 LAW = "who knows the law"
 
 
-def measured(task: Task, most_hull: int) -> dict[str, tuple[float, float, float]]:
+def measured(task: Task, most_hull: int, epsilon: float) -> dict[str, tuple[float, float, float]]:
     """Return accuracy, share of the relevant columns found and seconds of choosing, by method."""
     found, chooser = {}, Chooser(task)
     width = task.learned.shape[1]
     for name, choose in CHOICES.items():
         started = time.perf_counter()
         try:
-            columns = choose(chooser, EPSILON / 2)
+            columns = choose(chooser, epsilon / 2)
         except NotFinished:
             found[name] = (math.nan, math.nan, time.perf_counter() - started)
             continue
         seconds = time.perf_counter() - started
-        accuracy = fitted(task, columns, EPSILON / 2, "hull")[1]
+        accuracy = fitted(task, columns, epsilon / 2, "hull")[1]
         found[name] = (accuracy, _share(columns, task.relevant), seconds)
     started = time.perf_counter()
-    steps, _ = fitted(task, range(width), EPSILON / 2, "frank_wolfe")
+    steps, _ = fitted(task, range(width), epsilon / 2, "frank_wolfe")
     columns = [j for j, weight in enumerate(steps.coef_[0]) if weight != 0] or [0]
-    accuracy = fitted(task, columns, EPSILON / 2, "hull")[1]
+    accuracy = fitted(task, columns, epsilon / 2, "hull")[1]
     found[REFITTED] = (
         accuracy,
         _share(columns, task.relevant),
@@ -304,7 +304,7 @@ def measured(task: Task, most_hull: int) -> dict[str, tuple[float, float, float]
         if mechanism == "hull" and width > most_hull:
             continue
         started = time.perf_counter()
-        accuracy = fitted(task, range(width), EPSILON, mechanism, delta)[1]
+        accuracy = fitted(task, range(width), epsilon, mechanism, delta)[1]
         found[name] = (accuracy, math.nan, time.perf_counter() - started)
     if task.likely is not None:
         found[LAW] = (float(np.mean(task.likely == task.held_answers)), 1.0, 0.0)
@@ -315,17 +315,17 @@ def _share(columns: Sequence[int], relevant: Sequence[int] | None) -> float:
     return math.nan if relevant is None else len({*columns} & {*relevant}) / len(relevant)
 
 
-def one(job: tuple[str, int, int]) -> tuple[str, dict[str, tuple[float, float, float]]]:
+def one(job: tuple[str, int, int, float]) -> tuple[str, dict[str, tuple[float, float, float]]]:
     """Return the figures of one table of a regime."""
-    regime, seed, most_hull = job
+    regime, seed, most_hull, epsilon = job
     make, columns, _ = REGIMES[regime]
-    return regime, measured(make(columns, seed), most_hull)
+    return regime, measured(make(columns, seed), most_hull, epsilon)
 
 
 def accuracy(options: argparse.Namespace) -> None:
     """Print held-out accuracies, and what the choices found."""
     jobs = [
-        (regime, seed, options.hull)
+        (regime, seed, options.hull, options.epsilon)
         for regime in options.regimes
         for seed in range(min(REGIMES[regime][2], options.seeds))
     ]
@@ -436,6 +436,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[3000, 5000, 8000, 30_000])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--hull", type=int, default=150, help="most columns for hull noise")
+    parser.add_argument("--epsilon", type=float, default=EPSILON, help="for accuracy")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
