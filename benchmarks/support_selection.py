@@ -39,6 +39,7 @@ RADIUS, CENSUS_RADIUS = 1.1, 2.0
 """Bounds on the length of coefficients; the first is that of the paper's experiments."""
 STEPS = 1000
 """Steps of a score in the largest squared error of a row."""
+Lines = list[list[str]]
 
 
 # ---- draws -------------------------------------------------------------------------------------
@@ -322,8 +323,8 @@ def one(job: tuple[str, int, int, float]) -> tuple[str, dict[str, tuple[float, f
     return regime, measured(make(columns, seed), most_hull, epsilon)
 
 
-def accuracy(options: argparse.Namespace) -> None:
-    """Print held-out accuracies, and what the choices found."""
+def accuracy(options: argparse.Namespace) -> Lines:
+    """Return held-out accuracies; print what the choices found, and seconds."""
     jobs = [
         (regime, seed, options.hull, options.epsilon)
         for regime in options.regimes
@@ -336,15 +337,15 @@ def accuracy(options: argparse.Namespace) -> None:
             print(regime, {name: _rounded(cells) for name, cells in figures.items()}, flush=True)
     names = [*CHOICES, REFITTED, *WHOLE, LAW]
     rows = [[name, *(_mean(found[regime], name, 0) for regime in found)] for name in names]
-    save(options.save, ["method", *found], rows)
     chosen = [regime for regime in found if regime != "census"]
     shares = [
         [name, *(_mean(found[regime], name, 1) for regime in chosen)]
         for name in [*CHOICES, REFITTED]
     ]
     seconds = [[name, *(_seconds(found[regime], name) for regime in found)] for name in names]
-    for row in [["method", *found], *rows, ["found", *chosen], *shares, ["seconds"], *seconds]:
+    for row in [["found", *chosen], *shares, ["seconds", *found], *seconds]:
         print(" | ".join(row))
+    return [["method", *found], *rows]
 
 
 def _rounded(cells: Sequence[float]) -> list[float]:
@@ -405,12 +406,12 @@ def chances(cells, answers, draws: int = 20) -> tuple[float, float, float, int]:
     return listed or others, float(by_mistakes[wrong] / each), hits / draws, supports.nodes
 
 
-def recovery(options: argparse.Namespace) -> None:
-    """Print the chance of the true set in the setting of the paper's regressions."""
+def recovery(options: argparse.Namespace) -> Lines:
+    """Return the chance of the true set in the setting of the paper's regressions."""
     rows = []
     for columns, alike in ((100, 0.1), (100, 0.5), (100, 0.7), (1000, 0.1)):
         for name in ("top-R", "mistakes (conditional)", "peeling"):
-            rows.append([f"{name}, {columns:,} columns, {alike}"])
+            rows.append([name, f"{columns:,}", f"{alike}".removeprefix("0")])
         for n in options.rows:
             figures = []
             for seed in range(min(REPEATS, options.seeds)):
@@ -419,13 +420,7 @@ def recovery(options: argparse.Namespace) -> None:
             for place in range(3):
                 mean = float(np.mean([each[place] for each in figures]))
                 rows[place - 3].append(f"{mean:.2f}".removeprefix("0") if mean < 1 else "1.00")
-    save(
-        options.save,
-        ["method, columns, correlation", *(f"{n:,} rows" for n in options.rows)],
-        rows,
-    )
-    for row in rows:
-        print(" | ".join(row))
+    return [["way", "columns", "correlation", *(f"{n:,} rows" for n in options.rows)], *rows]
 
 
 def main() -> None:
@@ -440,7 +435,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
-    {"accuracy": accuracy, "recovery": recovery}[options.what](options)
+    header, *rows = {"accuracy": accuracy, "recovery": recovery}[options.what](options)
+    save(options.save, header, rows)
+    for row in [header, *rows]:
+        print(" | ".join(row))
 
 
 if __name__ == "__main__":
