@@ -93,10 +93,10 @@ def test_a_logistic_card_gives_its_chances(evaluator):
 
 
 def test_a_broken_graph_would_be_noticed():
-    feature = {"column": "card_total", "thresholds": [3, 5]}
+    feature = {"column": "total", "thresholds": [3, 5]}
     content = card_onnx(released({"name": "w", "target": TARGET, "feature": [feature]}, [1, 2]))
-    cells = {"card_total": np.array([np.nan, 2.0, 3.0, 5.0, np.inf])}
-    totals = by_reference(content)(["card_total_"], cells)[0]
+    cells = {"total": np.array([np.nan, 2.0, 3.0, 5.0, np.inf])}
+    totals = by_reference(content)(["total_"], cells)[0]
     assert totals[:4].tolist() == [0, 0, 1, 3] and np.isnan(totals[4])
     import onnx
 
@@ -104,7 +104,18 @@ def test_a_broken_graph_would_be_noticed():
     for node in model.graph.node:
         node.op_type = node.op_type.replace("GreaterOrEqual", "Greater")
     broken = model.SerializeToString()
-    assert by_reference(broken)(["card_total_"], cells)[0][:4].tolist() != [0, 0, 1, 3]
+    assert by_reference(broken)(["total_"], cells)[0][:4].tolist() != [0, 0, 1, 3]
+
+
+def test_names_of_the_outputs_give_way_to_columns_that_have_no_points_too():
+    import onnx
+
+    features = [{"column": name, "binary": True} for name in ("total", "Prediction", "step 0")]
+    content = card_onnx(released({"name": "w", "target": TARGET, "feature": features}, [2, 0, 1]))
+    graph = onnx.load_from_string(content).graph
+    assert [one.name for one in graph.output] == ["total_", "prediction_"]
+    cells = {name: np.array(["1"], dtype=object) for name in ("total", "step 0")}
+    assert [found.tolist() for found in by_reference(content)(None, cells)] == [[3], ["yes"]]
 
 
 def test_what_the_graph_cannot_say_is_refused():
