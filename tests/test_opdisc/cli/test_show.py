@@ -157,13 +157,17 @@ def test_cards_for_several_classes_have_every_form_too(folder):
     assert "never answer 'very'" in told("show", "cards.json")[1].splitlines()[0]
 
 
-def test_a_linear_model_has_no_card():
+def test_a_linear_model_has_no_card_but_a_record():
     estimator = PrivateLogisticRegression(data_norm=2.0)
     model = estimator.fit([[0.0, 1.0], [1.0, 0.0]] * 20, [0, 1] * 20).to_model()
     save_model(model, "linear.json")
-    status, out, err = told("show", "linear.json", "--html", "a.html")
+    places = ("--registry", "a.yaml", "--html", "a.html")
+    status, out, err = told("show", "linear.json", *places)
     assert_one_plain_sentence(status, out, err)
-    assert "another kind of model" in err and not Path("a.html").exists()
+    assert "another kind of model" in err and "leave out --html" in err
+    assert not Path("a.html").exists() and not Path("a.yaml").exists()
+    assert told("show", "linear.json", "--registry", "a.yaml")[0] == 0
+    assert Path("a.yaml").read_text(encoding="utf-8") == card_registry(model)
     assert told("show", "linear.json")[0] == 0
 
 
