@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.opdisc.cards import HIDDEN, any_cards, released
 from helpers.opdisc.exported import held_row, read_columns, shown_model, told
+from helpers.opdisc.graphs import by_reference, by_runtime, fed, readable
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.errors import ModelFileError
@@ -17,45 +18,10 @@ pytestmark = pytest.mark.extras("onnx")
 TARGET = {"column": "ill", "positive": "yes", "negative": "no"}
 
 
-def by_runtime(content):
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]).run
-
-
-def by_reference(content):
-    import onnx.reference
-
-    return onnx.reference.ReferenceEvaluator(onnx.load_from_string(content)).run
-
-
 EVALUATORS = [
     pytest.param(by_runtime, marks=pytest.mark.extras("onnxruntime"), id="onnxruntime"),
     pytest.param(by_reference, id="reference"),
 ]
-
-
-def fed(content, rows):
-    """Return cells by input: doubles with NaN, or texts of which the empty one is missing."""
-    import onnx
-
-    graph, found = onnx.load_from_string(content).graph, {}
-    for one in graph.input:
-        cells = [row[one.name] for row in rows]
-        if one.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
-            numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce")
-            found[one.name] = numbers.to_numpy(dtype=float)
-        else:
-            found[one.name] = np.array([cell or "" for cell in cells], dtype=object)
-    return found
-
-
-def readable(row, schema):
-    """Return a row without texts in columns of numbers, which no double holds."""
-    numeric = {f.column for f in schema.features if f.kind == "thresholds"}
-    return {n: None if n in numeric and cell == "text" else cell for n, cell in row.items()}
 
 
 @pytest.mark.slow
