@@ -34,6 +34,9 @@ _FORMS = {
 }
 """What writes each form of a card, and what it is."""
 
+_OF_ANY_MODEL = ("registry",)
+"""Forms that ask for no points."""
+
 _PRINTED = "-"
 
 _NO_TEXT = {"png": "picture", "xlsx": "Excel file", "onnx": "ONNX model"}
@@ -101,10 +104,11 @@ def show(model: Path, explain: bool, force: bool, as_json: bool, **places: str |
     if not chosen:
         print_text(model_text(saved, as_json, explain=explain))
         return
-    if not isinstance(saved, SavedModel | SavedMulticlassModel):
+    pointed = [form for form in chosen if form not in _OF_ANY_MODEL]
+    if pointed and not isinstance(saved, SavedModel | SavedMulticlassModel):
         raise ModelFileError(
             f"a card shows the points of scorecards, but '{model}' is another kind of model; "
-            f"leave out --{next(iter(chosen))} to print it."
+            f"leave out --{pointed[0]} to print it."
         )
     cards = {form: _card(saved, form) for form in chosen}  # all of them before any is written
     for form in chosen:
@@ -153,8 +157,8 @@ def _refuse_control_sequences(form: str, card: bytes) -> None:
         )
 
 
-def _card(model: SavedModel | SavedMulticlassModel, form: str) -> bytes:
-    """Return one form of a card; what it takes is imported for that form only."""
+def _card(model: SavedModel | SavedLinearModel | SavedMulticlassModel, form: str) -> bytes:
+    """Return one form of a model; what it takes is imported for that form only."""
     import opdisc.models
 
     content: Any = getattr(opdisc.models, _FORMS[form][0])(model)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from opdisc.cli.console import print_text
 from opdisc.data import PRIVATE_MODE, atomic_writer, csv_text
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 _PRINTED = 2**20
 
 _PARQUET = ".parquet"
+
+_TERMINATED = 128 + signal.SIGTERM
+"""The status by which shells know such an end."""
 
 _GROUP_ROWS = 2**16
 """Rows that Parquet keeps together, at least."""
@@ -65,10 +70,14 @@ def written_parts(out: Path | None, as_json: bool) -> Iterator[Callable[[ScoredP
     """
     if out is not None and out.suffix.casefold() == _PARQUET:
         arrow = _arrow()
-        with atomic_writer(out, mode=PRIVATE_MODE) as write, _parquet(arrow, write) as take:
+        with (
+            _ended_in_order(),
+            atomic_writer(out, mode=PRIVATE_MODE) as write,
+            _parquet(arrow, write) as take,
+        ):
             yield take
     elif out is not None:
-        with atomic_writer(out, mode=PRIVATE_MODE) as write:
+        with _ended_in_order(), atomic_writer(out, mode=PRIVATE_MODE) as write:
             yield _csv(write)
     elif as_json:
         yield lambda part: None
@@ -78,6 +87,24 @@ def written_parts(out: Path | None, as_json: bool) -> Iterator[Callable[[ScoredP
             held.seek(0)
             while text := held.read(_PRINTED):
                 print_text(text)
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Leave the block by an exception where the process is asked to end: no scored row stays."""
+    is_ours = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not is_ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(*_: object) -> NoReturn:
+    raise SystemExit(_TERMINATED)
 
 
 def _csv(write: Callable[[str], object]) -> Callable[[ScoredPart], object]:

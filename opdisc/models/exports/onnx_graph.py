@@ -25,6 +25,7 @@ from opdisc.models.card import (
     card_columns,
     card_content,
     is_number_text,
+    output_names,
     single_card,
     spelled,
 )
@@ -55,8 +56,9 @@ def card_onnx(model: CardSource | CardsSource) -> bytes:
     -------
     bytes
         Inputs of shape (rows,) by the names of the raw columns: doubles where the card has
-        thresholds, else texts. Outputs of that shape: ``card_total`` (double),
-        ``card_prediction`` (text) and, of a logistic card, ``card_chance`` (double).
+        thresholds, else texts. Outputs of that shape: ``total`` (double), ``prediction`` (text)
+        and, of a logistic card, ``probability`` (double); a column keeps its name, and an output
+        of that name gets an underscore.
 
     Raises
     ------
@@ -82,6 +84,7 @@ def card_onnx(model: CardSource | CardsSource) -> bytes:
             "exactly, but this card has none or may pass it; write --python or --sql instead."
         )
     columns = card_columns(found, model.schema)
+    names = output_names(model)
     graph = _Graph(onnx, [column.name for column in columns])
     for column in columns:
         graph.read(column)
@@ -89,15 +92,16 @@ def card_onnx(model: CardSource | CardsSource) -> bytes:
     added = [_points(graph, one, by_name) for one in found]
     total = reduce(lambda a, b: graph.add("Add", a, b), added, graph.number(card.start))
     read = graph.every(_is_read(graph, column) for column in columns)
-    graph.give("card_total", graph.add("Where", read, total, graph.number(math.nan)))
+    graph.give(names.totals[0], graph.add("Where", read, total, graph.number(math.nan)))
     reached = graph.add("GreaterOrEqual", total, graph.number(card.threshold))
     negative, positive = (graph.text(str(label)) for label in card.classes)
     said = graph.add("Where", reached, positive, negative)
     answer = graph.add("Where", read, said, graph.text(""))
-    graph.give("card_prediction", answer, is_text=True)
-    if (odds := getattr(model, "odds", None)) is not None:
+    graph.give(names.prediction, answer, is_text=True)
+    odds: OddsScale | None = getattr(model, "odds", None)
+    if odds is not None and names.probability is not None:
         chance = _chance(graph, odds, total)
-        graph.give("card_chance", graph.add("Where", read, chance, graph.number(math.nan)))
+        graph.give(names.probability, graph.add("Where", read, chance, graph.number(math.nan)))
     content = card_content(model)
     receipt = "\n".join(f"{name}: {line}" for name, line in content.receipt)
     return graph.content(_DOC.format(title=content.title, receipt=receipt))

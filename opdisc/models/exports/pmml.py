@@ -7,9 +7,7 @@ cell with white space around it, or 1.00 for 1, is another text.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from xml.etree import ElementTree as ET  # nosec B405 # a document is written, none is read
 
@@ -23,10 +21,12 @@ from opdisc.models.card import (
     Characteristic,
     Column,
     OneOf,
+    OutputNames,
     card_characteristics,
     card_columns,
     card_content,
     is_number_text,
+    output_names,
     plain,
     single_card,
     spelled,
@@ -80,9 +80,8 @@ def card_pmml(model: CardSource | CardsSource) -> str:
     for field in dictionary:
         ET.SubElement(mining, "MiningField", name=field.attrib["name"])
     output = ET.SubElement(scorecard, "Output")
-    names = _output_names(columns)
+    names = output_names(model, reasons=min(_REASONS, len(found)))
     _answers(output, card, getattr(model, "odds", None), names)
-    _reasons(output, names, min(_REASONS, len(found)))
     characteristics = ET.SubElement(scorecard, "Characteristics")
     by_name = {column.name: column for column in columns}
     for number, one in enumerate(found, start=1):
@@ -149,44 +148,19 @@ def _marks(column: Column) -> tuple[str, ...]:
     return ("", *(text for text in column.missing if not is_number_text(text)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OutputNames:
-    """Names of what the document gives, none of them a column's."""
-
-    total: str
-    prediction: str
-    chance: str
-    reason: str
-
-
-def _output_names(columns: tuple[Column, ...]) -> _OutputNames:
-    end = ""
-    while any(re.match(f"card_(total|prediction|chance|reason){end}", c.name) for c in columns):
-        end += "_"
-    return _OutputNames(
-        total=f"card_total{end}",
-        prediction=f"card_prediction{end}",
-        chance=f"card_chance{end}",
-        reason=f"card_reason{end}",
-    )
-
-
 def _answers(
-    output: ET.Element, card: Scorecard, odds: OddsScale | None, names: _OutputNames
+    output: ET.Element, card: Scorecard, odds: OddsScale | None, names: OutputNames
 ) -> None:
-    _output_field(output, names.total, "double", feature="predictedValue")
+    (total,) = names.totals
+    _output_field(output, total, "double", feature="predictedValue")
     said = _output_field(output, names.prediction, "string", feature="transformedValue")
-    reached = _apply("greaterOrEqual", _field(names.total), _number(card.threshold))
+    reached = _apply("greaterOrEqual", _field(total), _number(card.threshold))
     negative, positive = (_constant(str(label), "string") for label in card.classes)
     said.append(_apply("if", reached, positive, negative))
-    if odds is not None:
-        chance = _output_field(output, names.chance, "double", feature="transformedValue")
-        chance.append(_chance(odds, names.total))
-
-
-def _reasons(output: ET.Element, names: _OutputNames, count: int) -> None:
-    for rank in range(1, count + 1):
-        name = f"{names.reason}_{rank}"
+    if odds is not None and names.probability is not None:
+        chance = _output_field(output, names.probability, "double", feature="transformedValue")
+        chance.append(_chance(odds, total))
+    for rank, name in enumerate(names.reasons, start=1):
         _output_field(output, name, "string", feature="reasonCode", rank=str(rank))
 
 

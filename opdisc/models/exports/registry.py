@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from opdisc.data import Schema
 from opdisc.errors import ModelFileError, escaped
 from opdisc.models.card import CardSource, CardsSource, prose
+from opdisc.models.linear_file import SavedLinearModel
 from opdisc.privacy import BELOW, Guarantee, PrivacyReceipt
 
 REGISTRY = "opendp/deployments-registry-data"
@@ -50,13 +50,17 @@ Value = str | int | float | Blank
 Fields = Mapping[str, "Value | Fields"]
 
 
-def card_registry(model: CardSource | CardsSource) -> str:
+Released = CardSource | CardsSource | SavedLinearModel
+"""What a record can be of: a model with its receipt."""
+
+
+def card_registry(model: Released) -> str:
     """Return a record of a release for the OpenDP Deployment Registry.
 
     Parameters
     ----------
-    model : SavedModel or SavedMulticlassModel
-        Scorecards with their schema and receipt.
+    model : SavedModel, SavedMulticlassModel or SavedLinearModel
+        Scorecards or weights, with their receipt.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def card_registry(model: CardSource | CardsSource) -> str:
         "tier": _TIER,
         "deployment": {
             "basic": _basic(model),
-            "dp_variant": _variant(receipt, model.schema),
+            "dp_variant": _variant(receipt),
             "privacy_loss": _privacy_loss(receipt),
             "deployment_model": _trust(),
             "accounting": _accounting(receipt),
@@ -92,32 +96,43 @@ def card_registry(model: CardSource | CardsSource) -> str:
     return _HEAD + "\n".join(_lines(record)) + "\n"
 
 
-def _basic(model: CardSource | CardsSource) -> Fields:
-    schema = model.schema
-    several = "s" if isinstance(model, CardsSource) else ""
-    columns = ", ".join(schema.columns)
+def _basic(model: Released) -> Fields:
+    name, description = _words(model)
     return {
-        "name": prose(f"Scorecard{several} {schema.name}"),
+        "name": prose(name),
         "data_curators": Blank(asked="who publishes it", is_list=True),
         "intended_use": Blank(asked="what it is meant for"),
         "data_product_type": "Machine learning model",
         "data_product_region": Blank(asked="the region whose people or laws it is about"),
-        "description": prose(
-            f"Scorecard{several} with whole points for {schema.target.column}, learned from the "
-            f"columns {columns}."
-        ),
+        "description": prose(description),
         "publication_date": Blank(asked="when it was published, as YYYY-MM-DD"),
     }
 
 
-def _variant(receipt: PrivacyReceipt, schema: Schema) -> Fields:
+def _words(model: Released) -> tuple[str, str]:
+    """Return the name of a model and what it is, in words."""
+    schema = model.schema
+    kind, what = "Scorecard", "with whole points"
+    if isinstance(model, SavedLinearModel):
+        kind, what = "Linear model", "with a weight for each column"
+        if schema is None:
+            return kind, f"{kind} {what}, learned from the columns {', '.join(model.columns)}."
+    assert schema is not None  # cards have one
+    kind += "s" if isinstance(model, CardsSource) else ""
+    columns = f"learned from the columns {', '.join(schema.columns)}"
+    return f"{kind} {schema.name}", f"{kind} {what} for {schema.target.column}, {columns}."
+
+
+def _variant(receipt: PrivacyReceipt) -> Fields:
     pure = receipt.delta == 0 and receipt.delta_numerical == 0
     rows = "None." if receipt.n_rows is None else f"The number of rows, {receipt.n_rows:,}."
+    domain = "Tables of numbers whose public bounds were stated at the fit."
+    if receipt.schema_digest:
+        digest = receipt.schema_digest
+        domain = f"Tables whose columns are declared by a public schema, SHA-256 {digest}."
     return {
         "variant_name": "Pure DP" if pure else "Approximate DP",
-        "data_domain": prose(
-            f"Tables whose columns are declared by a public schema, SHA-256 {schema.digest()}."
-        ),
+        "data_domain": prose(domain),
         "unprotected_quantities": prose(f"{rows} Running time is not covered."),
     }
 
@@ -145,7 +160,7 @@ def _privacy_loss(receipt: PrivacyReceipt) -> Fields:
 def _trust() -> Fields:
     return {
         "model_name": "Central",
-        "actors": Blank(asked="who sees the table or the card, and what is trusted of them"),
+        "actors": Blank(asked="who sees the table or the model, and what is trusted of them"),
         "release_type": "One release",
         "release_type_details": Blank(asked="what else was or will be published of the same data"),
         "access_type": "Non-interactive",
@@ -156,7 +171,7 @@ def _accounting(receipt: PrivacyReceipt) -> Fields:
     split = [(name.strip(), text.removesuffix(f": {BELOW}")) for name, text in receipt.split()]
     parts = "; ".join(f"{name}: {text}" for name, text in split)
     return {
-        "post_processing": prose("Every form of the card follows from what was released."),
+        "post_processing": prose("Every form of the model follows from what was released."),
         "composition": prose(f"Epsilon is that of the whole release. {parts}".strip()),
     }
 
@@ -178,8 +193,8 @@ def _implementation(receipt: PrivacyReceipt) -> Fields:
 
 def _administrative() -> Fields:
     return {
-        "sources": Blank(asked="where the card and a description of it are"),
-        "notes": prose("Written from the receipt of the card, which anyone can read beside it."),
+        "sources": Blank(asked="where the model and a description of it are"),
+        "notes": prose("Written from the receipt of the model, which anyone can read beside it."),
         "registry_authors": Blank(asked="who filled in this record", is_list=True),
     }
 

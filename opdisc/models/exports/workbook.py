@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import re
 import zipfile
 from collections.abc import Iterable
@@ -55,7 +56,12 @@ _NOTES = (
     "Texts are compared as they stand: capital letters and spaces matter.",
 )
 
+_FONT = "Calibri"
+
 _WIDTHS = {"A": 46, "B": 18, "C": 10, "D": 10, "E": 16}
+
+_CHARACTERS, _LINE_HEIGHT = 38, 15
+"""What fits into a line of the first column, and how high a line is, in points."""
 
 _WRITTEN = datetime(1980, 1, 1)  # noqa: DTZ001 # a file has no time, so equal cards are equal files
 
@@ -134,7 +140,22 @@ class _Sheet:
                 self._text(cell, value)
             elif value is not None:
                 cell.value = value
-            cell.font = styles.Font(bold=bold)
+            cell.font = styles.Font(name=_FONT, size=11, bold=bold)
+        return self.row
+
+    def align_right(self, places: str, row: int) -> None:
+        """Put cells of a row over and under numbers."""
+        styles: Any = importlib.import_module("openpyxl.styles")
+        for place in places:
+            self._sheet[f"{place}{row}"].alignment = styles.Alignment(horizontal="right")
+
+    def wrap(self) -> int:
+        """Break the first text of the last row into lines, and return the row's number."""
+        styles: Any = importlib.import_module("openpyxl.styles")
+        cell = self._sheet[f"A{self.row}"]
+        cell.alignment = styles.Alignment(wrap_text=True)
+        if (lines := math.ceil(len(cell.value) / _CHARACTERS)) > 1:  # few programs find out
+            self._sheet.row_dimensions[self.row].height = lines * _LINE_HEIGHT
         return self.row
 
     def _text(self, cell: Any, text: str) -> None:
@@ -158,6 +179,10 @@ class _Sheet:
             )
         cell = self._sheet[f"{place}{row or self.row}"]
         cell.value = f"={formula}"
+        styles: Any = importlib.import_module("openpyxl.styles")
+        is_bold = self._sheet[f"A{cell.row}"].font.bold
+        cell.font = styles.Font(name=_FONT, size=11, bold=is_bold)
+        self.align_right(place, cell.row)
 
     def show_percent(self, place: str) -> None:
         """Show a share in percent."""
@@ -194,17 +219,20 @@ def _points(
 ) -> tuple[int, int]:
     """Write the cells to fill in and the statements; return the first and the last row."""
     sheet.line("Statement", "Your value", "Points", "True", "Counts", bold=True)
+    sheet.align_right("CDE", sheet.row)
     first = sheet.line("start with", None, card.start)
     sheet.formula("E", f"C{first}")
     lines = []
     for column in columns:
-        row = sheet.line(column.name, bold=True)
+        sheet.line(column.name, bold=True)
+        row = sheet.wrap()
         sheet.open("B", is_text=_holds_texts(column, found))
         sheet.formula("E", f'IF({_is_read(f"B{row}", column)},"","{_UNREAD}")')
         for one in found:
             for statement in one.statements:
                 if statement.test.column == column.name and _says(one, statement):
                     sheet.line(statement.name, None, statement.points)
+                    sheet.wrap()
                     sheet.formula("D", _is_true(f"B{row}", statement, column))
                     lines.append(_Line(one=one, statement=statement, row=sheet.row))
     for line in lines:

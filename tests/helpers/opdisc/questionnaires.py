@@ -48,6 +48,16 @@ class Questionnaire:
         return tuple(result(response, known)[0] for result in self._results)
 
 
+def filled_in(row, schema):
+    """Return a row in which what is missing, and no declared value, is left out."""
+    found = dict(row)
+    for feature in schema.features:
+        cell, declared = row[feature.column], getattr(feature, "values", ())
+        if cell in schema.missing_texts(feature) and cell not in declared:
+            found[feature.column] = None
+    return found
+
+
 def _answer(item, cell, missing):
     """Return the answer of a question: "none" where it has none, None where it is left out."""
     if item["type"] == "decimal":

@@ -4,6 +4,35 @@ import contextlib
 import io
 
 
+def filled_book(content, rows):
+    """Return a workbook with one sheet r0, r1, ... for each row, as a person fills it in."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(io.BytesIO(content))
+    form = book["Card"]
+    for at, row in enumerate(rows):
+        sheet = book.copy_worksheet(form)
+        sheet.title = f"r{at}"
+        for line in range(1, sheet.max_row + 1):
+            place, cell = sheet[f"B{line}"], row.get(sheet[f"A{line}"].value)
+            if place.protection.locked or cell is None or cell == "":
+                continue
+            place.value = typed(cell, place.number_format)
+            if isinstance(place.value, str):
+                place.data_type = "s"
+    filled = io.BytesIO()
+    book.save(filled)
+    return filled.getvalue()
+
+
+def typed(cell, number_format):
+    """Return what a program of sheets makes of it: in a cell for texts it stays one."""
+    if number_format == "General" and isinstance(cell, str):
+        with contextlib.suppress(ValueError):
+            return float(cell)
+    return cell
+
+
 class Sheet:
     """A workbook in which one row at a time is typed.
 
@@ -53,12 +82,6 @@ class Sheet:
         return [each.value[0, 0] for each in found]
 
     def _typed(self, cell, place):
-        """Return what a program of sheets makes of it: in a cell for texts it stays one."""
         import schedula
 
-        if cell is None or cell == "":
-            return schedula.EMPTY
-        if self._formats[place] == "General" and isinstance(cell, str):
-            with contextlib.suppress(ValueError):
-                return float(cell)
-        return cell
+        return schedula.EMPTY if cell in (None, "") else typed(cell, self._formats[place])

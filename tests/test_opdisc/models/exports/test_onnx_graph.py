@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.opdisc.cards import HIDDEN, any_cards, released
 from helpers.opdisc.exported import held_row, read_columns, shown_model, told
+from helpers.opdisc.graphs import by_reference, by_runtime, fed, readable
 
 from opdisc import PrivateScorecardClassifier
 from opdisc.errors import ModelFileError
@@ -17,45 +18,10 @@ pytestmark = pytest.mark.extras("onnx")
 TARGET = {"column": "ill", "positive": "yes", "negative": "no"}
 
 
-def by_runtime(content):
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]).run
-
-
-def by_reference(content):
-    import onnx.reference
-
-    return onnx.reference.ReferenceEvaluator(onnx.load_from_string(content)).run
-
-
 EVALUATORS = [
     pytest.param(by_runtime, marks=pytest.mark.extras("onnxruntime"), id="onnxruntime"),
     pytest.param(by_reference, id="reference"),
 ]
-
-
-def fed(content, rows):
-    """Return cells by input: doubles with NaN, or texts of which the empty one is missing."""
-    import onnx
-
-    graph, found = onnx.load_from_string(content).graph, {}
-    for one in graph.input:
-        cells = [row[one.name] for row in rows]
-        if one.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE:
-            numbers = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce")
-            found[one.name] = numbers.to_numpy(dtype=float)
-        else:
-            found[one.name] = np.array([cell or "" for cell in cells], dtype=object)
-    return found
-
-
-def readable(row, schema):
-    """Return a row without texts in columns of numbers, which no double holds."""
-    numeric = {f.column for f in schema.features if f.kind == "thresholds"}
-    return {n: None if n in numeric and cell == "text" else cell for n, cell in row.items()}
 
 
 @pytest.mark.slow
@@ -93,10 +59,10 @@ def test_a_logistic_card_gives_its_chances(evaluator):
 
 
 def test_a_broken_graph_would_be_noticed():
-    feature = {"column": "card_total", "thresholds": [3, 5]}
+    feature = {"column": "total", "thresholds": [3, 5]}
     content = card_onnx(released({"name": "w", "target": TARGET, "feature": [feature]}, [1, 2]))
-    cells = {"card_total": np.array([np.nan, 2.0, 3.0, 5.0, np.inf])}
-    totals = by_reference(content)(["card_total_"], cells)[0]
+    cells = {"total": np.array([np.nan, 2.0, 3.0, 5.0, np.inf])}
+    totals = by_reference(content)(["total_"], cells)[0]
     assert totals[:4].tolist() == [0, 0, 1, 3] and np.isnan(totals[4])
     import onnx
 
@@ -104,7 +70,18 @@ def test_a_broken_graph_would_be_noticed():
     for node in model.graph.node:
         node.op_type = node.op_type.replace("GreaterOrEqual", "Greater")
     broken = model.SerializeToString()
-    assert by_reference(broken)(["card_total_"], cells)[0][:4].tolist() != [0, 0, 1, 3]
+    assert by_reference(broken)(["total_"], cells)[0][:4].tolist() != [0, 0, 1, 3]
+
+
+def test_names_of_the_outputs_give_way_to_columns_that_have_no_points_too():
+    import onnx
+
+    features = [{"column": name, "binary": True} for name in ("total", "Prediction", "step 0")]
+    content = card_onnx(released({"name": "w", "target": TARGET, "feature": features}, [2, 0, 1]))
+    graph = onnx.load_from_string(content).graph
+    assert [one.name for one in graph.output] == ["total_", "prediction_"]
+    cells = {name: np.array(["1"], dtype=object) for name in ("total", "step 0")}
+    assert [found.tolist() for found in by_reference(content)(None, cells)] == [[3], ["yes"]]
 
 
 def test_what_the_graph_cannot_say_is_refused():

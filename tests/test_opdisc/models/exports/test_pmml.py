@@ -22,7 +22,7 @@ def by_document(scorecard, row):
         found = scorecard(row)
     except Invalid:
         return None
-    return found["card_total"], found["card_prediction"]
+    return found["total"], found["prediction"]
 
 
 @given(st.integers(0, 2**32))
@@ -58,8 +58,8 @@ def test_a_logistic_card_gives_its_chances_and_an_odds_scale_its_totals():
         towards = list(model.schema.classes).index(model.scorecard.classes[1])
         for at in range(4):
             found = scorecard(rows.iloc[at].to_dict())
-            assert found["card_prediction"] == model.predict(rows)[at]
-            assert found["card_chance"] == pytest.approx(chances[at, towards], abs=1e-12)
+            assert found["prediction"] == model.predict(rows)[at]
+            assert found["probability"] == pytest.approx(chances[at, towards], abs=1e-12)
 
 
 def test_reasons_are_the_columns_that_lost_most_of_their_points():
@@ -75,24 +75,22 @@ def test_reasons_are_the_columns_that_lost_most_of_their_points():
     model = released(schema, [1, 2, -1, 4, -2])
     scorecard = Scorecard(card_pmml(model))
     found = scorecard({"age": 50.0, "ward": "a", "smoker": "1"})
-    assert found["card_total"] == 1 - 1 - 2 and found["card_prediction"] == "no"
-    assert [found[f"card_reason_{k}"] for k in (1, 2, 3)] == [
+    assert found["total"] == 1 - 1 - 2 and found["prediction"] == "no"
+    assert [found[f"reason_{k}"] for k in (1, 2, 3)] == [
         ("ward", 5),
         ("age", 2),
         ("smoker", 2),
     ]
     best = scorecard({"age": 70.0, "ward": "b", "smoker": "0"})
-    assert {best[f"card_reason_{k}"][1] for k in (1, 2, 3)} == {0}
+    assert {best[f"reason_{k}"][1] for k in (1, 2, 3)} == {0}
 
 
-def test_names_of_the_outputs_give_way_to_columns():
-    schema = {
-        "name": "w",
-        "target": TARGET,
-        "feature": [{"column": "card_total", "binary": True}],
-    }
-    found = Scorecard(card_pmml(released(schema, [2])))({"card_total": "1"})
-    assert found["card_total_"] == 2 and found["card_prediction_"] == "yes"
+def test_names_of_the_outputs_give_way_to_columns_that_have_no_points_too():
+    names = ("total", "Prediction", "reason_1")
+    features = [{"column": name, "binary": True} for name in names]
+    model = released({"name": "w", "target": TARGET, "feature": features}, [2, 0, 0])
+    found = Scorecard(card_pmml(model))({"total": "1"})
+    assert found == {"total_": 2, "prediction_": "yes", "reason_1_": ("total", 0)}
 
 
 def test_what_the_document_cannot_say_is_refused():
@@ -126,8 +124,8 @@ def test_a_broken_document_would_be_noticed():
         assert before in text
         broken = text.replace(before, after)
         try:
-            totals = [Scorecard(broken)({"x": x})["card_total"] for x in (2.0, 3.0, 4.0, 5.0)]
+            totals = [Scorecard(broken)({"x": x})["total"] for x in (2.0, 3.0, 4.0, 5.0)]
         except KeyError:
             continue
         assert totals != [0, 1, 1, 3]
-    assert [Scorecard(text)({"x": x})["card_total"] for x in (2.0, 3.0, 4.0, 5.0)] == [0, 1, 1, 3]
+    assert [Scorecard(text)({"x": x})["total"] for x in (2.0, 3.0, 4.0, 5.0)] == [0, 1, 1, 3]

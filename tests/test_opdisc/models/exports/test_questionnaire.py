@@ -6,7 +6,7 @@ import random
 import pytest
 from helpers.opdisc.cards import HIDDEN, any_cards, released
 from helpers.opdisc.exported import held_row, read_columns, shown_model, told
-from helpers.opdisc.questionnaires import Questionnaire
+from helpers.opdisc.questionnaires import Questionnaire, filled_in
 
 from opdisc.errors import ModelFileError
 from opdisc.models import card_fhir
@@ -16,16 +16,6 @@ TARGET = {"column": "ill", "positive": "yes", "negative": "no"}
 
 def questionnaire(*features, points):
     return card_fhir(released({"name": "w", "target": TARGET, "feature": [*features]}, points))
-
-
-def filled_in(row, schema):
-    """Return a row in which what is missing, and no declared value, is left out."""
-    found = dict(row)
-    for feature in schema.features:
-        cell, declared = row[feature.column], getattr(feature, "values", ())
-        if cell in schema.missing_texts(feature) and cell not in declared:
-            found[feature.column] = None
-    return found
 
 
 @pytest.mark.slow

@@ -8,9 +8,11 @@ import types
 from pathlib import Path
 
 import msgspec
+import pandas as pd
 import pytest
 from helpers.opdisc.cards import HOSTILE, any_cards, any_model, released
 
+from opdisc import PrivateLogisticRegression
 from opdisc.errors import ModelFileError
 from opdisc.models import card_registry
 from opdisc.models.exports.registry import REGISTRY, REGISTRY_COMMIT
@@ -42,6 +44,14 @@ def models():
     rng = random.Random(4)
     yield from (any_model(rng) for _ in range(20))
     yield from (any_cards(rng, strategy) for strategy in ("tree", "one_versus_rest"))
+    yield from linear_models()
+
+
+def linear_models():
+    rows, labels = [[0.0, 1.0], [1.0, 0.0]] * 20, [0, 1] * 20
+    yield PrivateLogisticRegression(data_norm=2.0).fit(rows, labels).to_model()
+    table, ill = pd.DataFrame({"age": [30, 50] * 20}), ["no", "yes"] * 20
+    yield PrivateLogisticRegression(schema=WARD | {"rows_per_unit": 1}).fit(table, ill).to_model()
 
 
 def promised(model, **changes):
@@ -92,6 +102,17 @@ def test_the_record_says_what_the_receipt_says():
     rounded = record(promised(model, delta=1e-07, delta_numerical=1e-20))["deployment"]
     assert rounded["privacy_loss"]["privacy_parameters"]["delta"] == 1e-07 + 1e-20
     assert rounded["dp_variant"]["variant_name"] == "Approximate DP"
+
+
+@pytest.mark.extras("yaml")
+def test_a_linear_model_has_a_record_too():
+    for model in linear_models():
+        found = record(model)["deployment"]
+        basic, domain = found["basic"], found["dp_variant"]["data_domain"]
+        assert basic["name"] == ("Linear model ward" if model.schema else "Linear model")
+        assert basic["description"].startswith("Linear model with a weight for each column")
+        assert found["privacy_loss"]["privacy_parameters"]["epsilon"] == model.receipt.epsilon
+        assert ("schema" in domain) == (model.schema is not None)
 
 
 @pytest.mark.extras("yaml")
