@@ -50,6 +50,11 @@ def require_no_limits(schema: Schema | None) -> None:
             "limits of points need a scorecard, but a linear model has real weights; leave "
             "at_least and at_most out of the schema, or fit a scorecard."
         )
+    if schema is not None and schema.alternatives:
+        raise CalibrationError(
+            "alternatives need a scorecard, but a linear model has weights everywhere; leave "
+            "alternatives out of the schema, or fit a scorecard."
+        )
 
 
 def require_same_length(rows: Sized, column: Sized) -> None:

@@ -142,6 +142,7 @@ class StagedMechanism:
     name: str = "staged"
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
+    takes_alternatives: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse impossible settings."""

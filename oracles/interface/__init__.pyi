@@ -1,5 +1,10 @@
 from .handover import HandoverOracle as HandoverOracle
-from .oracle import Oracle as Oracle, Progress as Progress, SolveOptions as SolveOptions
+from .oracle import (
+    Oracle as Oracle,
+    Progress as Progress,
+    SolveOptions as SolveOptions,
+    refusal as refusal,
+)
 from .registry import (
     ORACLES as ORACLES,
     OracleEntry as OracleEntry,

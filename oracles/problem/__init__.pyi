@@ -1,3 +1,8 @@
+from .alternatives import (
+    Alternatives as Alternatives,
+    coordinates_of as coordinates_of,
+    count_by_size as count_by_size,
+)
 from .error_costs import LARGEST_COST as LARGEST_COST, ErrorCosts as ErrorCosts
 from .grid import (
     ENUMERATION_LIMIT as ENUMERATION_LIMIT,
@@ -5,6 +10,8 @@ from .grid import (
     WeightGrid as WeightGrid,
     grid_assignments as grid_assignments,
     hypothesis_at as hypothesis_at,
+    members as members,
+    require_no_alternatives as require_no_alternatives,
     squared_norms as squared_norms,
 )
 from .level_weights import (

@@ -24,7 +24,13 @@ from opdisc.data.schema.checks import (
     refuse_blanks,
     refuse_repeats,
 )
-from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.schema.columns import (
+    Attribute,
+    alternative_groups,
+    alternative_positions,
+    exclusive_groups,
+    exclusive_positions,
+)
 from opdisc.data.schema.error_costs import checked_share, parse_error_costs
 from opdisc.data.schema.features import (
     Feature,
@@ -41,7 +47,7 @@ from opdisc.data.schema.target import (
     target_from_dict,
 )
 from opdisc.errors import SchemaError, escaped, quoted
-from oracles.problem import ColumnGroup, ErrorCosts, complete_structure
+from oracles.problem import Alternatives, ColumnGroup, ErrorCosts, complete_structure
 
 if TYPE_CHECKING:
     from opdisc.data.schema.error_costs import CostsLike
@@ -114,6 +120,7 @@ _SCHEMA_KEYS = (
     "rows_per_unit",
     "missing_values",
     "exclusive",
+    "alternatives",
     "positive_share",
     "error_costs",
     "feature",
@@ -142,6 +149,9 @@ class Schema:
     exclusive : tuple of tuple of str
         Raw columns of binary features of which at most one is 1 in a row; where several are, the
         first one named counts. Exact draws from large grids need such facts.
+    alternatives : tuple of tuple of str
+        Groups of raw columns of which at most one has points on a card; all of its statements may
+        have some. Every feature of a column counts, and no column is named twice.
     positive_share : float or None
         Public share of positive rows, where one is known from elsewhere.
     error_costs : ErrorCosts, mapping, "balanced" or None
@@ -163,6 +173,7 @@ class Schema:
     rows_per_unit: int = 1
     missing_values: tuple[str, ...] = ("",)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    alternatives: tuple[tuple[str, ...], ...] = ()
     positive_share: float | None = None
     error_costs: ErrorCosts = ErrorCosts()
     description: str = ""
@@ -191,6 +202,8 @@ class Schema:
         object.__setattr__(self, "error_costs", _costs(self, self.error_costs))
         self._check_features()
         object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
+        groups = alternative_groups(self.alternatives, self.features)
+        object.__setattr__(self, "alternatives", groups)
 
     def _check_target(self) -> None:
         if not isinstance(self.target, Target | MulticlassTarget):
@@ -312,6 +325,11 @@ class Schema:
         return replace(self, features=free)
 
     @property
+    def alternative_positions(self) -> Alternatives:
+        """For each column of each group of alternatives, its positions in an encoded row."""
+        return alternative_positions(self.alternatives, self.attributes)
+
+    @property
     def n_columns(self) -> int:
         """Number of encoded columns, without the intercept."""
         return len(self.column_names)
@@ -383,6 +401,8 @@ class Schema:
         out |= {k: v for k in _TEXT_KEYS if (v := getattr(self, k))}
         if self.exclusive:
             out["exclusive"] = [list(group) for group in self.exclusive]
+        if self.alternatives:
+            out["alternatives"] = [list(group) for group in self.alternatives]
         if self.positive_share is not None:
             out["positive_share"] = self.positive_share
         if not self.error_costs.are_equal:
@@ -449,6 +469,7 @@ class Schema:
             rows_per_unit=raw.get("rows_per_unit", 1),
             missing_values=raw.get("missing_values", ("",)),
             exclusive=raw.get("exclusive", ()),
+            alternatives=raw.get("alternatives", ()),
             positive_share=raw.get("positive_share"),
             error_costs=raw.get("error_costs", ErrorCosts()),
             description=raw.get("description", ""),
