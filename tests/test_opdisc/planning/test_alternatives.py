@@ -30,6 +30,7 @@ from opdisc.mechanisms import (
     PermuteAndFlipMechanism,
     SphereMechanism,
     StagedMechanism,
+    check_candidates,
     run_mechanism,
 )
 from opdisc.models.scorecard_file import check_points
@@ -456,15 +457,20 @@ def test_an_oracle_by_name_is_refused_before_the_spend(tmp_path):
         )
 
 
-def test_linear_models_and_votes_refuse_them(tmp_path):
-    rows, labels = table()
-    model = PrivateLogisticRegression(epsilon=1.0, schema=schema(), ledger=tmp_path / "budget")
-    with pytest.raises(CalibrationError, match="alternatives need a scorecard"):
-        model.fit(rows, labels)
-    vote = RobustVoteClassifier(epsilon=1.0, delta=1e-3, schema=schema())
-    with pytest.raises(CalibrationError, match="a vote takes no alternatives"):
-        vote.fit(rows, labels)
+def test_linear_models_and_votes_refuse_them_before_a_row_is_read(tmp_path):
+    settings = {"schema": schema(), "ledger": tmp_path / "budget"}
+    linear = PrivateLogisticRegression(epsilon=1.0, **settings)
+    with pytest.raises(CalibrationError, match="but a linear model has weights everywhere"):
+        linear.fit(object(), object())
+    vote = RobustVoteClassifier(epsilon=1.0, delta=1e-3, **settings)
+    with pytest.raises(CalibrationError, match="but a vote is on cards of every kind"):
+        vote.fit(object(), object())
     assert not (tmp_path / "budget").exists()
+
+
+def test_a_vote_of_ones_own_refuses_them_too():
+    with pytest.raises(CalibrationError, match="a vote takes no alternatives"):
+        check_candidates(scorecard_grid(schema(), 1))
 
 
 def test_a_plan_says_who_cannot():
