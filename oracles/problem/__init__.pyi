@@ -1,13 +1,10 @@
-from .alternatives import (
-    Alternatives as Alternatives,
-    coordinates_of as coordinates_of,
-    count_by_size as count_by_size,
-)
 from .error_costs import LARGEST_COST as LARGEST_COST, ErrorCosts as ErrorCosts
 from .grid import (
     ENUMERATION_LIMIT as ENUMERATION_LIMIT,
+    Alternatives as Alternatives,
     Hypothesis as Hypothesis,
     WeightGrid as WeightGrid,
+    coordinates_of as coordinates_of,
     grid_assignments as grid_assignments,
     hypothesis_at as hypothesis_at,
     members as members,

@@ -14,13 +14,9 @@ from numpy.typing import NDArray
 
 from oracles.arithmetic import IntArray
 from oracles.errors import InvalidProblem, UnsupportedProblem
-from oracles.problem.alternatives import (
-    Alternatives,
-    allows,
-    check_alternatives,
-    coordinates_of,
-    count_with,
-)
+
+Alternatives = tuple[tuple[tuple[int, ...], ...], ...]
+"""Groups of sets of coordinates: of each group at most one set has weights other than 0."""
 
 
 def grid_assignments(values: tuple[tuple[int, ...], ...]) -> IntArray:
@@ -119,7 +115,7 @@ class WeightGrid:
                     f"got {allowed} for coordinate {j}."
                 )
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "alternatives", check_alternatives(self.alternatives, values))
+        object.__setattr__(self, "alternatives", _checked(self.alternatives, values))
         if self.norm_budget is not None:
             object.__setattr__(self, "norm_budget", int(self.norm_budget))
             smallest = sum(min(v * v for v in allowed) for allowed in values)
@@ -194,7 +190,7 @@ class WeightGrid:
             return sum(self.norm_counts().values())
         if not self.alternatives:
             return self.n_assignments
-        return count_with(self.alternatives, self.shape)
+        return _count_with(self.alternatives, self.shape)
 
     @property
     def largest_norm(self) -> int:
@@ -220,7 +216,7 @@ class WeightGrid:
             return False
         norm = sum(int(w) ** 2 for w in hypothesis)
         within = self.norm_budget is None or norm <= self.norm_budget
-        return within and allows(self.alternatives, hypothesis)
+        return within and _allows(self.alternatives, hypothesis)
 
     def indices(self, hypothesis: Sequence[int]) -> tuple[int, ...]:
         """Return the position of each weight among its coordinate's values."""
@@ -229,6 +225,45 @@ class WeightGrid:
         return tuple(
             allowed.index(int(w)) for w, allowed in zip(hypothesis, self.values, strict=True)
         )
+
+
+def _checked(raw: Alternatives, values: Sequence[Sequence[int]]) -> Alternatives:
+    """Return groups as plain integers.
+
+    Raises
+    ------
+    InvalidProblem
+        If a group has fewer than two sets, a set is empty, or a coordinate is none, is named twice
+        or may not be 0.
+    """
+    groups = tuple(tuple(tuple(int(j) for j in one) for one in group) for group in raw)
+    named = [j for group in groups for one in group for j in one]
+    if any(len(group) < 2 or not all(group) for group in groups):
+        raise InvalidProblem("alternatives must be groups of two sets of coordinates or more.")
+    if len(set(named)) < len(named) or any(not 0 <= j < len(values) for j in named):
+        raise InvalidProblem("alternatives must name coordinates of the grid, each at most once.")
+    if any(0 not in values[j] for j in named):
+        raise InvalidProblem("each coordinate of alternatives must have 0 among its values.")
+    return groups
+
+
+def coordinates_of(groups: Alternatives) -> frozenset[int]:
+    """Return all coordinates that are named."""
+    return frozenset(j for group in groups for one in group for j in one)
+
+
+def _allows(groups: Alternatives, weights: Sequence[int]) -> bool:
+    """Return whether at most one set of each group has weights other than 0."""
+    return all(sum(any(weights[j] != 0 for j in one) for one in group) <= 1 for group in groups)
+
+
+def _count_with(groups: Alternatives, sizes: Sequence[int]) -> int:
+    """Return how many hypotheses of a box are left, of so many values of each coordinate."""
+    named = coordinates_of(groups)
+    free = math.prod(size for j, size in enumerate(sizes) if j not in named)
+    # In each group: no set has points, or exactly one of them does.
+    ways = (1 + sum(math.prod(sizes[j] for j in one) - 1 for one in group) for group in groups)
+    return free * math.prod(ways)
 
 
 def require_no_alternatives(grid: WeightGrid, what: str) -> None:

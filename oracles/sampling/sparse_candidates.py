@@ -10,7 +10,7 @@ import numpy as np
 
 from oracles.arithmetic import IntArray
 from oracles.errors import UnsupportedProblem
-from oracles.problem import Alternatives, coordinates_of, count_by_size
+from oracles.problem import Alternatives, coordinates_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class SparseCards:
             for size in range(self.most + 1)
         ]
         if named:
-            some = count_by_size(self.alternatives, options, self.most)
+            some = _count_by_size(self.alternatives, options, self.most)
             ways = [
                 sum(ways[k] * some[size - k] for k in range(size + 1))
                 for size in range(self.most + 1)
@@ -100,3 +100,34 @@ class SparseCards:
                 place |= dict.fromkeys(columns, s)
         groups, places = ([by.get(j, -1) for j in used] for by in (group, place))
         return np.array(groups, dtype=np.int64), np.array(places, dtype=np.int64)
+
+
+def _count_by_size(groups: Alternatives, ways: Sequence[int], most: int) -> tuple[int, ...]:
+    """Return how many choices of the named columns have each number of weights other than 0.
+
+    Parameters
+    ----------
+    groups : tuple of tuple of tuple of int
+        As :class:`SparseCards` has them.
+    ways : sequence of int
+        For each column, how many values it has besides 0.
+    most : int
+        Largest number that is counted.
+
+    Returns
+    -------
+    tuple of int of length most + 1
+        Exact Python integers.
+    """
+    counts = [1] + [0] * most
+    for group in groups:
+        either = [1] + [0] * most
+        for one in group:
+            own = [1] + [0] * most
+            for j in one:
+                own = [own[k] + (own[k - 1] * ways[j] if k else 0) for k in range(most + 1)]
+            either = [a + b for a, b in zip(either, [0, *own[1:]], strict=True)]
+        counts = [
+            sum(counts[k] * either[size - k] for k in range(size + 1)) for size in range(most + 1)
+        ]
+    return tuple(counts)

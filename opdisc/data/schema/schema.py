@@ -47,7 +47,7 @@ from opdisc.data.schema.target import (
     target_from_dict,
 )
 from opdisc.errors import SchemaError, escaped, quoted
-from oracles.problem import Alternatives, ColumnGroup, ErrorCosts, complete_structure
+from oracles.problem import ColumnGroup, ErrorCosts, complete_structure
 
 if TYPE_CHECKING:
     from opdisc.data.schema.error_costs import CostsLike
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from opdisc.data.schema.target import (
         Label,
     )
+    from oracles.problem import Alternatives
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
