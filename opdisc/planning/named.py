@@ -145,7 +145,7 @@ def check_alternatives(
         return
     got = f"mechanism={name!r}"
     if is_started or settings.minimise:
-        got = "a start" if is_started else "an oracle that searches"
+        got = "a start" if is_started else "an oracle by name"
     listed = ", ".join(f"'{one}'" for one in takers)
     raise CalibrationError(
         f"alternatives need a draw from listed or counted cards, mechanism={listed} or 'auto' "

@@ -70,7 +70,18 @@ def _of_alternatives(request: CardRequest, settled: SettledFit, mean: float) -> 
         return Reason(f"{what} {left} cards, and without them {mechanism.name} could not run")
     cards, free = found
     shown = _shown(request, mean, free)
+    if mechanism.name == "staged" and _takes_equal_steps(request, settled):
+        shown += "; without them all thresholds of a column would have the same point"
     return Reason(f"{what} {left} of {count_in_words(cards)} cards: {shown}")
+
+
+def _takes_equal_steps(request: CardRequest, settled: SettledFit) -> bool:
+    """Return whether a draw without alternatives would look among other cards."""
+    public = replace(settled.public, grid=replace(settled.public.grid, alternatives=()))
+    free = replace(request, mechanism="staged", schema=replace(request.schema, alternatives=()))
+    mechanism = free.build(public)[0]
+    assert isinstance(mechanism, StagedMechanism)
+    return mechanism.calibrate(public).stages.has_equal_steps
 
 
 def _shown(request: CardRequest, mean: float, free: float) -> str:

@@ -367,6 +367,18 @@ def test_auto_takes_few_points_where_a_list_is_too_long_and_says_what_is_left():
     assert choose_mechanism(grid, public=public(grid, 1.0, 30_000))[0] == "staged"
 
 
+def test_few_points_instead_of_equal_steps_are_announced():
+    columns = [f"x{i}" for i in range(9)]
+    features = [{"column": c, "thresholds": [4, 7]} for c in columns]
+    declared = schema([columns[:3]], feature=features)
+    (planned,) = plan_fit(declared, epsilon=0.2, n_rows=500, compare_others=False)
+    assert planned.mechanism == "staged"
+    said = "; without them all thresholds of a column would have the same point"
+    assert planned.reason.brief.endswith(said)
+    (planned,) = plan_fit(wide(30), epsilon=1.0, n_rows=500, compare_others=False)
+    assert planned.mechanism == "staged" and said not in planned.reason.brief
+
+
 def test_a_stump_says_that_nothing_is_ruled_out():
     (planned,) = plan_fit(wide(30), epsilon=0.01, n_rows=100, compare_others=False)
     assert "alternatives rule out nothing" in planned.reason.brief
@@ -409,7 +421,7 @@ def test_a_logistic_card_is_refused_so_too(tmp_path):
     [
         ({"prior": {"smokes": 1}}, "got a start"),
         ({"prior": {"smokes": 1}, "mechanism": "staged"}, "got a start"),
-        ({"oracle": "branch-and-bound"}, "got an oracle that searches"),
+        ({"oracle": "branch-and-bound"}, "got an oracle by name"),
     ],
 )
 def test_starts_and_oracles_are_refused_before_a_row_is_read(settings, words):
