@@ -55,11 +55,6 @@ class Stages:
         return share if 0 < share < 1 else None
 
     @property
-    def has_equal_steps(self) -> bool:
-        """Whether all thresholds of an attribute have the same point."""
-        return isinstance(self.first, EqualSteps)
-
-    @property
     def n_candidates(self) -> int:
         """Number of cards that can be drawn, where losses choose among them all."""
         assert not isinstance(self.first, Stumps)

@@ -6,11 +6,10 @@ import math
 from dataclasses import replace
 
 from opdisc.errors import CalibrationError
-from opdisc.mechanisms import ScorecardMechanism, StagedMechanism
 from opdisc.planning.request import CardRequest, scorecard_grid
 from opdisc.planning.utility import predict_error
 from opdisc.planning.weight_rule import SettledFit
-from opdisc.privacy import GridPublic, Reason, count_in_words
+from opdisc.privacy import Reason, count_in_words
 from oracles.errors import UnsupportedProblem
 from oracles.problem import WeightGrid
 
@@ -61,27 +60,29 @@ def _of_alternatives(request: CardRequest, settled: SettledFit, mean: float) -> 
     if not groups:
         return Reason()
     mechanism, public = settled.mechanism, settled.public
-    if isinstance(mechanism, StagedMechanism) and mechanism.calibrate(public).is_stump:
+    count = mechanism.calibrate(public).n_candidates(public.grid)
+    if count is None:
         return Reason("alternatives rule out nothing, since one column has points")
     what = "1 group of alternatives leaves" if groups == 1 else f"{groups} groups leave"
-    left = count_in_words(_n_candidates(mechanism, public))
+    left = count_in_words(count)
     found = _on(replace(public.grid, alternatives=()), request, settled)
     if found is None:
         return Reason(f"{what} {left} cards, and without them {mechanism.name} could not run")
     cards, free = found
     shown = _shown(request, mean, free)
-    if mechanism.name == "staged" and _takes_equal_steps(request, settled):
+    if _takes_equal_steps(request, settled):
         shown += "; without them all thresholds of a column would have the same point"
     return Reason(f"{what} {left} of {count_in_words(cards)} cards: {shown}")
 
 
 def _takes_equal_steps(request: CardRequest, settled: SettledFit) -> bool:
-    """Return whether a draw without alternatives would look among other cards."""
+    """Return whether a draw that knows the structure would look among other cards."""
     public = replace(settled.public, grid=replace(settled.public.grid, alternatives=()))
-    free = replace(request, mechanism="staged", schema=replace(request.schema, alternatives=()))
-    mechanism = free.build(public)[0]
-    assert isinstance(mechanism, StagedMechanism)
-    return mechanism.calibrate(public).stages.has_equal_steps
+    schema = replace(request.schema, alternatives=())
+    usual = replace(request, mechanism=settled.mechanism.name, schema=schema)
+    few = replace(usual, settings=replace(usual.settings, structure=()))
+    yardsticks = (one.build(public)[0].calibrate(public).yardstick for one in (usual, few))
+    return len(set(yardsticks)) == 2
 
 
 def _shown(request: CardRequest, mean: float, free: float) -> str:
@@ -99,13 +100,7 @@ def _on(grid: WeightGrid, request: CardRequest, settled: SettledFit) -> tuple[in
         asked = replace(asked, schema=schema, settings=replace(asked.settings, structure=()))
     try:
         mechanism, _ = asked.build(public)
-        return _n_candidates(mechanism, public), predict_error(mechanism, public).mean
+        count = mechanism.calibrate(public).n_candidates(grid) or 0
+        return count, predict_error(mechanism, public).mean
     except (CalibrationError, UnsupportedProblem):
         return None
-
-
-def _n_candidates(mechanism: ScorecardMechanism, public: GridPublic) -> int:
-    """Return how many cards can be drawn."""
-    if isinstance(mechanism, StagedMechanism):
-        return mechanism.calibrate(public).stages.n_candidates
-    return public.grid.n_hypotheses
