@@ -71,14 +71,21 @@ def _names(count: int) -> str:
 
 
 def _limits(schema: Schema) -> tuple[str, ...]:
-    """Return which points features may have, a line for each kind of limit."""
+    """Return which points features may have, a line for each limit and group of alternatives."""
     found: dict[str, list[str]] = {}
     for feature in schema.features:
         if not feature.limits.is_free:
             found.setdefault(str(feature.limits), []).append(quoted(feature.column))
-    return tuple(
-        f"points {limits}: {shortened(', '.join(dict.fromkeys(names)), 2_000)}"
-        for limits, names in found.items()
+    alternatives = (
+        f"at most one has points: {shortened(', '.join(map(quoted, group)), 2_000)}"
+        for group in schema.alternatives
+    )
+    return (
+        *(
+            f"points {limits}: {shortened(', '.join(dict.fromkeys(names)), 2_000)}"
+            for limits, names in found.items()
+        ),
+        *alternatives,
     )
 
 

@@ -41,7 +41,7 @@ from opdisc.estimators.base import (
     refuse_own_pilot,
 )
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
-from opdisc.estimators.refusals import require_no_limits
+from opdisc.estimators.refusals import require_no_alternatives, require_no_limits
 from opdisc.models import SavedLinearModel, column_names
 from opdisc.privacy import FRANK_WOLFE, HULL, ConvexReceipt, Ledger, Prepared, PrivacyParams
 from oracles.arithmetic import FloatArray
@@ -115,6 +115,7 @@ class PrivateLinearClassifier(PrivateClassifier):
 
     def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = self._check_options()
+        require_no_alternatives(self.schema, "a linear model has weights everywhere")
         refuse_own_pilot(self.pilot, X)
         read = self._read(X, y)
         costs = self._own_costs(read.schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sized
 
-from opdisc.data import Schema
+from opdisc.data import Schema, SchemaLike, parse_schema
 from opdisc.errors import CalibrationError, TableError
 
 _NAMES_NO_CELL = re.compile(
@@ -49,6 +49,15 @@ def require_no_limits(schema: Schema | None) -> None:
         raise CalibrationError(
             "limits of points need a scorecard, but a linear model has real weights; leave "
             "at_least and at_most out of the schema, or fit a scorecard."
+        )
+
+
+def require_no_alternatives(schema: SchemaLike | None, but: str) -> None:
+    """Refuse alternatives where they would not be kept, before a row is read."""
+    if schema is not None and parse_schema(schema).alternatives:
+        raise CalibrationError(
+            f"alternatives need a draw from listed or counted cards, but {but}; leave them out of "
+            "the schema, or use PrivateScorecardClassifier."
         )
 
 

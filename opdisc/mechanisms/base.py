@@ -78,6 +78,16 @@ class NoiseSpec:
         """What the excess loss is counted from; empty: the best hypothesis of the grid."""
         return ""
 
+    def n_candidates(self, grid: WeightGrid) -> int | None:
+        """Return among how many hypotheses losses choose; None where coins choose the most.
+
+        Parameters
+        ----------
+        grid : WeightGrid
+            The hypotheses that were calibrated for.
+        """
+        return grid.n_hypotheses
+
     def expected_excess(self, grid: WeightGrid) -> float | None:
         """Return a bound on the mean excess loss, rows, for every table; None without a formula.
 

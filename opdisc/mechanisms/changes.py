@@ -54,9 +54,10 @@ def plan_changes(
     **Guarantee.** A function of public facts. Each number of changes weighs half the one before:
     half of all mass is on the card itself, so that noise alone leaves it as it is.
     """
-    if grid.norm_budget is not None or not grid.contains(points):
+    if not grid.is_box or not grid.contains(points):
         raise CalibrationError(
-            "a draw around a start needs a box of weights with the start in it; leave out budgets."
+            "a draw around a start needs a box of weights with the start in it; leave out budgets "
+            "and alternatives."
         )
     rows, most = ASSUMED_ROWS if n_rows is None else n_rows, 0
     cards = _changes(grid, points, 0)

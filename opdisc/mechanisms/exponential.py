@@ -78,6 +78,7 @@ class ExponentialMechanism:
 
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure"})
+    takes_alternatives: ClassVar[bool] = True
 
     base_measure: BaseMeasure = BaseMeasure()
     name: str = "exponential"
@@ -98,6 +99,11 @@ class ExponentialMechanism:
             raise CalibrationError(
                 f"exponential takes grids of at most {ENUMERATION_LIMIT:,} weight combinations; "
                 "use fewer columns, smaller weights, a small max_nonzero or mechanism='staged'."
+            )
+        if public.grid.alternatives and not measure.is_uniform:
+            raise CalibrationError(
+                "alternatives are drawn from the uniform base measure, got another one; leave "
+                "base_measure out."
             )
         base = "" if measure.is_uniform else f"; base measure: {measure.describe()}"
         beta = inverse_temperature(public.loss_sensitivity, public.params.epsilon)

@@ -78,6 +78,7 @@ class PermuteAndFlipMechanism:
 
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = MINIMISER_OPTIONS
+    takes_alternatives: ClassVar[bool] = True
 
     allowance: float = 0.0
     name: str = "permute_and_flip"
@@ -228,7 +229,7 @@ def can_flip_by_a_star(grid: WeightGrid) -> bool:
     of random labels too. With 16 or 17 weights tables of random labels took 4 to 15 s.
     """
     small = grid.n_features <= _A_STAR_FEATURES and grid.n_assignments <= _A_STAR_ASSIGNMENTS
-    return (small and grid.norm_budget is None) or _lists_slowly(grid)
+    return (small and grid.is_box) or _lists_slowly(grid)
 
 
 def _lists_slowly(grid: WeightGrid) -> bool:
@@ -241,7 +242,7 @@ def _lists_slowly(grid: WeightGrid) -> bool:
     return (
         _LISTED_QUICKLY < grid.n_assignments <= ENUMERATION_LIMIT
         and grid.n_features <= _SEARCHED_FEATURES
-        and grid.norm_budget is None
+        and grid.is_box
     )
 
 

@@ -128,6 +128,7 @@ def grid_section(spec: NoiseSpec, public: GridPublic, oracle: str) -> dict[str, 
         "oracle": oracle,
         "weights": public.grid.values,
         "norm_budget": public.grid.norm_budget,
+        "alternatives": public.grid.alternatives,
         "error_costs": receipt_costs(public.error_costs),
         # Where the number of rows is public, plans take that one.
         "public_row_guess": public.public_row_guess if public.n_rows is None else None,

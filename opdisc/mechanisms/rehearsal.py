@@ -227,7 +227,7 @@ def small_grid(grid: WeightGrid) -> WeightGrid:
         nearest = sorted(allowed, key=abs)[: 3 if chosen < _FEW else 1]
         chosen += len(nearest) > 1
         values.append(tuple(sorted(nearest)))
-    return WeightGrid(values=tuple(values), norm_budget=grid.norm_budget)
+    return replace(grid, values=tuple(values))
 
 
 def rehearse_oracle(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms.base import (
@@ -36,7 +36,7 @@ from opdisc.privacy import (
     SeededEntropy,
 )
 from oracles.errors import UnsupportedProblem
-from oracles.interface import HandoverOracle, Oracle, SolveOptions, resolve_oracle, solve
+from oracles.interface import HandoverOracle, Oracle, SolveOptions, refusal, resolve_oracle, solve
 from oracles.problem import Hypothesis, ZeroOneProblem
 
 
@@ -128,7 +128,7 @@ def prepare_mechanism(
     the rows fails before the one charge. Parameters and errors are those of
     :func:`run_mechanism`.
     """
-    _check_public(problem, public)
+    _check_public(mechanism, problem, public)
     if not counts_rows:
         public = _counted(problem, public)
     if not isinstance(mechanism, PerturbingMechanism):
@@ -194,7 +194,7 @@ def _prepare_sampler(
     options: SolveOptions | None,
     choice: str | Reason,
 ) -> PreparedRelease:
-    _check_public(problem, public)
+    _check_public(mechanism, problem, public)
     spec = mechanism.calibrate(public)
     if isinstance(problem, ZeroOneProblem):
         problem = cast("Problem", public.error_costs.weigh(problem))
@@ -219,8 +219,17 @@ def _prepare_sampler(
     )
 
 
-def _check_public(problem: Perturbable, public: GridPublic) -> None:
+def _check_public(
+    mechanism: PerturbingMechanism | SamplingMechanism[Any],
+    problem: Perturbable,
+    public: GridPublic,
+) -> None:
     """Refuse a problem that is not the one the noise would be calibrated for."""
+    if public.grid.alternatives and not getattr(mechanism, "takes_alternatives", False):
+        raise CalibrationError(
+            f"alternatives need a mechanism that lists or counts its hypotheses, but mechanism "
+            f"'{mechanism.name}' does neither; use another one, or a grid without alternatives."
+        )
     if problem.grid != public.grid:
         raise CalibrationError("the problem's grid must be the public grid; state one grid.")
     if not (public.error_costs.are_equal or isinstance(problem, ZeroOneProblem)):
@@ -260,13 +269,13 @@ def _check_support(
     """
     if public.n_rows is None and isinstance(problem, ZeroOneProblem):
         problem = toy_problem(problem.grid)
-    shape, supported = problem, oracle.supports(problem)
-    if supported and trusted_name(oracle) != "enumeration":
+    shape, refused = problem, refusal(oracle, problem)
+    if refused is None and trusted_name(oracle) != "enumeration":
         # Same shape, throw-away noise: tables of several coordinates are what oracles refuse.
         shape = mechanism.perturb(problem, spec, SeededEntropy(0))
-        supported = oracle.supports(shape)
-    if not supported:
-        raise UnsupportedProblem(f"oracle '{oracle.name}' {oracle.requirement}.")
+        refused = refusal(oracle, shape)
+    if refused is not None:
+        raise UnsupportedProblem(f"oracle '{oracle.name}' {refused}.")
     return shape
 
 

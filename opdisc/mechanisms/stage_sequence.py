@@ -54,6 +54,14 @@ class Stages:
         share = cards.shares[0] * answers / ((high - low + 1) * used)
         return share if 0 < share < 1 else None
 
+    @property
+    def n_candidates(self) -> int:
+        """Number of cards that can be drawn, where losses choose among them all."""
+        assert not isinstance(self.first, Stumps)
+        if isinstance(self.first, EqualSteps):
+            return self.first.candidates.count
+        return sum(self.first.counts)
+
     def work(self, rows: int) -> tuple[float, float]:
         """Return seconds and bytes that the draw takes at most, on so many rows."""
         if isinstance(self.first, Stumps):
@@ -76,7 +84,8 @@ class Stages:
             return "the best scorecard of one point of -1..1 for all thresholds of an attribute"
         if self.first.centre is not None:
             return f"the best card that changes at most {self.first.most} points of the start by 1"
-        return f"the best scorecard of at most {self.first.most} points of -1..1"
+        of = f"the best scorecard of at most {self.first.most} points of -1..1"
+        return f"{of} within the alternatives" if self.first.alternatives else of
 
     def describe(self) -> str:
         """Return the draw in words, for a receipt."""
@@ -104,7 +113,8 @@ class Stages:
             )
         low, high = self.first.starts[0]
         return (
-            f"1. scorecards of at most {self.first.most} points of -1..1, start "
+            f"1. scorecards of at most {self.first.most} points of -1..1, "
+            f"{'within the alternatives, ' if self.first.alternatives else ''}start "
             f"{low}..{high}{self._weighed()}"
         )
 

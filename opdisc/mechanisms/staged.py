@@ -60,6 +60,10 @@ class StagedSpec(NoiseSpec):
         """What the excess loss is counted from: the best of the draw's own candidates."""
         return self.stages.yardstick
 
+    def n_candidates(self, grid: WeightGrid) -> int | None:
+        """Return the number of cards that are counted; None of a stump."""
+        return None if self.is_stump else self.stages.n_candidates
+
     def expected_excess(self, grid: WeightGrid) -> float:
         """Return ``ln(1 / mu(w)) / beta``, the largest; of a stump ``1 / (e beta)``.
 
@@ -142,6 +146,7 @@ class StagedMechanism:
     name: str = "staged"
     uses_delta: ClassVar[bool] = False
     options: ClassVar[frozenset[str]] = frozenset({"base_measure", "patience"})
+    takes_alternatives: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse impossible settings."""

@@ -82,7 +82,7 @@ def plan_stages(
     rows = ASSUMED_ROWS if n_rows is None else n_rows
     signs = tuple(tuple(s for s in (1, -1) if s in allowed) for allowed in grid.values[1:])
     starts = grid.values[0][0], grid.values[0][-1]
-    if structure is not None and grid.norm_budget is None:
+    if structure is not None and grid.is_box:
         steps = plan_equal_steps(signs, starts, structure, rows, patience)
         if steps is not None:
             return Stages(steps)
@@ -91,7 +91,15 @@ def plan_stages(
         few = weight is not None and weight < EQUAL_MASSES_WEIGHT
         growth = 1 if few and _used(signs) > NARROW_COLUMNS else 2
         cards = replace(cards, shares=tuple(growth**size for size in range(cards.most + 1)))
+    if grid.alternatives:
+        named = tuple(tuple(_later(one) for one in group) for group in grid.alternatives)
+        cards = replace(cards, alternatives=named)
     return Stages(cards)
+
+
+def _later(coordinates: tuple[int, ...]) -> tuple[int, ...]:
+    """Return coordinates as columns, of which the first one is not constant."""
+    return tuple(j - 1 for j in coordinates)
 
 
 def stump_columns(grid: WeightGrid) -> tuple[int, ...]:

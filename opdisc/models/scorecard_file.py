@@ -360,6 +360,9 @@ def check_points(card: Scorecard, receipt: GridReceipt) -> None:
     budget = receipt.norm_budget
     if budget is not None and sum(weight * weight for weight in weights) > budget:
         raise ModelFileError("a model's points must keep to the norm on its receipt.")
+    for group in receipt.alternatives:
+        if sum(any(weights[j] != 0 for j in one) for one in group) > 1:
+            raise ModelFileError("a model's points must keep to the alternatives on its receipt.")
 
 
 def _refuse_constant(name: str) -> Any:

@@ -35,7 +35,11 @@ from .logistic import (
     why_logistic as why_logistic,
     worth_of_start as worth_of_start,
 )
-from .named import MechanismSettings as MechanismSettings, check_starts as check_starts
+from .named import (
+    MechanismSettings as MechanismSettings,
+    check_alternatives as check_alternatives,
+    check_starts as check_starts,
+)
 from .plan import (
     RARE_BY_CHANCES as RARE_BY_CHANCES,
     PlannedFit as PlannedFit,

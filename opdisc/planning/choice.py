@@ -16,7 +16,13 @@ from opdisc.mechanisms import (
     can_flip_by_a_star,
     is_searched,
 )
-from opdisc.planning.named import NAMED, MechanismSettings, check_uniform, staged_mechanism
+from opdisc.planning.named import (
+    NAMED,
+    MechanismSettings,
+    check_alternatives,
+    check_uniform,
+    staged_mechanism,
+)
 from opdisc.planning.work import ends_soon, predict_draw
 from opdisc.privacy import GridPublic, Reason, count_in_words
 from opdisc.tuned import BLOCK_ASSIGNMENTS, FIT_SECONDS, STUMP_WEIGHT
@@ -82,6 +88,8 @@ def build_mechanism(
         If the name is unknown, or the mechanism cannot run on the grid.
     """
     settings = settings or MechanismSettings(structure=structure)
+    if grid.alternatives and (name == "auto" or name in NAMED):
+        check_alternatives(name, settings)
     if name == "auto":
         chosen, reason = choose_mechanism(
             grid,
@@ -217,7 +225,7 @@ def choose_mechanism(
             "few points always ends",
             stages,
         )
-    if public is None and measure.is_uniform:
+    if public is None and measure.is_uniform and not grid.alternatives:
         return (
             "block_one_hot",
             Reason(

@@ -8,6 +8,7 @@ from opdisc.errors import CalibrationError
 from opdisc.mechanisms import card_epsilon
 from opdisc.planning.choice import LOGISTIC
 from opdisc.planning.logistic import STARTED, prefers_logistic, why_logistic
+from opdisc.planning.named import check_alternatives
 from opdisc.planning.promise import cards_receipt, fit_receipt
 from opdisc.planning.request import CardRequest, Shares, split
 from opdisc.planning.weight_rule import SettledFit, settle_fit
@@ -97,7 +98,7 @@ def takes_logistic(
     Raises
     ------
     CalibrationError
-        If it would be one, and the schema limits points by more than signs.
+        If it would be one, and the schema limits points by more than signs, or has alternatives.
 
     Notes
     -----
@@ -105,6 +106,8 @@ def takes_logistic(
     """
     if request.mechanism == LOGISTIC or (is_started and request.mechanism == "auto"):
         _require_no_sizes(request)
+        if request.schema.alternatives:
+            check_alternatives(request.mechanism, request.settings, is_started=is_started)
         return STARTED if request.mechanism == "auto" else Reason()
     if request.is_free and prefers_logistic(request.schema, public):
         return why_logistic(request.schema, public)

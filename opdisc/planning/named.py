@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from opdisc.arguments import check_finite
-from opdisc.errors import CalibrationError
+from opdisc.errors import CalibrationError, large_number
 from opdisc.mechanisms import (
     AStarPermuteAndFlipMechanism,
     BaseMeasure,
@@ -121,6 +121,38 @@ def check_starts(name: str) -> None:
         )
 
 
+def check_alternatives(
+    name: str, settings: MechanismSettings, *, is_started: bool = False
+) -> None:
+    """Refuse what could not keep to the alternatives of a schema or a grid.
+
+    Parameters
+    ----------
+    name : str
+        Of a mechanism, or "auto".
+    settings : MechanismSettings
+        An oracle that was named asks for a search.
+    is_started : bool
+        Whether a card near a public one is drawn.
+
+    Raises
+    ------
+    CalibrationError
+        If so; the message names who can.
+    """
+    takers = [one for one, named in NAMED.items() if named.takes_alternatives]
+    if name in (*takers, "auto") and not is_started and not settings.minimise:
+        return
+    got = f"mechanism={name!r}"
+    if is_started or settings.minimise:
+        got = "a start" if is_started else "an oracle by name"
+    listed = ", ".join(f"'{one}'" for one in takers)
+    raise CalibrationError(
+        f"alternatives need a draw from listed or counted cards, mechanism={listed} or 'auto' "
+        f"without a start or an oracle, got {got}; drop that, or alternatives from the schema."
+    )
+
+
 def check_uniform(measure: BaseMeasure, other: str) -> None:
     """Refuse a base measure where something else than the exponential mechanism would run."""
     if not measure.is_uniform:
@@ -134,6 +166,12 @@ def permute_and_flip(
 ) -> PermuteAndFlipMechanism | AStarPermuteAndFlipMechanism:
     """Return permute-and-flip; its limits concern grids that cannot be listed only."""
     listed = grid.n_assignments <= ENUMERATION_LIMIT
+    if grid.alternatives and not listed:
+        raise CalibrationError(
+            f"permute_and_flip with alternatives takes grids of at most {ENUMERATION_LIMIT:,} "
+            f"weight combinations, got {large_number(grid.n_assignments)}; use fewer columns, "
+            "smaller weights or mechanism='staged'."
+        )
     if settings.allowance or (listed and (settings.minimise or not is_searched(grid, public))):
         return PermuteAndFlipMechanism(allowance=settings.allowance)
     if listed:
@@ -186,6 +224,11 @@ class NamedMechanism:
     def takes(self, option: str) -> bool:
         """Return whether a mechanism of this name takes a user's setting."""
         return any(option in kind.options for kind in self.kinds)
+
+    @property
+    def takes_alternatives(self) -> bool:
+        """Whether a mechanism of this name draws from grids with alternatives."""
+        return any(getattr(kind, "takes_alternatives", False) for kind in self.kinds)
 
 
 NAMED: dict[str, NamedMechanism] = {

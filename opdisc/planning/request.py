@@ -9,7 +9,7 @@ from opdisc.data import Schema, count_combinations
 from opdisc.errors import CalibrationError
 from opdisc.mechanisms import PublicCard, RiskSpec, ThresholdPlan, calibrate_risks, plan_thresholds
 from opdisc.planning.choice import ScorecardMechanism, build_mechanism
-from opdisc.planning.named import MechanismSettings, mechanism_around
+from opdisc.planning.named import MechanismSettings, check_alternatives, mechanism_around
 from opdisc.privacy import GridPublic, PrivacyParams, PublicInputs, Reason
 from opdisc.tuned import LARGEST_SHIFT, THRESHOLD_BUDGET
 from oracles.problem import WeightGrid
@@ -65,6 +65,8 @@ class CardRequest:
         )
         if self.mechanism != "auto" or settings.minimise or self.limits_sizes:
             return False
+        if self.schema.alternatives:
+            return False
         return given == (None,) * len(given)
 
     @property
@@ -83,6 +85,9 @@ class CardRequest:
 
     def build(self, public: GridPublic) -> tuple[ScorecardMechanism, Reason]:
         """Return what draws, and why if it was chosen; refuses with CalibrationError."""
+        if self.schema.alternatives:
+            is_started = self.around is not None
+            check_alternatives(self.mechanism, self.settings, is_started=is_started)
         if self.around is not None:
             return mechanism_around(self.mechanism, self.around, self.settings), Reason()
         return build_mechanism(self.mechanism, public.grid, public=public, settings=self.settings)
@@ -161,7 +166,8 @@ def scorecard_grid(
     ----------
     schema : Schema
         A feature's ``sign`` and ``points`` restrict its points within ``-bound .. bound``; those
-        that everyone starts with are not restricted.
+        that everyone starts with are not restricted. Of its ``alternatives`` at most one column
+        has points.
     bound : int
         Points are in ``-bound .. bound``.
     norm_budget : int or None
@@ -194,6 +200,7 @@ def scorecard_grid(
     return WeightGrid(
         values=(start, *(limits.within(bound) for limits in schema.point_limits)),
         norm_budget=norm_budget if max_nonzero is None else max_nonzero,
+        alternatives=schema.alternative_positions,
     )
 
 

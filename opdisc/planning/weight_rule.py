@@ -157,7 +157,7 @@ def _with_opposites(settled: SettledFit, request: CardRequest) -> SettledFit:
     starts = grid.values[0]
     if not _is_surely_short(settled) or grid.norm_budget is not None or starts[-1] != -starts[0]:
         return settled
-    even = WeightGrid(values=((*starts, starts[-1] + 1), *grid.values[1:]))
+    even = replace(grid, values=((*starts, starts[-1] + 1), *grid.values[1:]))
     try:
         wider = _built(request, replace(settled.public, grid=even), settled.bound)
     except (CalibrationError, UnsupportedProblem):
@@ -232,7 +232,7 @@ def _sparsest(public: GridPublic) -> WeightGrid | None:
     In time means within 60 s as predicted; two weights other than 0 take as long as they take.
     """
     found, grid = None, public.grid
-    if grid.norm_budget is None:
+    if grid.is_box:
         for budget in range(2, grid.n_features):
             smaller = WeightGrid(values=grid.values, norm_budget=budget)
             if not is_sparse(smaller):

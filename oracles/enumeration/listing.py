@@ -26,6 +26,7 @@ from oracles.problem import (
     ZeroOneProblem,
     grid_assignments,
     hypothesis_at,
+    members,
     squared_norms,
 )
 
@@ -129,7 +130,7 @@ def _loss_chunks(problem: ZeroOneProblem) -> Iterator[tuple[int, IntArray]]:
 
 
 def all_losses(problem: ZeroOneProblem) -> IntArray:
-    """Return the loss of every assignment of the box, norm budget ignored, shape (N,) int64, rows.
+    """Return the loss of every assignment of the whole box, shape (N,) int64, rows.
 
     Assignments are in enumeration order: the last coordinate varies fastest.
     """
@@ -169,6 +170,7 @@ class EnumerationOracle:
 
     name = "enumeration"
     integer_arithmetic = True
+    takes_alternatives = True
     requirement = (
         f"takes grids of at most {ENUMERATION_LIMIT:,} weight combinations; use fewer columns, "
         "smaller weights or another oracle"
@@ -182,7 +184,7 @@ class EnumerationOracle:
         """Minimise by enumeration."""
         started = time.perf_counter()
         perturbations = all_perturbations(problem)
-        allowed = self._allowed(problem.grid)
+        allowed = members(problem.grid)
         best: tuple[Objective, int] | None = None
         for start, losses in _loss_chunks(problem):
             objectives = losses * problem.steps_per_row
@@ -196,12 +198,6 @@ class EnumerationOracle:
             if options.time_limit is not None and seconds > options.time_limit and not finished:
                 return self._claim(problem, best, start + len(losses), Limit.TIME)
         return self._claim(problem, best, len(perturbations), None)
-
-    @staticmethod
-    def _allowed(grid: WeightGrid) -> NDArray[np.bool_] | None:
-        if grid.norm_budget is None:
-            return None
-        return np.asarray(squared_norms(grid) <= grid.norm_budget)
 
     @staticmethod
     def _improved(

@@ -1,6 +1,11 @@
 from .handover import HandoverOracle as HandoverOracle
 from .observation import observed_solves as observed_solves
-from .oracle import Oracle as Oracle, Progress as Progress, SolveOptions as SolveOptions
+from .oracle import (
+    Oracle as Oracle,
+    Progress as Progress,
+    SolveOptions as SolveOptions,
+    refusal as refusal,
+)
 from .registry import (
     ORACLES as ORACLES,
     OracleEntry as OracleEntry,

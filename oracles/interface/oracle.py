@@ -81,7 +81,8 @@ class Oracle(Protocol):
     made compares with it what they may come to. One that never gives a bound may have
     ``can_certify``, false: whoever needs a certificate then does without asking it. One whose
     licence may limit programs may have ``size_limit``, a :class:`~oracles.interface.SizeLimit`,
-    and ``formulation``, the name of its encoding.
+    and ``formulation``, the name of its encoding. One that heeds the alternatives of a grid has
+    ``takes_alternatives``, true; no other is asked about such a grid (:func:`refusal`).
     """
 
     name: str
@@ -95,3 +96,10 @@ class Oracle(Protocol):
     def solve(self, problem: ZeroOneProblem, options: SolveOptions) -> Claim:
         """Minimise the objective."""
         ...
+
+
+def refusal(oracle: Oracle, problem: ZeroOneProblem) -> str | None:
+    """Return why an oracle cannot take a problem, to follow its name; None if it can."""
+    if problem.grid.alternatives and not getattr(oracle, "takes_alternatives", False):
+        return "takes no alternatives among the weights; use 'enumeration'"
+    return None if oracle.supports(problem) else oracle.requirement

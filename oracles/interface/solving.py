@@ -9,7 +9,7 @@ from fractions import Fraction
 from oracles.arithmetic import Objective
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
 from oracles.interface.observation import observe
-from oracles.interface.oracle import Oracle, SolveOptions
+from oracles.interface.oracle import Oracle, SolveOptions, refusal
 from oracles.interface.registry import AUTOMATIC_ENUMERATION, ORACLES, get_oracle
 from oracles.interface.solution import Certificate, Claim, Solution, SolveStats, Termination
 from oracles.problem import ENUMERATION_LIMIT, ZeroOneProblem
@@ -63,8 +63,9 @@ def solve(
     (1, True)
     """
     chosen = resolve_oracle(oracle, problem)
-    if not chosen.supports(problem):
-        raise UnsupportedProblem(f"oracle '{chosen.name}' {chosen.requirement}.")
+    refused = refusal(chosen, problem)
+    if refused is not None:
+        raise UnsupportedProblem(f"oracle '{chosen.name}' {refused}.")
     options = options or SolveOptions()
     started = time.perf_counter()
     claim = chosen.solve(problem, options)
@@ -175,10 +176,11 @@ def choose_oracle(problem: ZeroOneProblem) -> str:
         installed oracle with integer arithmetic where the objective is on a lattice
         (``branch-and-bound``, else ``cp-sat``). Else ``enumeration`` up to its own limit, and
         ``highs``. The first two always end with a proof, so that no other oracle has to take over.
-        To give another one the first try, name it: ``"cp-sat then branch-and-bound"``.
+        To give another one the first try, name it: ``"cp-sat then branch-and-bound"``. A grid with
+        alternatives is for ``enumeration`` alone.
     """
     size = problem.grid.n_assignments
-    if size <= AUTOMATIC_ENUMERATION:
+    if size <= AUTOMATIC_ENUMERATION or problem.grid.alternatives:
         return "enumeration"
     if problem.is_exact:
         for name in ("branch-and-bound", "cp-sat"):

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracles.arithmetic import IntArray, Objective
 from oracles.errors import InvalidProblem
-from oracles.problem.grid import Hypothesis, WeightGrid, hypothesis_at, squared_norms
+from oracles.problem.grid import (
+    Hypothesis,
+    WeightGrid,
+    hypothesis_at,
+    members,
+    squared_norms,
+)
 from oracles.problem.perturbation import Perturbation
 
 _LARGEST_SUM = 2**62
@@ -207,10 +213,9 @@ class TabularProblem:
         return flat
 
     def members(self) -> NDArray[np.intp]:
-        """Return the positions of the assignments within the norm budget, increasing."""
-        if self.grid.norm_budget is None:
-            return np.arange(len(self.losses))
-        return np.flatnonzero(squared_norms(self.grid) <= self.grid.norm_budget)
+        """Return the positions of the hypotheses of the grid, increasing."""
+        inside = members(self.grid)
+        return np.arange(len(self.losses)) if inside is None else np.flatnonzero(inside)
 
     def minimiser(self) -> tuple[Hypothesis, int]:
         """Return the first minimiser in enumeration order, and its objective in steps."""

@@ -17,9 +17,9 @@ from .sparse import (
     is_sparse as is_sparse,
     sample_sparse as sample_sparse,
 )
+from .sparse_candidates import SparseCards as SparseCards
 from .sparse_cards import (
     CardWalk as CardWalk,
-    SparseCards as SparseCards,
     draw_sparse_card as draw_sparse_card,
     draw_weighed_card as draw_weighed_card,
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from oracles.arithmetic import EntropySource, IntArray
 from oracles.errors import InconsistentSolution, NoHypothesis, UnsupportedProblem
-from oracles.problem import Hypothesis, ZeroOneProblem
+from oracles.problem import Hypothesis, ZeroOneProblem, require_no_alternatives
 
 if TYPE_CHECKING:
     from oracles.sampling.a_star_kernels import AStarModel, Heap
@@ -63,12 +63,13 @@ def check_a_star_table(problem: ZeroOneProblem, steps_per_row: int) -> int:
     Raises
     ------
     UnsupportedProblem
-        If there is a perturbation, a score may vary by more than a million, or all counts make
-        more than ``2**54`` units: bounds, of which gains take less than ``2**47``, are kept 64
-        times enlarged in 64 bits.
+        If there is a perturbation, the grid has alternatives, a score may vary by more than a
+        million, or all counts make more than ``2**54`` units: bounds, of which gains take less
+        than ``2**47``, are kept 64 times enlarged in 64 bits.
     """
     if problem.perturbation is not None:
         raise UnsupportedProblem("A* sampling takes problems without a perturbation.")
+    require_no_alternatives(problem.grid, "A* sampling")
     spans = np.array([float(v[-1]) - float(v[0]) for v in problem.grid.values])
     widest = float((np.abs(problem.points.astype(float)) @ spans).max(initial=0.0))
     total = float(np.abs(problem.positives.astype(float)).sum())

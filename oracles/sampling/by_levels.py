@@ -21,6 +21,7 @@ from oracles.problem import (
     ZeroOneProblem,
     all_sizes,
     hypothesis_at,
+    require_no_alternatives,
     squared_norms,
 )
 from oracles.sampling.listed import checked_beta, draw_level
@@ -57,6 +58,7 @@ def sample_by_levels(
     UnsupportedProblem
         If there are too many hypotheses or a perturbation.
     """
+    require_no_alternatives(problem.grid, "sampling by levels")
     exact, grid, bits = checked_beta(beta), problem.grid, RandomBits(entropy)
     factors = weights.factors(grid)
     if problem.perturbation is not None:

@@ -30,7 +30,7 @@ from oracles.problem import (
     ZeroOneProblem,
     checked_weights,
     hypothesis_at,
-    squared_norms,
+    members,
 )
 
 _FIRST_BITS = 128
@@ -62,7 +62,8 @@ def sample_by_enumeration(
     Parameters
     ----------
     problem : ZeroOneProblem
-        Without a perturbation; a box of at most 10,000,000 assignments, norm budgets included.
+        Without a perturbation; a box of at most 10,000,000 assignments, of which a norm budget and
+        alternatives may leave some.
     beta : Fraction or float
         Inverse temperature, nats per row of loss, >= 0; a float stands for the binary fraction
         it is.
@@ -94,7 +95,8 @@ def sample_by_enumeration(
             "weights."
         )
     losses = all_losses(problem)
-    positions = _members(problem)
+    inside = members(problem.grid)
+    positions = None if inside is None else np.flatnonzero(inside)
     kept = losses if positions is None else losses[positions]
     bits = RandomBits(entropy)
     weights = checked_weights(log_weights, problem.grid)
@@ -102,8 +104,8 @@ def sample_by_enumeration(
         return draw_weighted(problem.grid, kept, exact, weights, bits, positions), 0.0
     levels, counts = np.unique(kept, return_counts=True)
     level = draw_level(levels, counts, exact, bits)
-    members = np.flatnonzero(kept == levels[level])
-    place = int(members[bits.below(len(members))])
+    alike = np.flatnonzero(kept == levels[level])
+    place = int(alike[bits.below(len(alike))])
     place = place if positions is None else int(positions[place])
     return hypothesis_at(problem.grid, place), 0.0
 
@@ -146,13 +148,6 @@ def draw_weighted(
     return draw_listed(exponents, candidate, bits)
 
 
-def _members(problem: ZeroOneProblem) -> IntArray | None:
-    """Return the positions within the norm budget, or None if there is no budget."""
-    if problem.grid.norm_budget is None:
-        return None
-    return np.flatnonzero(squared_norms(problem.grid) <= problem.grid.norm_budget)
-
-
 def draw_listed(
     exponents: FloatArray,
     candidate: Callable[[int], tuple[Hypothesis, Fraction]],
@@ -186,8 +181,8 @@ def draw_listed(
     kinds, counts = np.unique(levels, return_counts=True)
     while True:
         level = int(kinds[draw_level(kinds, counts, Fraction(1, _STEPS_PER_NAT), bits)])
-        members = np.flatnonzero(levels == level)
-        entry, exponent = candidate(int(members[bits.below(len(members))]))
+        alike = np.flatnonzero(levels == level)
+        entry, exponent = candidate(int(alike[bits.below(len(alike))]))
         excess = exponent - Fraction(level, _STEPS_PER_NAT)
         if not 0 <= excess <= Fraction(1, _STEPS_PER_NAT) + Fraction(4 * margin):
             raise InconsistentSolution("a listed exponent must be as precise as promised.")

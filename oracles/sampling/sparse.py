@@ -36,6 +36,7 @@ def is_sparse(grid: WeightGrid) -> bool:
     """Return whether a norm budget leaves few enough hypotheses, 0 being allowed everywhere."""
     return (
         grid.norm_budget is not None
+        and not grid.alternatives
         and all(0 in allowed for allowed in grid.values)
         and grid.n_hypotheses <= ENUMERATION_LIMIT
     )

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from oracles.arithmetic import IntArray, compiled_entry
+from oracles.arithmetic import IntArray, compiled, compiled_entry
+
+
+@compiled
+def excluded(group: IntArray, place: IntArray, prefix: IntArray, c: int) -> bool:
+    """Return whether a column and one of the prefix share a group, but no place."""
+    if group[c] >= 0:
+        for column in prefix:
+            if group[column] == group[c] and place[column] != place[c]:
+                return True
+    return False
 
 
 @compiled_entry
@@ -14,6 +24,8 @@ def walk_pairs(
     totals: IntArray,
     prefix: IntArray,
     allowed: IntArray,
+    group: IntArray,
+    place: IntArray,
     least_score: int,
     least_start: int,
     n_starts: int,
@@ -28,6 +40,7 @@ def walk_pairs(
 
     A card has the columns ``prefix``, in rising order, and two later ones, each with a weight of
     1 or -1; ``allowed[column]`` is 1 if the column may have 1, 2 if it may have -1, 3 for both.
+    Columns of one ``group``, -1 being none, have the same ``place`` in it.
     ``overlaps[subset, k, c, e]`` is the sum of the costs over the points that the centre scores
     ``least_score + k`` and where all columns of a subset of the prefix (bit k: its k-th) and c
     and e are active, ``totals[subset, k]`` that over the points where the subset is.
@@ -59,7 +72,14 @@ def walk_pairs(
         elif allowed[prefix[k]] == 2:
             fixed_minus |= 1 << k
     for c in range(first, n_columns):
+        if excluded(group, place, prefix, c):
+            continue
         for e in range(c + 1, n_columns):
+            if group[e] >= 0 and (
+                (group[e] == group[c] and place[e] != place[c])
+                or excluded(group, place, prefix, e)
+            ):
+                continue
             plus, minus = fixed_plus, fixed_minus
             for k, column in ((q, c), (q + 1, e)):
                 if allowed[column] == 1:

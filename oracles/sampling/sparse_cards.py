@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -23,72 +21,12 @@ from oracles.errors import InconsistentSolution
 from oracles.problem import Hypothesis
 from oracles.sampling.coin_order import CoinOrder
 from oracles.sampling.listed import draw_level
+from oracles.sampling.sparse_candidates import SparseCards
 from oracles.sampling.staged_points import BinaryPoints
 
 _CHUNK = 1 << 24
 
 _EXACT_IN_SINGLE = 2**24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparseCards:
-    """The candidates of one draw: the centre, and what differs from it in few weights by 1.
-
-    Parameters
-    ----------
-    signs : tuple of tuple of int
-        For each column that is not constant, by which of 1 and -1 its weight may differ; 0 always.
-    starts : tuple of (int, int)
-        For each number of weights that differ, from none to the most allowed, by how much the
-        weight of the constant column differs at least and at most.
-    shares : tuple of int or None
-        For each number of weights, how much all cards of that size weigh together; None: every
-        card weighs the same.
-    centre : tuple of int or None
-        The weights that cards differ from, the constant column's first; None: 0.
-    """
-
-    signs: tuple[tuple[int, ...], ...]
-    starts: tuple[tuple[int, int], ...]
-    shares: tuple[int, ...] | None = None
-    centre: tuple[int, ...] | None = None
-
-    @property
-    def scores(self) -> range:
-        """Scores of the centre that cards may tell apart; lower ones never reach 1, higher do."""
-        if self.centre is None:
-            return range(1)
-        low, high = min(low for low, _ in self.starts), max(high for _, high in self.starts)
-        return range(-high - self.most, 2 - low + self.most)
-
-    @property
-    def most(self) -> int:
-        """Largest number of weights other than 0."""
-        return len(self.starts) - 1
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Number of cards of each size."""
-        one, both = (sum(len(signs) == n for signs in self.signs) for n in (1, 2))
-        ways = [
-            sum(math.comb(one, size - k) * math.comb(both, k) * 2**k for k in range(size + 1))
-            for size in range(self.most + 1)
-        ]
-        return tuple(
-            way * (high - low + 1) for way, (low, high) in zip(ways, self.starts, strict=True)
-        )
-
-    @property
-    def factors(self) -> tuple[int, ...]:
-        """How much one card of each size weighs: integers."""
-        counts = self.counts
-        if self.shares is None:
-            return (1,) * len(counts)
-        common = math.lcm(*(count for count in counts if count))
-        return tuple(
-            share * common // count if count else 0
-            for share, count in zip(self.shares, counts, strict=True)
-        )
 
 
 def draw_sparse_card(
@@ -202,6 +140,7 @@ class CardWalk:
         self._columns = points.columns[self._used]
         masks = [sum({1: 1, -1: 2}[sign] for sign in cards.signs[j]) for j in self._used]
         self._allowed = np.array(masks, dtype=np.int64)
+        self._group, self._set = cards.places(self._used)
         single = points.total < _EXACT_IN_SINGLE
         self._dtype: type[np.float32 | np.float64] = np.float32 if single else np.float64
         self._known: dict[tuple[int, ...], tuple[FloatArray, IntArray]] = {}
@@ -357,9 +296,15 @@ class CardWalk:
         for prefix in itertools.combinations(range(len(self._used)), length):
             if prefix and len(self._used) - prefix[-1] < 3:
                 continue
+            if any(self._exclude(c, e) for c, e in itertools.combinations(prefix, 2)):
+                continue
             self._known[prefix] = self._overlaps(prefix)
             yield prefix
             del self._known[prefix]
+
+    def _exclude(self, c: int, e: int) -> bool:
+        """Return whether two columns are of different sets of one group."""
+        return bool(self._group[c] == self._group[e] >= 0 and self._set[c] != self._set[e])
 
     def _overlaps(self, subset: tuple[int, ...]) -> tuple[FloatArray, IntArray]:
         """Return the cost where a subset and two columns are active, of each score, and in all."""
@@ -401,6 +346,8 @@ class CardWalk:
             np.array([totals for _, totals in parts]),
             np.array(prefix, dtype=np.int64),
             self._allowed,
+            self._group,
+            self._set,
             self._scores[0],
             low,
             high - low + 1,

@@ -33,6 +33,9 @@ def brute_force(problem: ZeroOneProblem) -> dict[Hypothesis, Objective]:
     for w in itertools.product(*problem.grid.values):
         if sum(a * a for a in w) > budget:
             continue
+        groups = problem.grid.alternatives
+        if any(sum(any(w[j] for j in one) for one in group) > 1 for group in groups):
+            continue
         loss = 0
         for x, positive, negative in rows:
             score = sum(a * b for a, b in zip(w, x, strict=True))

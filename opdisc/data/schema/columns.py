@@ -1,6 +1,7 @@
 """Encoded columns: which come from one feature, and which exclude each other.
 
-Yes/no columns of which at most one is true are declared in public and enforced row by row.
+Yes/no columns of which at most one is true are declared in public and enforced row by row. Columns
+of which at most one has points are declared in public too, and no card breaks it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from opdisc.errors import SchemaError, quoted
 if TYPE_CHECKING:
     from opdisc.data.schema.checks import Kind
     from opdisc.data.schema.features import Feature
+    from oracles.problem import Alternatives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,4 +82,48 @@ def exclusive_positions(
         if isinstance(feature, BinaryFeature):
             place[feature.column] = position
         position += len(feature.column_names)
+    return tuple(tuple(place[column] for column in group) for group in groups)
+
+
+def alternative_groups(raw: object, features: Sequence[Feature]) -> tuple[tuple[str, ...], ...]:
+    """Check and canonicalise the groups of a schema's ``alternatives``.
+
+    Parameters
+    ----------
+    raw : list of list of str
+        Raw columns of features, none twice.
+    features : sequence of Feature
+        The schema's.
+
+    Raises
+    ------
+    SchemaError
+        If a group has fewer than two columns, a column is no feature's, or one is named twice.
+    """
+    groups = tuple(
+        as_tuple(group, "a group of alternatives") for group in as_tuple(raw, "alternatives")
+    )
+    known = tuple(dict.fromkeys(feature.column for feature in features))
+    for group in groups:
+        if len(group) < 2:
+            raise SchemaError(
+                f"a group of alternatives must name two columns or more, got {quoted(group)}"
+            )
+        for column in group:
+            if column not in known:
+                raise SchemaError(
+                    f"alternatives must name columns of features, got {quoted(column)}"
+                    f"{did_you_mean(column, known)}"
+                )
+    refuse_repeats((str(c) for group in groups for c in group), "columns of alternatives")
+    return tuple(tuple(str(column) for column in group) for group in groups)
+
+
+def alternative_positions(
+    groups: Sequence[Sequence[str]], attributes: Sequence[Attribute]
+) -> Alternatives:
+    """Return for each column of each group the positions of its statements in an encoded row."""
+    place: dict[str, tuple[int, ...]] = {}
+    for attribute in attributes:
+        place[attribute.column] = place.get(attribute.column, ()) + attribute.indices
     return tuple(tuple(place[column] for column in group) for group in groups)

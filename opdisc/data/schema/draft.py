@@ -41,6 +41,8 @@ _HOW_TO = """\
 # Where it is known that more of a column makes the outcome more likely, add sign = "positive" to
 # its block, and sign = "negative" where less likely: then the card needs fewer rows.
 # Where a form has room for few points, add points = {{ at_least = 0, at_most = 3 }}: likewise.
+# Where columns measure one thing, alternatives = [["systolic", "diastolic"]], written above all
+# blocks, gives points to at most one of them: likewise.
 # Then: opdisc schema check {data} --schema THIS-FILE
 """
 

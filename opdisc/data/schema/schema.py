@@ -25,7 +25,13 @@ from opdisc.data.schema.checks import (
     refuse_blanks,
     refuse_repeats,
 )
-from opdisc.data.schema.columns import Attribute, exclusive_groups, exclusive_positions
+from opdisc.data.schema.columns import (
+    Attribute,
+    alternative_groups,
+    alternative_positions,
+    exclusive_groups,
+    exclusive_positions,
+)
 from opdisc.data.schema.error_costs import checked_share, parse_error_costs
 from opdisc.data.schema.features import (
     Feature,
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
     from opdisc.data.schema.target import (
         Label,
     )
+    from oracles.problem import Alternatives
 
 
 def column_structure(schema: Schema) -> tuple[ColumnGroup, ...]:
@@ -115,6 +122,7 @@ _SCHEMA_KEYS = (
     "rows_per_unit",
     "missing_values",
     "exclusive",
+    "alternatives",
     "positive_share",
     "error_costs",
     "feature",
@@ -143,6 +151,9 @@ class Schema:
     exclusive : tuple of tuple of str
         Raw columns of binary features of which at most one is 1 in a row; where several are, the
         first one named counts. Exact draws from large grids need such facts.
+    alternatives : tuple of tuple of str
+        Groups of raw columns of which at most one has points on a card; all of its statements may
+        have some. Every feature of a column counts, and no column is named twice.
     positive_share : float or None
         Public share of positive rows, where one is known from elsewhere.
     error_costs : ErrorCosts, mapping, "balanced" or None
@@ -164,6 +175,7 @@ class Schema:
     rows_per_unit: int = 1
     missing_values: tuple[str, ...] = ("",)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    alternatives: tuple[tuple[str, ...], ...] = ()
     positive_share: float | None = None
     error_costs: ErrorCosts = ErrorCosts()
     description: str = ""
@@ -190,6 +202,8 @@ class Schema:
         object.__setattr__(self, "error_costs", _costs(self, self.error_costs))
         self._check_features()
         object.__setattr__(self, "exclusive", exclusive_groups(self.exclusive, self.features))
+        groups = alternative_groups(self.alternatives, self.features)
+        object.__setattr__(self, "alternatives", groups)
 
     def _check_target(self) -> None:
         if not isinstance(self.target, Target | MulticlassTarget):
@@ -311,6 +325,11 @@ class Schema:
         return replace(self, features=free)
 
     @property
+    def alternative_positions(self) -> Alternatives:
+        """For each column of each group of alternatives, its positions in an encoded row."""
+        return alternative_positions(self.alternatives, self.attributes)
+
+    @property
     def n_columns(self) -> int:
         """Number of encoded columns, without the intercept."""
         return len(self.column_names)
@@ -382,6 +401,8 @@ class Schema:
         out |= {k: v for k in _TEXT_KEYS if (v := getattr(self, k))}
         if self.exclusive:
             out["exclusive"] = [list(group) for group in self.exclusive]
+        if self.alternatives:
+            out["alternatives"] = [list(group) for group in self.alternatives]
         if self.positive_share is not None:
             out["positive_share"] = self.positive_share
         if not self.error_costs.are_equal:
@@ -448,6 +469,7 @@ class Schema:
             rows_per_unit=raw.get("rows_per_unit", 1),
             missing_values=raw.get("missing_values", ("",)),
             exclusive=raw.get("exclusive", ()),
+            alternatives=raw.get("alternatives", ()),
             positive_share=raw.get("positive_share"),
             error_costs=raw.get("error_costs", ErrorCosts()),
             description=raw.get("description", ""),

@@ -70,6 +70,7 @@ from opdisc.planning import (
     MechanismSettings,
     SettledFit,
     Shares,
+    check_alternatives,
     check_starts,
     decide_card,
     logistic_public,
@@ -439,6 +440,8 @@ class PrivateScorecardClassifier(ScorecardClassifier):
         elif is_started:
             check_starts(self.mechanism)
             refuse_other_options(self._others_options(), "a draw around a start", kept=_KEPT)
+        if self.schema is not None and (schema := parse_schema(self.schema)).alternatives:
+            check_alternatives(self.mechanism, self._settings(schema), is_started=is_started)
 
     def _prepare_counts(self, counts: RowCounts) -> Prepared[Any]:
         """Decide the card from public facts, and try all that can fail without the budget."""

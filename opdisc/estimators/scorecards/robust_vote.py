@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from opdisc.data import Classes, CostsLike, SchemaLike, count_combinations
 from opdisc.errors import CalibrationError
+from opdisc.estimators.refusals import require_no_alternatives
 from opdisc.estimators.scorecards.base import ScorecardClassifier
 from opdisc.mechanisms import (
     ErmLearner,
@@ -118,6 +119,7 @@ class RobustVoteClassifier(ScorecardClassifier):
     def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
         params = PrivacyParams(epsilon=self.epsilon, delta=self.delta)
         bound = parse_weight_bound(self.weight_bound)
+        require_no_alternatives(self.schema, "a vote is on cards of every kind")
         schema, rows, signs, assumptions = self._read_encoded(X, y)
         grid = scorecard_grid(schema, bound)
         check_candidates(grid)

@@ -155,7 +155,12 @@ def stability_threshold(rate: Fraction, delta: float) -> int:
 
 
 def check_candidates(grid: WeightGrid) -> None:
-    """Refuse candidate lists that are too long to vote on, or that offer no choice."""
+    """Refuse candidate lists that are too long to vote on, offer no choice or are no list."""
+    if grid.alternatives:
+        raise CalibrationError(
+            "a vote takes no alternatives among the columns; leave them out of the schema, or use "
+            "PrivateScorecardClassifier."
+        )
     if grid.n_assignments > CANDIDATE_LIMIT:
         raise CalibrationError(
             f"a vote takes at most {CANDIDATE_LIMIT:,} candidates, got "

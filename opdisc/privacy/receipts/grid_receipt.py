@@ -192,6 +192,9 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
         The public card that the candidates were counted from. Not written if empty.
     start_points : tuple of int
         Its points, those that everyone starts with first. Not written if empty.
+    alternatives : tuple of tuple of tuple of int
+        Groups of sets of weights, by position with the intercept as 0: of each group at most one
+        set has weights other than 0. Not written if empty.
     """
 
     weights: tuple[tuple[Point, ...], ...]
@@ -205,6 +208,7 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
     patience: Amount | None = None
     start: str = ""
     start_points: tuple[Point, ...] = ()
+    alternatives: tuple[tuple[tuple[Count, ...], ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse sections that cost more than what is promised."""
@@ -272,7 +276,14 @@ class GridReceipt(CertifiedReceipt, frozen=True, kw_only=True, omit_defaults=Tru
             *_sizes(self.weights),
         )
         restricted = "".join(f", {count} of them {what}" for what, count in counts if count)
-        return f"{len(self.weights)} weights in {min(lows)}..{max(highs)}{restricted}{budget}"
+        groups = "".join(
+            f", at most one of {len(group)} alternatives with points"
+            for group in self.alternatives[:_MOST_SIZES]
+        )
+        if len(self.alternatives) > _MOST_SIZES:
+            groups = f", at most one of each of {len(self.alternatives)} groups with points"
+        shown = f"{len(self.weights)} weights in {min(lows)}..{max(highs)}"
+        return f"{shown}{restricted}{groups}{budget}"
 
 
 def _sizes(weights: Sequence[Sequence[int]]) -> list[tuple[str, int]]:

@@ -71,7 +71,7 @@ KINDS = pytest.mark.parametrize("kind", list(SECTIONS))
 
 OPTIONAL = (
     *("risks", "stages", "error_costs", "choice_detail", "public_row_guess", "patience"),
-    *("start", "start_points"),
+    *("start", "start_points", "alternatives"),
 )
 
 

@@ -41,7 +41,8 @@ def listed(cards):
     centre = cards.centre or (0,) * (1 + len(cards.signs))
     for weights in itertools.product(*((0, *signs) for signs in cards.signs)):
         size = sum(1 for weight in weights if weight)
-        if size <= cards.most:
+        used = [[any(weights[j] for j in one) for one in group] for group in cards.alternatives]
+        if size <= cards.most and all(sum(group) <= 1 for group in used):
             low, high = cards.starts[size]
             for start in range(low, high + 1):
                 yield size, tuple(map(sum, zip(centre, (start, *weights), strict=True)))
@@ -67,6 +68,24 @@ CARDS = [
         centre=(1, 0, 2, -4, 1, 1, -1),
     ),
     SparseCards(signs=(), starts=((-1, 1),), shares=(1,), centre=(2,)),
+    SparseCards(
+        signs=(BOTH, (1,), BOTH, (-1,), BOTH, BOTH),
+        starts=((-1, 2),) * 5,
+        shares=(1, 2, 4, 8, 16),
+        alternatives=(((0, 3), (1,), (5,)),),
+    ),
+    SparseCards(
+        signs=(BOTH, (), BOTH, BOTH, BOTH, (1,), BOTH),
+        starts=((0, 1),) * 8,
+        alternatives=(((6,), (0, 1)), ((2, 3), (4, 5))),
+    ),
+    # All columns are alternatives: no card has two points, and sizes beyond are empty.
+    SparseCards(
+        signs=(BOTH,) * 4,
+        starts=((-1, 1),) * 4,
+        shares=(1, 2, 4, 8),
+        alternatives=(((0,), (1,), (2,), (3,)),),
+    ),
 ]
 
 
@@ -115,6 +134,13 @@ def test_losses_beyond_the_last_level_count_at_it(cards, most, times, monkeypatc
         assert found == {card for s, card in everything if s == size}
 
 
+def test_a_centre_and_alternatives_exclude_each_other():
+    with pytest.raises(UnsupportedProblem, match="a centre or alternatives, not both"):
+        SparseCards(
+            signs=(BOTH,) * 2, starts=((0, 0),), centre=(0, 0, 0), alternatives=(((0,), (1,)),)
+        )
+
+
 def test_counts_beyond_single_precision_stay_exact():
     rng = np.random.default_rng(4)
     columns = rng.integers(0, 2, (12, 4))
@@ -134,7 +160,7 @@ def test_counts_beyond_single_precision_stay_exact():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("which", [0, 1, 2, 5, 6])
+@pytest.mark.parametrize("which", [0, 1, 2, 5, 6, 8])
 @pytest.mark.parametrize(("most", "times"), [(10**6, 1), (2, 1), (10**4, 10**10)])
 def test_draws_follow_the_target_law(which, most, times, monkeypatch):
     # Chi-square against enumeration, 1,500 draws, false alarm 1e-6 each; and it would notice a
