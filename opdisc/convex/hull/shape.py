@@ -8,7 +8,9 @@ all such rows and their negatives. A gradient of one row, in slope at most 1, li
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -117,18 +119,24 @@ def sign_counts(shape: HullShape) -> SignCounts:
     for group in ways:
         before.append(product)
         product = product * group
-    columns = shape.n_columns
-    totals = tuple(
-        int(product[j]) * math.factorial(j) * math.factorial(columns - j)
-        for j in range(columns + 1)
-    )
+    orders = _orders(shape.n_columns)
+    totals = tuple(int(product[j]) * each for j, each in enumerate(orders))
     return SignCounts(ways, tuple(before), totals)
+
+
+def _orders(columns: int) -> list[int]:
+    """Return ``j! (columns - j)!`` for each j: in how many orders positive columns come first."""
+    factorials = list(itertools.accumulate(range(1, columns + 1), operator.mul, initial=1))
+    return [up * down for up, down in zip(factorials, reversed(factorials), strict=True)]
 
 
 def _ways(group: ColumnGroup) -> fmpz_poly:
     size = len(group.columns)
     power = 1 if group.kind == "free" else 2
-    return fmpz_poly([math.comb(size, k) ** power for k in range(size + 1)])
+    # Each from the one before: thousands of binomials would take long one by one.
+    steps = ((size - k, k + 1) for k in range(size))
+    chosen = itertools.accumulate(steps, lambda ways, at: ways * at[0] // at[1], initial=1)
+    return fmpz_poly([ways**power for ways in chosen])
 
 
 @functools.lru_cache(maxsize=8)
@@ -139,7 +147,7 @@ def mean_square(shape: HullShape) -> float:
     """
     counts = sign_counts(shape)
     columns, whole = shape.n_columns, math.prod(counts.ways, start=fmpz_poly([1]))
-    weights = [math.factorial(j) * math.factorial(columns - j) for j in range(columns + 1)]
+    weights = _orders(columns)
     total = sum(counts.totals)
     mean = sum(
         weight / total * _moments(j, columns).constant for j, weight in enumerate(counts.totals)
