@@ -17,7 +17,7 @@ from opdisc.data import COLUMNS_UNSEEN, Classes, CostsLike, Label, Schema, Schem
 from opdisc.errors import CalibrationError, as_calibration_error
 from opdisc.estimators.base import PrivateClassifier, PrivateEstimator
 from opdisc.estimators.ranges import Range, public_range, unit_scaled
-from opdisc.estimators.refusals import require_no_limits
+from opdisc.estimators.refusals import require_no_alternatives, require_no_limits
 from opdisc.mechanisms import (
     DrawOptions,
     DrawProgress,
@@ -361,6 +361,7 @@ class OPSampClassifier(PrivateClassifier, OPSampEstimator):
             return with_costs(super()._loss(), costs)
 
     def _prepare(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> Prepared[Any]:
+        require_no_alternatives(self.schema, "a linear model has weights everywhere")
         if self.schema is not None and self.feature_range is not None:
             raise CalibrationError(
                 "a schema bounds the columns already; leave out feature_range, or the schema."

@@ -265,6 +265,8 @@ def test_a_schema_and_a_range_are_one_too_many_and_limits_are_not_kept():
     }  # fmt: skip
     with pytest.raises(CalibrationError, match="limits of points need a scorecard"):
         OPSampClassifier(schema=declared(feature=[limited])).fit(rows, ill)
+    with pytest.raises(CalibrationError, match="alternatives need a draw"):
+        OPSampClassifier(schema=declared(alternatives=[["age", "smoker"]])).fit(rows, ill)
 
 
 @pytest.mark.slow
