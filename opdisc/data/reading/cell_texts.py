@@ -44,7 +44,12 @@ def cell_texts(values: Sequence[Any]) -> tuple[list[str], bool]:
 
 def _text(value: Any) -> str:
     """Return a text as it stands, and the plain text of anything else."""
-    return value if isinstance(value, str) else plain_text(value)
+    if isinstance(value, str):
+        return value
+    # Millions of cells are such numbers: without an exponent their text is plain already.
+    if type(value) in (float, int) and "e" not in (text := str(value)):
+        return text
+    return plain_text(value)
 
 
 def chunk_of_values(columns: Sequence[Sequence[Any]], n_rows: int) -> Chunk:

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from opdisc import PrivateScorecardClassifier, Schema, count_rows, read_table
 from opdisc.data import canonical_text, plain_text, spellings
+from opdisc.data.reading.cell_texts import cell_texts
 from opdisc.errors import TableError
 
 CANARY = "Canary-Smith"
@@ -154,3 +155,8 @@ def test_spaces_may_be_the_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a b c\n1  "x y"\n')
     assert read_table(path, delimiter=" ").iloc[0].tolist() == ["1", "", "x y"]
+
+
+@given(st.one_of(st.floats(allow_nan=False), st.integers(), st.integers(-(10**18), 10**18)))
+def test_a_number_in_a_typed_column_has_its_plain_text(number):
+    assert cell_texts([number]) == ([plain_text(number)], True)
