@@ -12,7 +12,6 @@ import importlib
 import math
 import re
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -53,11 +52,17 @@ class InexactColumn(TableError):
 def any_true(expressions: Iterable[Any]) -> Any:
     """Return whether one of some expressions is true; of none, a literal."""
     found = list(expressions)
-    return reduce(lambda one, other: one | other, found) if found else _nw().lit(False)
+    if len(found) < 2:
+        return found[0] if found else _nw().lit(False)
+    half = len(found) // 2  # engines limit how deep an expression may be
+    return any_true(found[:half]) | any_true(found[half:])
 
 
 class Cells:
-    """A column of one type; all expressions are true or false, never null.
+    """A column of one type.
+
+    An expression may be null where a cell is missing by its type, or is no number where numbers
+    are compared: not true. To rule that out in each would cost an engine more than to compare.
 
     Parameters
     ----------
@@ -109,9 +114,6 @@ class Cells:
         declared = [number for code in codes if (number := parse_number(code)) is not None]
         return any_true(map(self.is_number, declared))
 
-    def _sure(self, expression: Any) -> Any:
-        return expression.fill_null(False)
-
     def _unsayable(self) -> InexactColumn:
         return unsayable(self.name)
 
@@ -130,7 +132,7 @@ class Wholes(Cells):
             return ~self.missing()
         if least > self._high:
             return _nw().lit(False)
-        return self._sure(self.column >= least)
+        return self.column >= least
 
     def is_number(self, number: float) -> Any:
         """Return where the double nearest to an integer is this one."""
@@ -146,7 +148,7 @@ class Wholes(Cells):
     def _is_whole(self, number: int) -> Any:
         if not self._low <= number <= self._high:
             return _nw().lit(False)
-        return self._sure(self.column == number)
+        return self.column == number
 
 
 class Reals(Cells):
@@ -172,13 +174,12 @@ class Reals(Cells):
         super().__init__(column if kind == "float64" else column.cast(_nw().Float64), name)
         self._is_narrow = kind == "float32"
         size = self.column.abs()
-        self._is_infinite = self._sure(size == math.inf)
+        self._is_infinite = size == math.inf
         if is_exact:
-            self._is_nan = ~self._sure(self.column.is_finite()) & ~self._is_infinite
+            self._is_nan = ~self.column.is_finite() & ~self._is_infinite
         else:
-            text = self.column.cast(_nw().String)
-            self._is_nan = self._sure(text.str.to_lowercase() == "nan")
-        self._is_sas_zero = self._sure(size == SAS_ZERO)
+            self._is_nan = self.column.cast(_nw().String).str.to_lowercase() == "nan"
+        self._is_sas_zero = size == SAS_ZERO
 
     def missing(self) -> Any:
         """Return where there is no number."""
@@ -193,7 +194,7 @@ class Reals(Cells):
         cut = _least_narrow(cut) if self._is_narrow else cut
         if cut == math.inf:
             return _nw().lit(False)
-        return self._sure(self.column >= cut) & ~self.missing()
+        return (self.column >= cut) & ~self.missing()
 
     def is_number(self, number: float) -> Any:
         """Return where a number is this one."""
@@ -201,7 +202,7 @@ class Reals(Cells):
             if _shortest(number) != number:
                 return _nw().lit(False)
             number = float(np.float32(number))
-        return self._sure(self.column == number) & ~self.missing()
+        return (self.column == number) & ~self.missing()
 
     def is_text(self, text: str) -> Any:
         """Return where a number is spelled like this."""
@@ -218,7 +219,7 @@ class Truths(Cells):
         """Return where 1 or 0 is at least this much."""
         if cut <= 0:
             return ~self.missing()
-        return self._sure(self.column) if cut <= 1 else _nw().lit(False)
+        return self.column if cut <= 1 else _nw().lit(False)
 
     def is_number(self, number: float) -> Any:
         """Return where a cell is 1, or 0."""
@@ -228,7 +229,7 @@ class Truths(Cells):
         """Return where a cell is spelled 1, or 0."""
         if text not in ("0", "1"):
             return _nw().lit(False)
-        return self._sure(self.column if text == "1" else ~self.column)
+        return self.column if text == "1" else ~self.column
 
 
 class Moments(Cells):
@@ -242,8 +243,7 @@ class Moments(Cells):
 
     def odd(self) -> Any:
         """Return where a date is none that Python has."""
-        outside = (self.column < self._kind.min) | (self.column > self._kind.max)
-        return self._sure(outside)
+        return (self.column < self._kind.min) | (self.column > self._kind.max)
 
     def is_text(self, text: str) -> Any:
         """Return where a date or a moment is spelled like this."""
@@ -257,7 +257,7 @@ class Moments(Cells):
         if self._unit == "ms" and getattr(value, "microsecond", 0) % 1000:
             return _nw().lit(False)
         is_spelled_so = canonical_text(value) == text
-        return self._sure(self.column == value) if is_spelled_so else _nw().lit(False)
+        return self.column == value if is_spelled_so else _nw().lit(False)
 
 
 class Texts(Cells):
@@ -292,18 +292,18 @@ class Texts(Cells):
     def odd_text(self, known: Sequence[str]) -> Any:
         """Return where a text is not one of some, and may be compared by another spelling."""
         nw = _nw()
-        respelled = self.spells(_RESPELLED) & ~self.spells(_SHORTEST)
         is_known = self.is_any(known) | self.missing()
         # By cases: an engine may look for what is odd among the unknown texts only.
-        return nw.when(is_known).then(nw.lit(False)).otherwise(self.spells(_NOT_PLAIN) | respelled)
+        is_odd = nw.when(self.spells(f"{_NOT_PLAIN}|{_RESPELLED}")).then(~self.spells(_SHORTEST))
+        return nw.when(is_known).then(nw.lit(False)).otherwise(is_odd.otherwise(nw.lit(False)))
 
     def at_least(self, cut: float) -> Any:
         """Return where a text spells a number of at least this much."""
-        return self._sure(self._number >= cut)
+        return self._number >= cut
 
     def is_number(self, number: float) -> Any:
         """Return where a text spells this number."""
-        return self._sure(self._number == number)
+        return self._number == number
 
     def is_text(self, text: str) -> Any:
         """Return where a text is this one."""
@@ -314,12 +314,13 @@ class Texts(Cells):
         if not texts:
             return _nw().lit(False)
         if self._is_exact:
-            return self._sure(self.column.is_in(list(texts)))
+            # DuckDB looks into a list with one text for longer than it compares with the text.
+            return self.column.is_in(list(texts)) if len(texts) > 1 else self.column == texts[0]
         return self.spells(exact_pattern(texts))
 
     def spells(self, pattern: str) -> Any:
         """Return where a regular expression is found in a text."""
-        return self._sure(self.column.str.contains(pattern))
+        return self.column.str.contains(pattern)
 
     def is_code(self, codes: Sequence[str]) -> Any:
         """Return where a text is a code of a missing value, or spells the number that one is."""

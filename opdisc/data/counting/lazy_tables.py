@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from opdisc.data.counting.cell_expressions import InexactColumn
 from opdisc.data.counting.row_counts import PointCounter
-from opdisc.data.counting.statements import Statements, schema_statements
+from opdisc.data.counting.statements import Coded, Statements, schema_statements
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import check_names
 from opdisc.data.packing import WORD_BITS, WordArray, set_column
@@ -165,10 +165,10 @@ def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, t
 def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> int:
     """Add the rows that the engine is sure of; return the number of the others."""
     nw: Any = importlib.import_module("narwhals")
-    bits = [f"b{at}" for at in range(len(statements.features))]
+    codes = {f"k{at}": each for at, each in enumerate(statements.features)}
     # A step of its own: an engine would find out anew at every mention what it is unsure of.
     said = frame.select(
-        *(each.alias(name) for name, each in zip(bits, statements.features, strict=True)),
+        *(each.code.alias(name) for name, each in codes.items()),
         statements.positive.alias("positive"),
         statements.negative.alias("negative"),
         statements.unsure.alias("unsure"),
@@ -180,7 +180,7 @@ def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> in
         "unsure": is_unsure,
     }
     flags = said.select(
-        *bits,
+        *codes,
         # PostgreSQL casts no truth value to 64 bits, and polars adds up narrow ones in their type.
         *(
             nw.when(each).then(1).otherwise(0).cast(nw.Int64).alias(name)
@@ -188,7 +188,7 @@ def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> in
         ),
     )
     sums = tuple(is_one)
-    grouped = flags.group_by(*bits).agg(
+    grouped = flags.group_by(*codes).agg(
         *(nw.col(name).sum().cast(nw.Int64) for name in sums), nw.len().cast(nw.Int64).alias("n")
     )
     groups = _collected(grouped)
@@ -196,17 +196,22 @@ def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> in
         np.asarray(groups.get_column(name).to_numpy(), dtype=np.int64) for name in (*sums, "n")
     )
     kept = positives + negatives > 0
-    words = _packed_groups(groups, bits)[kept]
+    words = _packed_groups(groups, codes)[kept]
     n_unsure = int(unsure.sum())
     counter.add_groups(words, positives[kept], negatives[kept], int(rows.sum()) - n_unsure)
     return n_unsure
 
 
-def _packed_groups(groups: Any, bits: Sequence[str]) -> WordArray:
-    words = np.zeros((len(groups), -(-(1 + len(bits)) // WORD_BITS)), dtype=np.uint64)
+def _packed_groups(groups: Any, codes: Mapping[str, Coded]) -> WordArray:
+    n_statements = sum(each.true.shape[1] for each in codes.values())
+    words = np.zeros((len(groups), -(-(1 + n_statements) // WORD_BITS)), dtype=np.uint64)
     set_column(words, 0, np.ones(len(groups), dtype=bool))
-    for at, name in enumerate(bits):
-        set_column(words, 1 + at, np.asarray(groups.get_column(name).to_numpy(), dtype=bool))
+    at = 1
+    for name, each in codes.items():
+        found = np.asarray(groups.get_column(name).to_numpy(), dtype=np.int64)
+        for true in each.true.T:
+            set_column(words, at, true[found])
+            at += 1
     return words
 
 

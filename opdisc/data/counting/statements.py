@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from opdisc.data.cells import MARKS_OF_MISSING, canonical_text, refuse_codes_among_numbers
 from opdisc.data.counting.cell_expressions import (
@@ -32,23 +36,50 @@ class Statements:
 
     Parameters
     ----------
-    features : tuple of expression
-        One for each of ``schema.column_names``.
+    features : tuple of Coded
+        One for each of the schema's features, in its order.
     positive, negative : expression
         The label's class; neither where it is missing.
     unsure : expression
         Rows that the reader of rows must read, or refuse: what is said of them counts for nothing.
     """
 
-    features: tuple[Any, ...]
+    features: tuple[Coded, ...]
     positive: Any
     negative: Any
     unsure: Any
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """What one column says of a row, as one number: an engine groups by few of them faster.
+
+    Parameters
+    ----------
+    code : expression
+        A row of ``true``.
+    true : ndarray of bool, shape (n_codes, n_statements)
+        Which statements about the column are true.
+    """
+
+    code: Any
+    true: npt.NDArray[np.bool_]
+
+
+_MOST_NESTED = 100
+"""Cases within each other; DuckDB refuses what is nested a thousand times."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
-    true: tuple[Any, ...]
+    coded: Coded
+    unsure: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    positive: Any
+    negative: Any
     unsure: Any
 
 
@@ -92,10 +123,10 @@ def schema_statements(
     target = schema.target.column
     label = _label(typed_cells(columns[target], types[target], target, is_exact), schema)
     return Statements(
-        features=tuple(each for one in said for each in one.true),
-        positive=label.true[0],
-        negative=label.true[1],
-        unsure=any_true([*(one.unsure for one in said), label.unsure]),
+        features=tuple(one.coded for one in said),
+        positive=label.positive.fill_null(False),
+        negative=label.negative.fill_null(False),
+        unsure=any_true([*(one.unsure for one in said), label.unsure]).fill_null(False),
     )
 
 
@@ -138,27 +169,66 @@ def _feature(cells: Cells, feature: Feature, missing: tuple[str, ...]) -> _Said:
 
 def _numbers(cells: Cells, feature: NumberFeature, missing: tuple[str, ...]) -> _Said:
     # A range clips to numbers on the same side of every cut.
-    is_there = ~(cells.missing() | cells.is_code(missing))
-    cuts = tuple(cells.at_least(cut) & is_there for cut in number_cuts(feature))
-    return _Said(cuts, cells.odd_number(missing))
+    cuts = number_cuts(feature)
+    reached = [cells.at_least(cut) for cut in cuts]
+    is_gone = cells.missing() | cells.is_code(missing)
+    code = _when(is_gone, _nw().lit(0), _n_reached(reached, 0))
+    return _Said(Coded(code, np.tri(len(cuts) + 1, len(cuts), -1) > 0), cells.odd_number(missing))
+
+
+def _n_reached(reached: Sequence[Any], below: int) -> Any:
+    """Return how many of some increasing cuts are reached, and so many more, by halves."""
+    if not reached:
+        return _nw().lit(below)
+    at = len(reached) // 2
+    return _when(
+        reached[at], _n_reached(reached[at + 1 :], below + at + 1), _n_reached(reached[:at], below)
+    )
 
 
 def _category(cells: Cells, feature: CategoryFeature, missing: tuple[str, ...]) -> _Said:
-    is_gone = cells.missing() | cells.is_any(missing)
-    true = []
-    for category in feature.categories:
-        is_one = cells.is_any([value for value in category.values if value not in missing])
-        true.append(is_one | is_gone if category.name == feature.missing else is_one)
-    return _Said(tuple(true), cells.odd_text((*feature.values, *missing)))
+    code = _nw().lit(0)
+    named: list[tuple[int, list[str]]] = []
+    for at, category in enumerate(feature.categories, 1):
+        named.append((at, [value for value in category.values if value not in missing]))
+        if category.name == feature.missing:
+            code = _when(cells.missing() | cells.is_any(missing), _nw().lit(at), code)
+    true = np.eye(1 + len(named), dtype=bool)[:, 1:]
+    return _Said(
+        Coded(_which(cells, named, code), true), cells.odd_text((*feature.values, *missing))
+    )
+
+
+def _which(cells: Cells, named: Sequence[tuple[int, list[str]]], otherwise: Any) -> Any:
+    """Return the number beside the texts of which a cell is one; no text is twice."""
+    if len(named) > _MOST_NESTED:
+        some, others = named[: len(named) // 2], named[len(named) // 2 :]
+        is_some = cells.is_any([text for _, texts in some for text in texts])
+        return _when(is_some, _which(cells, some, otherwise), _which(cells, others, otherwise))
+    code = otherwise
+    for at, texts in named:
+        code = _when(cells.is_any(texts), _nw().lit(at), code)
+    return code
 
 
 def _yes_or_no(cells: Cells, feature: BinaryFeature, missing: tuple[str, ...]) -> _Said:
     is_yes = cells.is_any([value for value in feature.one if value not in missing])
     is_no = cells.missing() | cells.is_any((*feature.zero, *missing))
-    return _Said((is_yes,), cells.odd() | ~(is_yes | is_no))
+    code = _when(is_yes, _nw().lit(1), _nw().lit(0))
+    return _Said(Coded(code, np.array([[False], [True]])), cells.odd() | ~(is_yes | is_no))
 
 
-def _label(cells: Cells, schema: Schema) -> _Said:
+def _when(condition: Any, then: Any, otherwise: Any) -> Any:
+    """Return the one or the other; what is null is not true."""
+    return _nw().when(condition).then(then).otherwise(otherwise)
+
+
+def _nw() -> Any:
+    """Return narwhals, which writes an expression for each engine."""
+    return importlib.import_module("narwhals")
+
+
+def _label(cells: Cells, schema: Schema) -> _Label:
     target, missing = schema.binary_target, schema.missing_values
     if cells.holds_numbers:
         refuse_codes_among_numbers(label_texts(target, missing), target.column)
@@ -169,12 +239,12 @@ def _label(cells: Cells, schema: Schema) -> _Said:
         negative = canonical_text(target.negative)
         is_negative = cells.is_any([] if negative in missing else [negative])
         known = is_gone | is_positive | is_negative
-        return _Said((is_positive, is_negative), cells.odd() | ~known)
+        return _Label(is_positive, is_negative, cells.odd() | ~known)
     is_negative = ~(is_gone | is_positive)
     unsure = cells.odd_text((positive, *missing))
     if isinstance(cells, Texts):
         unsure = unsure | (is_negative & cells.spells(_any_case(sorted(MARKS_OF_MISSING))))
-    return _Said((is_positive, is_negative), unsure)
+    return _Label(is_positive, is_negative, unsure)
 
 
 def _any_case(texts: Sequence[str]) -> str:

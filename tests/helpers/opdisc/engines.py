@@ -1,7 +1,9 @@
 """Tables of Arrow in databases behind Ibis."""
 
+import importlib.util
 import itertools
 import os
+import tempfile
 from functools import cache
 
 import pytest
@@ -10,7 +12,7 @@ _NUMBERS = itertools.count()
 
 
 def ibis_table(table, engine, temp=True):
-    """Return a table of Arrow as one of Ibis, on DuckDB or on the server of OPDISC_POSTGRES.
+    """Return a table of Arrow as one of Ibis, on DuckDB or on a PostgreSQL server.
 
     One that is not temporary stays on the server.
     """
@@ -24,11 +26,17 @@ def ibis_table(table, engine, temp=True):
     return connection.table(name)
 
 
+@cache
 def server_url():
-    """Return the URL of the server of OPDISC_POSTGRES."""
-    if "OPDISC_POSTGRES" not in os.environ:
-        pytest.skip("needs a PostgreSQL server: its URL in OPDISC_POSTGRES")
-    return os.environ["OPDISC_POSTGRES"]
+    """Return the URL of the server of OPDISC_POSTGRES, or of one started here, or skip."""
+    if "OPDISC_POSTGRES" in os.environ:
+        return os.environ["OPDISC_POSTGRES"]
+    if importlib.util.find_spec("pgserver") is None:
+        pytest.skip("needs a PostgreSQL server: pgserver, or its URL in OPDISC_POSTGRES")
+    import pgserver
+
+    folder = tempfile.mkdtemp(prefix="opdisc-postgres-")
+    return pgserver.get_server(folder, cleanup_mode="delete").get_uri()
 
 
 @cache

@@ -1,11 +1,10 @@
 """Tables of typed columns in SQLite, DuckDB and PostgreSQL, scored by a card's SQL."""
 
 import contextlib
-import os
 import re
 import sqlite3
 
-import pytest
+from helpers.opdisc.engines import server_url
 from helpers.opdisc.exported import held_row
 
 from opdisc.models import card_sql
@@ -36,9 +35,7 @@ def on_duckdb():
 def on_postgresql():
     import psycopg
 
-    if "OPDISC_POSTGRES" not in os.environ:
-        pytest.skip("needs a PostgreSQL server: its URL in OPDISC_POSTGRES")
-    with psycopg.connect(os.environ["OPDISC_POSTGRES"]) as connection:
+    with psycopg.connect(server_url()) as connection:
         yield connection.cursor(), "%s"
         connection.rollback()
 

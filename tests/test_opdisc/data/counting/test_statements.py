@@ -2,6 +2,7 @@
 
 import decimal
 
+import numpy as np
 import pytest
 from helpers.opdisc.engines import ibis_table
 from helpers.opdisc.hostile_cells import FEATURES, REFUSED, TARGETS, cells, reader_says
@@ -63,14 +64,15 @@ def engine_says(schema, table, engine):
     types = frame.collect_schema()
     columns = {name: nw.col(name) for name in ("x", "y")}
     said = schema_statements(schema, columns, types, is_exact=is_exact)
-    every = (*said.features, said.positive, said.negative, said.unsure)
+    every = (*(each.code for each in said.features), said.positive, said.negative, said.unsure)
     asked = [expression.alias(f"s{at}") for at, expression in enumerate(every)]
     rows = frame.select(nw.col("at"), *asked).collect("pyarrow").sort("at").rows()
     found = []
-    for _, *features, positive, negative, unsure in rows:
-        assert {type(each) for each in (*features, positive, negative, unsure)} == {bool}
+    for _, *codes, positive, negative, unsure in rows:
+        assert {type(each) for each in (positive, negative, unsure)} == {bool}
+        true = [each.true[code] for each, code in zip(said.features, codes, strict=True)]
         label = int(positive) - int(negative)
-        found.append(None if unsure else (*map(int, features), label))
+        found.append(None if unsure else (*np.concatenate(true).astype(int).tolist(), label))
     return found
 
 
@@ -145,7 +147,7 @@ def test_an_engine_is_sure_of_plain_cells(kind, engine):
     values = TAME[kind]
     if kind.startswith("decimal"):
         values = [None if value is None else decimal.Decimal(value) for value in values]
-    plain = pa.array(values, cells()[kind].type)
+    plain = held(pa.array(values, cells()[kind].type), engine)
     asked = ["codes"] if kind == "text" else ["numbers", "huge", "codes", "else"]
     for name in asked:
         assert compare(declared(FEATURES[name]), table_of(plain), engine) == ([], []), name
@@ -164,7 +166,7 @@ def test_a_rule_that_is_left_out_is_found(monkeypatch, fault, engine):
         monkeypatch.setattr(Reals, "missing", Cells.missing)
     elif fault == "narrow numbers are wide ones":
         kind = "float32"
-        monkeypatch.setattr(Reals, "at_least", lambda cells, cut: cells._sure(cells.column >= cut))
+        monkeypatch.setattr(Reals, "at_least", lambda cells, cut: cells.column >= cut)
     else:
         kind, feature = "text", "codes"
         monkeypatch.setattr(Texts, "odd_text", Cells.odd_text)
@@ -181,6 +183,20 @@ def test_ten_thousand_hostile_texts_and_numbers(engine):
         for target in TARGETS:
             schema = declared(FEATURES["numbers"], target)
             assert compare(schema, table_of(y=column), engine)[0] == [], target
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_categories_and_many_cuts_are_no_nest_too_deep(engine):
+    import pyarrow as pa
+
+    codes = [f"v{at}" for at in range(1_200)]
+    texts = pa.array([None, *codes[::7], "another"])
+    listed = {"column": "x", "categories": codes, "missing": "v3"}
+    wrong, unsure = compare(declared(listed), table_of(texts), engine)
+    assert (wrong, unsure) == ([], [])
+    numbers = pa.array([None, *range(-1, 1_201, 7)])
+    cuts = {"column": "x", "thresholds": list(range(1_200))}
+    assert compare(declared(cuts), table_of(numbers), engine) == ([], [])
 
 
 @pytest.mark.extras("narwhals", "pyarrow", "duckdb")
