@@ -19,7 +19,7 @@ SETTINGS = {
     "temp_directory": "",
     "preserve_insertion_order": "false",
     # Each thread holds some 20 MiB, and all of them take longer together than one.
-    "threads": 1,
+    "threads": "1",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }

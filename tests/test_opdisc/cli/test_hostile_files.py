@@ -506,6 +506,7 @@ def wide(columns, categories):
     Path("wide.toml").write_text(schema)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(("columns", "categories"), [(1_000, 0), (1, 10_000)])
 def test_a_thousand_columns_or_ten_thousand_categories_can_be_planned(columns, categories, folder):

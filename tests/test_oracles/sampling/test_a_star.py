@@ -81,6 +81,7 @@ def p_value(problem: ZeroOneProblem, n_draws: int, seed: int = 0, **shape: objec
 # --- laws ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("ways", [2, 3, None])
 @pytest.mark.parametrize("name", GRIDS)
@@ -117,6 +118,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_broken_trees_are_caught(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ def test_bounds_do_cut_something_off():
     assert subtrees.sum() > 0 and leaves.sum() < candidates.count
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("few", [-0.7, 4.0])
 @pytest.mark.parametrize(("beta", "n_draws"), [(Fraction(1, 4), 500), (Fraction(1), 300)])

@@ -159,6 +159,7 @@ def test_counts_beyond_single_precision_stay_exact():
     assert np.repeat(np.flatnonzero(counts), counts[counts > 0]).tolist() == expected
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("which", [0, 1, 2, 5, 6, 8])
 @pytest.mark.parametrize(("most", "times"), [(10**6, 1), (2, 1), (10**4, 10**10)])

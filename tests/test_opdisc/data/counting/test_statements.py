@@ -173,6 +173,7 @@ def test_a_rule_that_is_left_out_is_found(monkeypatch, fault, engine):
     assert compare(declared(FEATURES[feature]), table_of(held(cells()[kind], engine)), engine)[0]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ten_thousand_hostile_texts_and_numbers(engine):
