@@ -92,6 +92,7 @@ def test_half_the_noise_of_counts_is_caught(seed, name):
     assert audited.calibrated.lower_bound > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "refuted"),
     [

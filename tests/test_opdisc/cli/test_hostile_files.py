@@ -531,6 +531,8 @@ def test_an_epsilon_beyond_reason_is_refused(epsilon, folder):
         assert told_of[0] == 2 and "epsilon must be from 1e-100 to 1e+300" in told_of[2]
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1e-100", "1e-9", "1e9", "1e300"])
 def test_an_epsilon_at_the_ends_is_planned_and_fitted_or_refused(epsilon, folder):
     status, out, err = told(*PLAN, "./schema.toml", "--epsilon", epsilon)

@@ -38,6 +38,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FITS)
 def test_every_form_says_the_unit_with_its_rows(kind, folder):
     target, thresholds, options = FITS[kind]

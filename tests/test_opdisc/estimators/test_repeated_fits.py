@@ -102,6 +102,7 @@ def test_cross_validation_warns_once_and_counts_in_the_ledger(validate, tmp_path
     assert len(Ledger(tmp_path / "budget").spendings()) == 4
 
 
+@pytest.mark.slow
 def test_workers_see_the_search_too():
     search, said = warned(
         lambda: GridSearchCV(PrivateScorecardClassifier(), GRID, cv=2, n_jobs=2).fit(X, Y)

@@ -62,6 +62,7 @@ def guessing_record(table):
     return fitted(table, epsilon=1.0, relation=ADD, public_row_guess=9).receipt_.to_dict()
 
 
+@pytest.mark.slow
 def test_a_guess_plans_what_the_public_number_plans_at_half_of_epsilon(table, guessed, blind):
     known, found = fitted(table, epsilon=4.0).receipt_, guessed[4000].receipt_
     assert (found.noise_law, found.weights) == (known.noise_law, known.weights)
@@ -84,6 +85,7 @@ def test_however_wrong_a_guess_the_promise_is_the_same(guessed, blind, guess):
     assert noise.rows is None and noise.extra > 1 and noise.word == "rows not public"
 
 
+@pytest.mark.slow
 def test_where_the_number_of_rows_is_public_it_wins(table):
     alone = fitted(table, epsilon=0.5).receipt_
     both = fitted(table, epsilon=0.5, public_row_guess=10**9).receipt_
@@ -154,6 +156,7 @@ def test_points_of_a_small_grid_follow_the_guess(table):
     assert bounds == [1, known.receipt_.weights[1][-1], 1] and bounds[1] > 1
 
 
+@pytest.mark.slow
 def test_bins_of_risks_follow_the_guess(table):
     def bins(**arguments):
         receipt = fitted(table, risk_budget=0.5, **arguments).receipt_

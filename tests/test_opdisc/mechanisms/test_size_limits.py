@@ -188,6 +188,7 @@ def voted(oracle, ledger, isolation="none", **facts):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "facts", "isolation"),
     [

@@ -201,6 +201,7 @@ def test_without_time_for_more_a_constant_card_is_drawn():
     assert not np.any(model.coef_)
 
 
+@pytest.mark.slow
 def test_ten_thousand_categories_are_no_reason_to_refuse():
     rng = np.random.default_rng(0)
     categories = [f"v{k}" for k in range(10_000)]

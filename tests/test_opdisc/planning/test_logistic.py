@@ -86,6 +86,7 @@ def test_thresholds_that_are_to_be_found_leave_it_out():
     assert not prefers_logistic(Schema.from_dict(declared), public(rows=100_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     [

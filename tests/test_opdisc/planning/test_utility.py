@@ -183,6 +183,7 @@ def test_the_mean_of_the_exponential_mechanism_is_bounded_on_random_tables():
         assert float(losses @ weights / weights.sum()) <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 19])
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_staged_draws_exceed_a_constant_answer_no_more_than_stated(columns, epsilon):

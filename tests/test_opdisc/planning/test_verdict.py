@@ -25,6 +25,7 @@ def unit_below(epsilon):
     return epsilon - 10.0 ** (math.floor(math.log10(epsilon)) - 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "rows", "epsilon"),
     [

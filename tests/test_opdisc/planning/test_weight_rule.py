@@ -216,6 +216,7 @@ def test_as_many_cards_as_are_listed_are_not_beyond_the_frontier():
     assert choose_mechanism(largest, base_measure=BaseMeasure(penalty=1.0))[0] == "exponential"
 
 
+@pytest.mark.slow
 def test_a_fit_beyond_the_frontier_ends_and_holds():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.integers(0, 2, (20, 45)), 20, axis=0)

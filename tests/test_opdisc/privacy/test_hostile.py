@@ -682,6 +682,7 @@ def test_a_fit_that_could_not_be_printed_spends_nothing(broken, folder, run):
     assert result.stderr.count("\n") == 1 and epsilons("ledger") == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_saved_fit_that_cannot_be_printed_goes_to_standard_error(folder):
     Ledger.create("ledger", table="table")

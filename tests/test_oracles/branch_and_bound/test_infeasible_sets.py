@@ -54,6 +54,7 @@ def test_bounds_hold(seed, bound, n_points):
     assert searched(problem).bound <= optimum(problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "separable", "blocks", "sphere"])
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.booleans())
@@ -62,6 +63,7 @@ def test_bounds_hold_with_noise_budgets_and_any_values(kind, seed, negative):
     assert searched(problem).bound <= optimum(problem)
 
 
+@pytest.mark.slow
 def test_bounds_are_worth_something():
     shares = []
     for seed in range(10):
@@ -208,6 +210,7 @@ def test_amounts_that_count_twice_are_caught_by_the_kit(monkeypatch):
         check_oracle(BranchAndBoundOracle(block_bound="always"), n_random=400)
 
 
+@pytest.mark.slow
 def test_sets_that_are_feasible_are_caught_by_the_kit(monkeypatch):
     class Single:
         """Claims of one point after the other that it cannot have its label."""

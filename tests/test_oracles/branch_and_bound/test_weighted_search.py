@@ -45,6 +45,7 @@ def searched(problem, n_moves, seed=0):
     return reduction, start, weigher
 
 
+@pytest.mark.slow
 def test_it_finds_optima_of_small_problems_and_tells_their_cost():
     for seed in range(30):
         problem = some_problem(seed)

@@ -31,6 +31,7 @@ def bound(problem, formulation):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @given(data=st.data())
 @settings(max_examples=150)

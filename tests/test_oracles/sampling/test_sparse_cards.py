@@ -106,6 +106,8 @@ def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
             assert found == {c for c, loss in zip(members, losses, strict=True) if loss == level}
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("cards", CARDS)
 @pytest.mark.parametrize(("most", "times"), [(3, 1), (0, 1), (10**4, 10**3), (10**4, 10**13)])
 def test_losses_beyond_the_last_level_count_at_it(cards, most, times, monkeypatch):

@@ -176,6 +176,7 @@ def test_compare_reports_the_cost(folder):
     assert status == 2 and "schema" in err
 
 
+@pytest.mark.slow
 def test_compare_without_costs_mentions_none(folder):
     told("compare", "table.csv", "--schema", "plain.toml", "--methods", "auto", "--epsilons", "1",
          "--repeats", "1", "--jobs", "1", "--out", "out")  # fmt: skip

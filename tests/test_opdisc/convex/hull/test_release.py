@@ -160,6 +160,8 @@ def test_a_start_that_is_0_is_none():
     assert drawn(objective, table, 20) == drawn(started, table, 20)
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "twin",
     [

@@ -108,6 +108,7 @@ def test_python_code_scores_as_the_model_does(seed):
         assert scored(predict, row) == label(model, total)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=60, deadline=None)
 def test_sql_scores_a_table_of_text_as_the_model_does(seed):
@@ -217,6 +218,7 @@ def test_a_card_without_points_has_one_answer_in_all_forms():
     assert [loaded(model)[1](row) for row in rows] == ["yes", "yes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "size"), [(in_sqlite, 1000), (in_duckdb, 120)])
 def test_many_columns_are_scored(engine, size):
     names = [f"c{i}" for i in range(size)]
@@ -257,6 +259,7 @@ def test_a_value_that_sql_cannot_hold_is_refused(value):
     assert loaded(model)[0]({"x": value}) == 1
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_an_explanation_adds_up_to_the_answer(seed):

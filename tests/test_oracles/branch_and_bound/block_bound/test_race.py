@@ -301,6 +301,8 @@ def test_a_hopeless_search_gives_way_to_any_better_bound(monkeypatch, part, gain
     assert judged._on_tree is taken
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("worth", "few", "polished"), [(1.0, 0.0, 1), (0.0, 0.0, root._N_STAGES), (0.0, 1e3, 1)]
 )
