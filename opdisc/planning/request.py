@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from opdisc.arguments import check_integer
 from opdisc.data import Schema, count_combinations
@@ -49,6 +49,10 @@ class CardRequest:
     threshold_budget: float = THRESHOLD_BUDGET
     risk_budget: float | None = None
     around: PublicCard | None = None
+    _grids: dict[int, WeightGrid] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By bound. A plan tries a hundred budgets on a few grids, which may have many columns."""
 
     @property
     def is_free(self) -> bool:
@@ -78,7 +82,7 @@ class CardRequest:
         """Return public facts of a card with the grid of a bound, or that around its start."""
         return GridPublic(
             **public.facts(),
-            grid=self._grid(bound),
+            grid=self._grids.get(bound) or self._grids.setdefault(bound, self._grid(bound)),
             error_costs=self.schema.error_costs,
             most_points=count_combinations(self.schema),
         )
