@@ -239,6 +239,7 @@ WORKS = {
     "tables": reads,
     "sql": queries,
     "postgres": lambda: imports("psycopg", "ibis"),
+    "spark": lambda: imports("pyspark"),
     "docs": lambda: imports("sphinx", "furo", "myst_parser", "numpydoc", "sphinx_click"),
     "test": lambda: imports("pytest", "xdist", "hypothesis", "importlinter", "hatchling"),
     "dev": lambda: imports("ruff", "mypy", "selenium"),

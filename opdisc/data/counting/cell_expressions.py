@@ -161,7 +161,8 @@ class Reals(Cells):
     kind : {"float64", "float32", "decimal"}
         What the engine holds. The column is cast to doubles first.
     is_exact : bool
-        Whether the engine looks at each cell itself: Polars, and DuckDB at a file that we opened.
+        Whether the engine looks at each cell itself: Polars, Spark, and DuckDB at a file that we
+        opened.
 
     Notes
     -----
@@ -261,15 +262,16 @@ class Moments(Cells):
 
 
 class Texts(Cells):
-    """Texts.
+    r"""Texts.
 
     Parameters
     ----------
     column, name
         As for the others.
     is_exact : bool
-        Whether the engine compares texts letter by letter. Where a column may have a collation of
-        its own, a regular expression does, which follows none.
+        Whether the engine compares texts letter by letter, and knows the end of a text as ``\z``.
+        Where a column may have a collation of its own, a regular expression compares, which
+        follows none; PostgreSQL has no ``\z``, and there ``$`` is the end.
     """
 
     holds_numbers = False
@@ -320,6 +322,8 @@ class Texts(Cells):
 
     def spells(self, pattern: str) -> Any:
         """Return where a regular expression is found in a text."""
+        if self._is_exact and pattern.endswith("$"):  # which Spark finds before a line's end, too
+            pattern = f"{pattern[:-1]}\\z"
         return self.column.str.contains(pattern)
 
     def is_code(self, codes: Sequence[str]) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from opdisc.data.counting.cell_expressions import InexactColumn
+from opdisc.data.counting.cell_expressions import InexactColumn, unsayable
 from opdisc.data.counting.row_counts import PointCounter
+from opdisc.data.counting.spark import CLASSIC, silent, uncompared
 from opdisc.data.counting.statements import Coded, Statements, schema_statements
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import check_names
@@ -26,8 +27,8 @@ from opdisc.data.reading import (
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
-_EXACT = ("polars",)
-"""Engines that compare texts letter by letter, whatever a column declares."""
+_EXACT = ("polars", "pyspark")
+"""Engines that compare texts letter by letter; Spark does unless a column's type says another."""
 
 _LAZY = {
     ("polars", "LazyFrame"): "polars",
@@ -70,6 +71,8 @@ def _engine(source: object) -> str | None:
         package = kind.__module__.partition(".")[0].lstrip("_")
         if (package, kind.__name__) in _LAZY:
             return _LAZY[package, kind.__name__]
+        if (kind.__module__, kind.__name__) == (CLASSIC, "DataFrame"):
+            return "pyspark"
     return None
 
 
@@ -149,6 +152,8 @@ def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, t
     declared = (*schema.columns, schema.target.column)
     check_names(plain, declared)
     folded = [name.casefold() for name in own]
+    is_spark = table.frame.implementation.is_pyspark()
+    refused = uncompared(table.frame.to_native()) if is_spark else {}
     named: dict[str, tuple[str, Any]] = {}
     for at, name in enumerate(declared):
         given = own[plain.index(name)]
@@ -157,6 +162,8 @@ def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, t
                 f"names of columns must differ in more than capital letters for an engine, but "
                 f"{name!r} does not; rename the other"
             )
+        if refused.get(given):
+            raise unsayable(name)
         named[name] = (f"c{at}", found[given])
     kept = [nw.col(own[plain.index(name)]).alias(named[name][0]) for name in declared]
     return table.frame.select(*kept), named
@@ -239,4 +246,7 @@ def _collected(frame: Any) -> Any:
     """Return a lazy table in memory."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
+    if frame.implementation.is_pyspark():
+        with silent(frame.to_native().sparkSession):
+            return frame.collect("pyarrow")
     return frame.collect("pyarrow")

@@ -43,7 +43,7 @@ from opdisc.errors import SchemaError, TableError, memory_refusals
 _CLUSTERS = {
     "dask": ("Dask", "to_delayed"),
     "ray": ("Ray", "map_batches"),
-    "pyspark": ("PySpark", "toLocalIterator"),
+    "pyspark": ("Spark Connect, or PySpark before version 4,", "toLocalIterator"),
 }
 """Packages whose tables have no way here: what we call them, and what such a table can do."""
 
@@ -70,11 +70,11 @@ def count_rows(
     ----------
     source : path, table or iterable
         One of these: a file that :func:`opdisc.read_table` reads; a DataFrame of pandas, polars,
-        Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation or a table of
-        Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a database cursor; an
-        iterable of any of these. An iterable's tables are added up; a table that is given twice
-        is refused where that can be seen, else that no row is in two of them becomes a condition.
-        A table of Dask, Ray or PySpark is refused: write it as Parquet.
+        Arrow or whatever narwhals knows; a LazyFrame of polars, a DuckDB relation, a frame of
+        PySpark 4 or a table of Ibis on DuckDB or PostgreSQL, whose engine groups and adds up; a
+        database cursor; an iterable of any of these. An iterable's tables are added up; a table
+        that is given twice is refused where that can be seen, else that no row is in two of them
+        becomes a condition. A table of Dask, Ray or Spark Connect is refused: write it as Parquet.
     schema : Schema, mapping, path or name of a shipped schema
         Public facts.
     delimiter, encoding, query, table_name, sheet, names
@@ -243,10 +243,10 @@ def _add(counter: PointCounter, source: Any, declared: TableFormat, chunk_cells:
 
 
 def _refuse_clusters(source: Any) -> None:
-    """Refuse a table of Dask, Ray or PySpark, before any of its parts is made."""
+    """Refuse a table of Dask, Ray or Spark Connect, before any of its parts is made."""
     package = type(source).__module__.partition(".")[0]
     name, parts = _CLUSTERS.get(package, ("", ""))
-    if name and hasattr(source, parts):
+    if name and hasattr(source, parts) and not is_lazy(source):
         raise TableError(
             f"a table to count must be one that this library reads itself, but {name} holds this "
             "one; write it as Parquet and count the files"

@@ -1,14 +1,43 @@
-"""Tables of Arrow in databases behind Ibis."""
+"""Tables of Arrow in databases behind Ibis, and in Spark."""
 
 import importlib.util
 import itertools
 import os
+import shutil
 import tempfile
 from functools import cache
 
 import pytest
 
 _NUMBERS = itertools.count()
+
+SPARK_MARKS = (pytest.mark.extras("narwhals", "pyarrow", "pyspark"), pytest.mark.slow)
+"""Marks of what needs a session of Spark, which takes ten seconds to start."""
+
+
+def spark_table(table):
+    """Return a table of Arrow as a frame of PySpark."""
+    return spark_session().createDataFrame(table)
+
+
+@cache
+def spark_session():
+    """Return the session of this process, or skip."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("needs Java: Spark runs on it")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="opdisc-spark-"),
+    }
+    builder = SparkSession.builder.master("local[2]").appName("opdisc")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
 
 
 def ibis_table(table, engine, temp=True):

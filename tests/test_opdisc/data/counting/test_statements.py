@@ -4,11 +4,12 @@ import decimal
 
 import numpy as np
 import pytest
-from helpers.opdisc.engines import ibis_table
+from helpers.opdisc.engines import SPARK_MARKS, ibis_table, spark_table
 from helpers.opdisc.hostile_cells import FEATURES, REFUSED, TARGETS, cells, reader_says
 
 from opdisc.data.counting import count_rows
-from opdisc.data.counting.cell_expressions import Cells, InexactColumn, Reals, Texts
+from opdisc.data.counting.cell_expressions import Cells, InexactColumn, Reals, Texts, unsayable
+from opdisc.data.counting.spark import uncompared
 from opdisc.data.counting.statements import schema_statements
 from opdisc.data.schema import Schema
 from opdisc.errors import TableError
@@ -22,6 +23,7 @@ ENGINES = [
     pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
     pytest.param("ibis", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")),
     pytest.param("postgres", marks=pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")),
+    pytest.param("pyspark", marks=SPARK_MARKS),
 ]
 
 
@@ -37,6 +39,11 @@ def lazy(table, engine):
         import duckdb
 
         return narwhals.from_native(duckdb.from_arrow(table)), False
+    if engine == "pyspark":
+        frame = spark_table(table)
+        if any(uncompared(frame).values()):
+            raise unsayable("x")
+        return narwhals.from_native(frame), True
     return narwhals.from_native(ibis_table(table, engine)), False
 
 
@@ -44,13 +51,13 @@ def held(column, engine):
     """Return the cells that an engine can hold."""
     import pyarrow as pa
 
-    if engine != "postgres":
+    if engine not in ("postgres", "pyspark"):
         return column
     numbers = {"uint8": "int16", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
     if str(column.type) in numbers:
         kept = [value for value in column.to_pylist() if value is None or value < 2**63]
         return pa.array(kept, numbers[str(column.type)])
-    if str(column.type) == "string":
+    if str(column.type) == "string" and engine == "postgres":
         return pa.array([text for text in column.to_pylist() if not text or "\0" not in text])
     return column
 
