@@ -289,6 +289,7 @@ def test_the_simplex_regressor_finds_the_mixture():
             PrivateSimplexRegressor(**arguments).fit(X, y)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (Path(os.environ.get("OPDISC_DATA", "data")) / "adult.csv").is_file(),

@@ -86,6 +86,7 @@ def swap(paths):
             path.write_bytes(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["truncate", "zero", "randomise", "swap", "forbid"])
 def test_a_damaged_cache_costs_nothing(damage, cache, tmp_path):
     copy = tmp_path / "code"

@@ -163,6 +163,7 @@ def gibbs(beta, values):
     return law / law.sum()
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "law"),

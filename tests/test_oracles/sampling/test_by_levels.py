@@ -67,6 +67,7 @@ def test_levels_without_a_hypothesis_lose_their_mass_and_nonsense_is_refused():
             LevelWeights(shares=shares, whole=whole)
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("grid", GRIDS)
 def test_draws_follow_the_target_law(grid):

@@ -198,6 +198,7 @@ def test_draws_follow_the_target_law(which, most, times, monkeypatch):
         assert not agrees(first_head_law(losses, 0.25))
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("most", [10**6, 2])
 def test_weighed_draws_follow_the_law_of_gibbs(most, monkeypatch):

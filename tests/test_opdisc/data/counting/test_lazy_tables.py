@@ -33,8 +33,14 @@ SCHEMA = Schema.from_dict(
 ENGINES = [
     pytest.param("polars", marks=pytest.mark.extras("narwhals", "pyarrow", "polars")),
     pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
-    pytest.param("ibis", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")),
-    pytest.param("postgres", marks=pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")),
+    pytest.param(
+        "ibis",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")],
+    ),
+    pytest.param(
+        "postgres",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")],
+    ),
 ]
 
 

@@ -21,8 +21,14 @@ TYPES = (
 ENGINES = [
     pytest.param("polars", marks=pytest.mark.extras("narwhals", "pyarrow", "polars")),
     pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
-    pytest.param("ibis", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")),
-    pytest.param("postgres", marks=pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")),
+    pytest.param(
+        "ibis",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")],
+    ),
+    pytest.param(
+        "postgres",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")],
+    ),
     pytest.param("pyspark", marks=SPARK_MARKS),
 ]
 

@@ -110,6 +110,7 @@ def test_a_card_with_a_scale_of_large_points_is_counted_at_once():
     assert noisy_cells(report) == exact_cells(classifier.to_model(), rows, report)
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
 def test_every_interval_keeps_its_level_over_a_thousand_draws(relation):

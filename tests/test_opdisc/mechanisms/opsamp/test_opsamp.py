@@ -563,6 +563,7 @@ def test_contradictory_settings_are_refused():
 # --- utility -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("domain", DOMAINS[:2], ids=lambda d: type(d).__name__)
 def test_realised_error_stays_below_the_simulated_quantile(domain):

@@ -467,6 +467,7 @@ def test_the_threshold_is_the_smallest_that_keeps_delta(rate, delta):
     assert k == 1 or p ** (k - 1) / (1 + p) > delta * (1 - 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("relation", BOTH)
 def test_the_whole_vote_keeps_its_claim_on_the_worst_pair(relation):
