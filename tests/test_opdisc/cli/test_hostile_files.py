@@ -566,6 +566,7 @@ PRINTING = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", PRINTING, ids=lambda arguments: arguments[0])
 @pytest.mark.parametrize(
     "place", [pytest.param("closed", marks=pytest.mark.slow), "full"]

@@ -110,6 +110,7 @@ def test_refusals() -> None:
         sample_by_enumeration(perturbed, 1, SeededEntropy(0))
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("budget", [None, 2])
 @pytest.mark.parametrize("beta", [Fraction(0), Fraction(1, 7), Fraction(3, 2)])

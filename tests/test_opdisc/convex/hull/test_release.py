@@ -81,6 +81,7 @@ def laws():
     return found
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("digits", [64, 4])

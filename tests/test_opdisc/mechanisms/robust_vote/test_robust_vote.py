@@ -88,6 +88,7 @@ def name_of(learner):
 SLOW = [pytest.param(learner, marks=pytest.mark.slow) for learner in adversaries.SLOW]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", [*adversaries.FAST, *SLOW], ids=name_of)
 def test_replacing_a_row_changes_no_other_parts_ballot(learner):
     first, second = (ballots_of(learner, table) for table in neighbours())
