@@ -14,7 +14,7 @@ import operator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import fmpz_poly
+from flint import fmpz, fmpz_poly
 
 from opdisc.data import Schema, column_structure
 from opdisc.errors import CalibrationError
@@ -120,13 +120,14 @@ def sign_counts(shape: HullShape) -> SignCounts:
         before.append(product)
         product = product * group
     orders = _orders(shape.n_columns)
-    totals = tuple(int(product[j]) * each for j, each in enumerate(orders))
+    totals = tuple(int(product[j] * each) for j, each in enumerate(orders))
     return SignCounts(ways, tuple(before), totals)
 
 
-def _orders(columns: int) -> list[int]:
+def _orders(columns: int) -> list[fmpz]:
     """Return ``j! (columns - j)!`` for each j: in how many orders positive columns come first."""
-    factorials = list(itertools.accumulate(range(1, columns + 1), operator.mul, initial=1))
+    # Numbers of so many digits are multiplied faster by their library than by Python.
+    factorials = list(itertools.accumulate(range(1, columns + 1), operator.mul, initial=fmpz(1)))
     return [up * down for up, down in zip(factorials, reversed(factorials), strict=True)]
 
 
@@ -163,13 +164,13 @@ def mean_square(shape: HullShape) -> float:
     return mean
 
 
-def _group_square(group: ColumnGroup, rest: fmpz_poly, weights: list[int], total: int) -> float:
+def _group_square(group: ColumnGroup, rest: fmpz_poly, weights: list[fmpz], total: int) -> float:
     """Return the expected square of a group, whose columns' signs the others' do not tell."""
     ways, columns = _ways(group), len(weights) - 1
     found = 0.0
     for k in range(len(group.columns) + 1):
         for left in range(rest.degree() + 1):
-            share = int(ways[k] * rest[left]) * weights[k + left] / total
+            share = int(ways[k] * rest[left] * weights[k + left]) / total
             found += share * _square_given(group, k, _moments(k + left, columns))
     return found
 
