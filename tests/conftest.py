@@ -19,7 +19,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--part",
         metavar="K/N",
-        help="of each test marked long, only every N-th case from the K-th on (K from 0)",
+        help="of each test marked long, only every N-th case from the K-th on (K from 0); "
+        "marked long(2): every 2 N-th",
     )
 
 
@@ -49,7 +50,11 @@ def pytest_collection_modifyitems(config, items):
         return
     part, parts = map(int, config.getoption("part").split("/"))
     long = [item for item in items if item.get_closest_marker("long")]
-    others = left_out(((item.nodeid.partition("[")[0], item) for item in long), part, parts)
+    cases = (
+        (item.nodeid.partition("[")[0], *(item.get_closest_marker("long").args or [1]), item)
+        for item in long
+    )
+    others = left_out(cases, part, parts)
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=list(others))
 

@@ -148,15 +148,15 @@ def test_packages_are_read_without_running_them():
 
 
 def test_the_parts_of_a_campaign_are_all_of_it_and_each_has_one_of_each_kind():
-    cases = [("many", i) for i in range(20)] + [("few", "a"), ("few", "b"), ("one", "x")]
-    keys = {key for _, key in cases}
-    kept = [keys - left_out(cases, part, 6) for part in range(6)]
+    cases = [("many", 1, i) for i in range(20)] + [("few", 1, "a"), ("few", 1, "b")]
+    cases += [("one", 1, "x"), *(("very many", 2, -i) for i in range(1, 21))]
+    keys = {key for *_, key in cases}
+    kept = [keys - left_out(cases, part, 6) for part in range(12)]
     assert set().union(*kept) == keys
-    assert all(
-        {name for name, key in cases if key in one} == {"many", "few", "one"} for one in kept
-    )
-    assert max(map(len, kept)) <= 4 + 1 + 1
-    assert left_out(cases, 0, 1) == set()
+    names = {name for name, *_ in cases}
+    assert all({name for name, _, key in cases if key in one} == names for one in kept)
+    assert max(map(len, kept)) <= 4 + 1 + 1 + 2
+    assert left_out(cases[:23], 0, 1) == set()
 
 
 def test_a_test_names_the_optional_packages_that_it_needs():

@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 GENERATOR = ("sphinx", "myst_parser", "furo", "numpydoc", "sphinx_click")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("site"),  # one process builds it, and has one browser
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in GENERATOR),
         reason="needs the pip extra docs",
@@ -245,7 +244,7 @@ def test_every_formula_of_a_page_is_typeset(browser, site, name):
 
 @needs_browser
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.long
+@pytest.mark.long(2)
 def test_a_page_fits_a_phone(browser, site, name):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     try:
@@ -270,7 +269,7 @@ def without_formulas(browser):
 
 @needs_browser
 @pytest.mark.parametrize("name", [*PAGES, "genindex"])
-@pytest.mark.long
+@pytest.mark.long(2)
 def test_a_page_hinders_nobody(without_formulas, site, name):
     """Contrast by day and night, names of links and controls, order of headings: axe's rules.
 

@@ -4,16 +4,16 @@ from collections import defaultdict
 
 
 def left_out(cases, part, parts):
-    """Return those of (name, key) that the part leaves out; each name keeps one at least.
+    """Return those of (name, times, key) that the part leaves out; each name keeps one at least.
 
-    All parts together leave nothing out.
+    A campaign has ``times`` as many parts as others. All parts together leave nothing out.
     """
     campaigns = defaultdict(list)
-    for name, key in cases:
-        campaigns[name].append(key)
+    for name, times, key in cases:
+        campaigns[name, times].append(key)
     return {
         key
-        for keys in campaigns.values()
+        for (_, times), keys in campaigns.items()
         for i, key in enumerate(keys)
-        if i % min(parts, len(keys)) != part % min(parts, len(keys))
+        if (i - part) % min(parts * times, len(keys))
     }

@@ -49,11 +49,16 @@ class InexactColumn(TableError):
     """A column that an engine does not compare as the reader of rows does; its type says so."""
 
 
+def nw() -> Any:
+    """Return narwhals, which writes an expression for each engine."""
+    return importlib.import_module("narwhals")
+
+
 def any_true(expressions: Iterable[Any]) -> Any:
     """Return whether one of some expressions is true; of none, a literal."""
     found = list(expressions)
     if len(found) < 2:
-        return found[0] if found else _nw().lit(False)
+        return found[0] if found else nw().lit(False)
     half = len(found) // 2  # engines limit how deep an expression may be
     return any_true(found[:half]) | any_true(found[half:])
 
@@ -83,7 +88,7 @@ class Cells:
 
     def odd(self) -> Any:
         """Return where the type holds a value that the reader of rows must see."""
-        return _nw().lit(False)
+        return nw().lit(False)
 
     def odd_number(self, codes: Sequence[str]) -> Any:
         """Return where it is unsure which number a cell is; codes are of missing values."""
@@ -131,23 +136,23 @@ class Wholes(Cells):
         if least <= self._low:
             return ~self.missing()
         if least > self._high:
-            return _nw().lit(False)
+            return nw().lit(False)
         return self.column >= least
 
     def is_number(self, number: float) -> Any:
         """Return where the double nearest to an integer is this one."""
         if abs(number) >= _LARGEST_EXACT:
             raise self._unsayable()
-        return self._is_whole(int(number)) if number.is_integer() else _nw().lit(False)
+        return self._is_whole(int(number)) if number.is_integer() else nw().lit(False)
 
     def is_text(self, text: str) -> Any:
         """Return where an integer is spelled like this."""
         is_whole = re.fullmatch("0|-?[1-9][0-9]*", text)
-        return self._is_whole(int(text)) if is_whole else _nw().lit(False)
+        return self._is_whole(int(text)) if is_whole else nw().lit(False)
 
     def _is_whole(self, number: int) -> Any:
         if not self._low <= number <= self._high:
-            return _nw().lit(False)
+            return nw().lit(False)
         return self.column == number
 
 
@@ -172,14 +177,14 @@ class Reals(Cells):
     """
 
     def __init__(self, column: Any, name: str, kind: str, is_exact: bool) -> None:
-        super().__init__(column if kind == "float64" else column.cast(_nw().Float64), name)
+        super().__init__(column if kind == "float64" else column.cast(nw().Float64), name)
         self._is_narrow = kind == "float32"
         size = self.column.abs()
         self._is_infinite = size == math.inf
         if is_exact:
             self._is_nan = ~self.column.is_finite() & ~self._is_infinite
         else:
-            self._is_nan = self.column.cast(_nw().String).str.to_lowercase() == "nan"
+            self._is_nan = self.column.cast(nw().String).str.to_lowercase() == "nan"
         self._is_sas_zero = size == SAS_ZERO
 
     def missing(self) -> Any:
@@ -194,14 +199,14 @@ class Reals(Cells):
         """Return where a number is at least this much; NaN is the greatest of all to engines."""
         cut = _least_narrow(cut) if self._is_narrow else cut
         if cut == math.inf:
-            return _nw().lit(False)
+            return nw().lit(False)
         return (self.column >= cut) & ~self.missing()
 
     def is_number(self, number: float) -> Any:
         """Return where a number is this one."""
         if self._is_narrow:
             if _shortest(number) != number:
-                return _nw().lit(False)
+                return nw().lit(False)
             number = float(np.float32(number))
         return (self.column == number) & ~self.missing()
 
@@ -209,7 +214,7 @@ class Reals(Cells):
         """Return where a number is spelled like this."""
         number = parse_number(text)
         if number is None or canonical_text(number) != text:
-            return _nw().lit(False)
+            return nw().lit(False)
         return self.is_number(number)
 
 
@@ -220,7 +225,7 @@ class Truths(Cells):
         """Return where 1 or 0 is at least this much."""
         if cut <= 0:
             return ~self.missing()
-        return self.column if cut <= 1 else _nw().lit(False)
+        return self.column if cut <= 1 else nw().lit(False)
 
     def is_number(self, number: float) -> Any:
         """Return where a cell is 1, or 0."""
@@ -229,7 +234,7 @@ class Truths(Cells):
     def is_text(self, text: str) -> Any:
         """Return where a cell is spelled 1, or 0."""
         if text not in ("0", "1"):
-            return _nw().lit(False)
+            return nw().lit(False)
         return self.column if text == "1" else ~self.column
 
 
@@ -249,16 +254,16 @@ class Moments(Cells):
     def is_text(self, text: str) -> Any:
         """Return where a date or a moment is spelled like this."""
         if not (MOMENT.fullmatch(text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text)):
-            return _nw().lit(False)
+            return nw().lit(False)
         try:
             value = self._kind.fromisoformat(text)
         except ValueError:
-            return _nw().lit(False)
+            return nw().lit(False)
         # Polars would cut the text down to the column's milliseconds, and call it equal.
         if self._unit == "ms" and getattr(value, "microsecond", 0) % 1000:
-            return _nw().lit(False)
+            return nw().lit(False)
         is_spelled_so = canonical_text(value) == text
-        return self.column == value if is_spelled_so else _nw().lit(False)
+        return self.column == value if is_spelled_so else nw().lit(False)
 
 
 class Texts(Cells):
@@ -281,7 +286,7 @@ class Texts(Cells):
         self._is_exact = is_exact
         self._is_decimal = self.spells(_PLAIN_DECIMAL)
         # Cells that are none become null before the cast, or it would fail at them.
-        self._number = _nw().when(self._is_decimal).then(column).cast(_nw().Float64)
+        self._number = nw().when(self._is_decimal).then(column).cast(nw().Float64)
 
     def missing(self) -> Any:
         """Return where there is no text."""
@@ -293,11 +298,11 @@ class Texts(Cells):
 
     def odd_text(self, known: Sequence[str]) -> Any:
         """Return where a text is not one of some, and may be compared by another spelling."""
-        nw = _nw()
         is_known = self.is_any(known) | self.missing()
         # By cases: an engine may look for what is odd among the unknown texts only.
-        is_odd = nw.when(self.spells(f"{_NOT_PLAIN}|{_RESPELLED}")).then(~self.spells(_SHORTEST))
-        return nw.when(is_known).then(nw.lit(False)).otherwise(is_odd.otherwise(nw.lit(False)))
+        is_odd = nw().when(self.spells(f"{_NOT_PLAIN}|{_RESPELLED}")).then(~self.spells(_SHORTEST))
+        never = nw().lit(False)
+        return nw().when(is_known).then(never).otherwise(is_odd.otherwise(never))
 
     def at_least(self, cut: float) -> Any:
         """Return where a text spells a number of at least this much."""
@@ -314,7 +319,7 @@ class Texts(Cells):
     def is_any(self, texts: Sequence[str]) -> Any:
         """Return where a text is one of some, letter by letter."""
         if not texts:
-            return _nw().lit(False)
+            return nw().lit(False)
         if self._is_exact:
             # DuckDB looks into a list with one text for longer than it compares with the text.
             return self.column.is_in(list(texts)) if len(texts) > 1 else self.column == texts[0]
@@ -333,7 +338,7 @@ class Texts(Cells):
 
 def as_texts(column: Any) -> Any:
     """Return categories as the texts that they are."""
-    return column.cast(_nw().String)
+    return column.cast(nw().String)
 
 
 def exact_pattern(texts: Iterable[str]) -> str:
@@ -375,8 +380,3 @@ def _least_narrow(cut: float) -> float:
 def _shortest(number: Any) -> float:
     with np.errstate(over="ignore"):
         return float(shortest_doubles(np.array([number], dtype=np.float32))[0])
-
-
-def _nw() -> Any:
-    """Return narwhals, which writes an expression for each engine."""
-    return importlib.import_module("narwhals")

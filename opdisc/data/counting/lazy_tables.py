@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from opdisc.data.counting.cell_expressions import InexactColumn, unsayable
+from opdisc.data.counting.cell_expressions import InexactColumn, nw, unsayable
 from opdisc.data.counting.row_counts import PointCounter
 from opdisc.data.counting.spark import CLASSIC, silent, uncompared
-from opdisc.data.counting.statements import Coded, Statements, schema_statements
+from opdisc.data.counting.statements import Joined, Statements, joined, schema_statements
 from opdisc.data.counting.texts import ChunkEncoder
 from opdisc.data.encoding import check_names
 from opdisc.data.packing import WORD_BITS, WordArray, set_column
@@ -120,8 +119,7 @@ def count_lazily(counter: PointCounter, table: LazyTable, chunk_cells: int) -> N
     """
     schema = counter.encoded_by
     frame, types = declared_columns(table, schema)
-    nw: Any = importlib.import_module("narwhals")
-    columns = {name: nw.col(at) for name, (at, _) in types.items()}
+    columns = {name: nw().col(at) for name, (at, _) in types.items()}
     dtypes = {name: dtype for name, (_, dtype) in types.items()}
     statements = schema_statements(schema, columns, dtypes, is_exact=table.is_exact)
     n_unsure = _add_groups(counter, frame, statements)
@@ -145,7 +143,6 @@ def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, t
     TableError
         If a column is missing, or another one has its name but for capital letters.
     """
-    nw: Any = importlib.import_module("narwhals")
     found = table.frame.collect_schema()
     own = list(found)
     plain = [name.strip() for name in own]
@@ -165,59 +162,58 @@ def declared_columns(table: LazyTable, schema: Schema) -> tuple[Any, dict[str, t
         if refused.get(given):
             raise unsayable(name)
         named[name] = (f"c{at}", found[given])
-    kept = [nw.col(own[plain.index(name)]).alias(named[name][0]) for name in declared]
+    kept = [nw().col(own[plain.index(name)]).alias(named[name][0]) for name in declared]
     return table.frame.select(*kept), named
 
 
 def _add_groups(counter: PointCounter, frame: Any, statements: Statements) -> int:
     """Add the rows that the engine is sure of; return the number of the others."""
-    nw: Any = importlib.import_module("narwhals")
-    codes = {f"k{at}": each for at, each in enumerate(statements.features)}
+    keys = {f"k{at}": each for at, each in enumerate(joined(statements.features))}
     # A step of its own: an engine would find out anew at every mention what it is unsure of.
     said = frame.select(
-        *(each.code.alias(name) for name, each in codes.items()),
+        *(each.number.alias(name) for name, each in keys.items()),
         statements.positive.alias("positive"),
         statements.negative.alias("negative"),
         statements.unsure.alias("unsure"),
     )
-    is_unsure = nw.col("unsure")
+    is_unsure = nw().col("unsure")
     is_one = {
-        "positives": nw.col("positive") & ~is_unsure,
-        "negatives": nw.col("negative") & ~is_unsure,
+        "positives": nw().col("positive") & ~is_unsure,
+        "negatives": nw().col("negative") & ~is_unsure,
         "unsure": is_unsure,
     }
     flags = said.select(
-        *codes,
+        *keys,
         # PostgreSQL casts no truth value to 64 bits, and polars adds up narrow ones in their type.
         *(
-            nw.when(each).then(1).otherwise(0).cast(nw.Int64).alias(name)
+            nw().when(each).then(1).otherwise(0).cast(nw().Int64).alias(name)
             for name, each in is_one.items()
         ),
     )
     sums = tuple(is_one)
-    grouped = flags.group_by(*codes).agg(
-        *(nw.col(name).sum().cast(nw.Int64) for name in sums), nw.len().cast(nw.Int64).alias("n")
+    grouped = flags.group_by(*keys).agg(
+        *(nw().col(name).sum().cast(nw().Int64) for name in sums),
+        nw().len().cast(nw().Int64).alias("n"),
     )
     groups = _collected(grouped)
     positives, negatives, unsure, rows = (
         np.asarray(groups.get_column(name).to_numpy(), dtype=np.int64) for name in (*sums, "n")
     )
     kept = positives + negatives > 0
-    words = _packed_groups(groups, codes)[kept]
+    words = _packed_groups(groups, keys)[kept]
     n_unsure = int(unsure.sum())
     counter.add_groups(words, positives[kept], negatives[kept], int(rows.sum()) - n_unsure)
     return n_unsure
 
 
-def _packed_groups(groups: Any, codes: Mapping[str, Coded]) -> WordArray:
-    n_statements = sum(each.true.shape[1] for each in codes.values())
+def _packed_groups(groups: Any, keys: Mapping[str, Joined]) -> WordArray:
+    n_statements = sum(each.n_statements for key in keys.values() for each in key.columns)
     words = np.zeros((len(groups), -(-(1 + n_statements) // WORD_BITS)), dtype=np.uint64)
     set_column(words, 0, np.ones(len(groups), dtype=bool))
     at = 1
-    for name, each in codes.items():
-        found = np.asarray(groups.get_column(name).to_numpy(), dtype=np.int64)
-        for true in each.true.T:
-            set_column(words, at, true[found])
+    for name, key in keys.items():
+        for is_true in key.truths(groups.get_column(name).to_numpy()):
+            set_column(words, at, is_true)
             at += 1
     return words
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ from opdisc.data.counting.cell_expressions import (
     any_true,
     as_texts,
     exact_pattern,
+    nw,
     unsayable,
 )
 from opdisc.data.encoding import number_cuts, refuse_numbers, refuse_value_labels
@@ -52,18 +52,73 @@ class Statements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """What one column says of a row, as one number: an engine groups by few of them faster.
+    """What one column says of a row, as one number.
 
     Parameters
     ----------
     code : expression
-        A row of ``true``.
-    true : ndarray of bool, shape (n_codes, n_statements)
-        Which statements about the column are true.
+        From 0 to ``n_statements``.
+    n_statements : int
+        Of the column, numbered from 1.
+    is_reached : bool
+        Whether a statement is true where the code reaches its number; else where it is its number.
     """
 
     code: Any
-    true: npt.NDArray[np.bool_]
+    n_statements: int
+    is_reached: bool
+
+    def truths(self, codes: npt.ArrayLike) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield of each statement where it is true, for some codes."""
+        found = np.asarray(codes)
+        for number in range(1, self.n_statements + 1):
+            yield found >= number if self.is_reached else found == number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """What some columns say of a row, as one number of 63 bits: their codes are its digits.
+
+    An engine groups by few numbers faster than by many, and PostgreSQL by 1,664 columns at most.
+
+    Parameters
+    ----------
+    columns : tuple of Coded
+        The first has the last digit, and each a base of one more than its statements.
+    """
+
+    columns: tuple[Coded, ...]
+
+    @property
+    def number(self) -> Any:
+        """The expression."""
+        first, *others = self.columns
+        number = first.code.cast(nw().Int64)
+        base = first.n_statements + 1
+        for each in others:
+            number = number + each.code.cast(nw().Int64) * base
+            base *= each.n_statements + 1
+        return number
+
+    def truths(self, numbers: npt.ArrayLike) -> Iterator[npt.NDArray[np.bool_]]:
+        """Yield of each statement where it is true, for some numbers."""
+        left = np.asarray(numbers, dtype=np.int64)
+        for each in self.columns:
+            left, codes = np.divmod(left, each.n_statements + 1)
+            yield from each.truths(codes)
+
+
+def joined(columns: Iterable[Coded]) -> list[Joined]:
+    """Return numbers of columns, few of them, in the order of the columns."""
+    found: list[list[Coded]] = []
+    size = 1
+    for each in columns:
+        size *= each.n_statements + 1
+        if not found or size > 2**63:
+            found.append([])
+            size = each.n_statements + 1
+        found[-1].append(each)
+    return [Joined(tuple(some)) for some in found]
 
 
 _MOST_NESTED = 100
@@ -172,14 +227,14 @@ def _numbers(cells: Cells, feature: NumberFeature, missing: tuple[str, ...]) -> 
     cuts = number_cuts(feature)
     reached = [cells.at_least(cut) for cut in cuts]
     is_gone = cells.missing() | cells.is_code(missing)
-    code = _when(is_gone, _nw().lit(0), _n_reached(reached, 0))
-    return _Said(Coded(code, np.tri(len(cuts) + 1, len(cuts), -1) > 0), cells.odd_number(missing))
+    code = _when(is_gone, nw().lit(0), _n_reached(reached, 0))
+    return _Said(Coded(code, len(cuts), True), cells.odd_number(missing))
 
 
 def _n_reached(reached: Sequence[Any], below: int) -> Any:
     """Return how many of some increasing cuts are reached, and so many more, by halves."""
     if not reached:
-        return _nw().lit(below)
+        return nw().lit(below)
     at = len(reached) // 2
     return _when(
         reached[at], _n_reached(reached[at + 1 :], below + at + 1), _n_reached(reached[:at], below)
@@ -187,16 +242,14 @@ def _n_reached(reached: Sequence[Any], below: int) -> Any:
 
 
 def _category(cells: Cells, feature: CategoryFeature, missing: tuple[str, ...]) -> _Said:
-    code = _nw().lit(0)
+    code = nw().lit(0)
     named: list[tuple[int, list[str]]] = []
     for at, category in enumerate(feature.categories, 1):
         named.append((at, [value for value in category.values if value not in missing]))
         if category.name == feature.missing:
-            code = _when(cells.missing() | cells.is_any(missing), _nw().lit(at), code)
-    true = np.eye(1 + len(named), dtype=bool)[:, 1:]
-    return _Said(
-        Coded(_which(cells, named, code), true), cells.odd_text((*feature.values, *missing))
-    )
+            code = _when(cells.missing() | cells.is_any(missing), nw().lit(at), code)
+    coded = Coded(_which(cells, named, code), len(named), False)
+    return _Said(coded, cells.odd_text((*feature.values, *missing)))
 
 
 def _which(cells: Cells, named: Sequence[tuple[int, list[str]]], otherwise: Any) -> Any:
@@ -207,25 +260,20 @@ def _which(cells: Cells, named: Sequence[tuple[int, list[str]]], otherwise: Any)
         return _when(is_some, _which(cells, some, otherwise), _which(cells, others, otherwise))
     code = otherwise
     for at, texts in named:
-        code = _when(cells.is_any(texts), _nw().lit(at), code)
+        code = _when(cells.is_any(texts), nw().lit(at), code)
     return code
 
 
 def _yes_or_no(cells: Cells, feature: BinaryFeature, missing: tuple[str, ...]) -> _Said:
     is_yes = cells.is_any([value for value in feature.one if value not in missing])
     is_no = cells.missing() | cells.is_any((*feature.zero, *missing))
-    code = _when(is_yes, _nw().lit(1), _nw().lit(0))
-    return _Said(Coded(code, np.array([[False], [True]])), cells.odd() | ~(is_yes | is_no))
+    code = _when(is_yes, nw().lit(1), nw().lit(0))
+    return _Said(Coded(code, 1, False), cells.odd() | ~(is_yes | is_no))
 
 
 def _when(condition: Any, then: Any, otherwise: Any) -> Any:
     """Return the one or the other; what is null is not true."""
-    return _nw().when(condition).then(then).otherwise(otherwise)
-
-
-def _nw() -> Any:
-    """Return narwhals, which writes an expression for each engine."""
-    return importlib.import_module("narwhals")
+    return nw().when(condition).then(then).otherwise(otherwise)
 
 
 def _label(cells: Cells, schema: Schema) -> _Label:

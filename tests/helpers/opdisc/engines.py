@@ -11,6 +11,20 @@ import pytest
 
 _NUMBERS = itertools.count()
 
+ENGINES = [
+    pytest.param("polars", marks=pytest.mark.extras("narwhals", "pyarrow", "polars")),
+    pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
+    pytest.param(
+        "ibis",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")],
+    ),
+    pytest.param(
+        "postgres",
+        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")],
+    ),
+]
+"""What counts in every run, and databases behind Ibis in parts."""
+
 SPARK_MARKS = (pytest.mark.extras("narwhals", "pyarrow", "pyspark"), pytest.mark.slow)
 """Marks of what needs a session of Spark, which takes ten seconds to start."""
 

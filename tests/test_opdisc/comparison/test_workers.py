@@ -135,10 +135,12 @@ def test_a_comparison_runs_every_run_and_records_every_failure(source, tmp_path)
     assert (tmp_path / "out" / "runs.csv").read_text().count("\nmajority/") == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timing
-def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(
-    source, tmp_path, command
+@pytest.mark.parametrize("kills", [1, 2, 3])
+def test_killed_and_resumed_it_has_the_rows_of_an_undisturbed_run(
+    source, tmp_path, command, kills
 ):
     waiting = "helpers.opdisc.comparison_methods:waiting"
     plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=(0.1, 0.5, 1.0), repeats=4)
@@ -148,7 +150,7 @@ def test_killed_three_times_and_resumed_it_has_the_rows_of_an_undisturbed_run(
     chance = random.Random(os.urandom(8))
     out = tmp_path / "killed"
     before, workers = 0, []
-    for _ in range(3):
+    for _ in range(kills):
         process = command(plan, out, hold_after=before + 3)
         wait_for_rows(out, before + 1, process)
         time.sleep(chance.uniform(0.0, 1.5))  # not a wait: any moment is one to be killed at

@@ -85,6 +85,8 @@ def test_every_candidate_is_counted_once_and_found(seed, n_columns, n_directions
         assert found == everything
 
 
+@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n_columns", "n_directions"), CASES)
 @pytest.mark.parametrize(("most", "times"), [(5, 1), (0, 1), (10**4, 10**3), (10**4, 10**10)])
 def test_losses_beyond_the_last_level_count_at_it(

@@ -90,7 +90,10 @@ CARDS = [
 
 
 @pytest.mark.parametrize("cards", CARDS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed",
+    [0, *(pytest.param(seed, marks=[pytest.mark.long, pytest.mark.slow]) for seed in (1, 2))],
+)
 def test_every_card_is_counted_at_its_loss_and_found_once(cards, seed):
     made = points(seed, len(cards.signs))
     everything = list(listed(cards))

@@ -4,7 +4,7 @@ import datetime
 import random
 
 import pytest
-from helpers.opdisc.engines import ibis_table
+from helpers.opdisc.engines import ENGINES, ibis_table
 from helpers.opdisc.hostile_cells import TEXTS
 
 from opdisc import PrivateScorecardClassifier
@@ -14,10 +14,11 @@ from opdisc.data.schema import Schema
 from opdisc.errors import TableError
 
 CANARY = "xq7canary"
+TARGET = {"column": "ill", "positive": "yes", "negative": "*"}
 SCHEMA = Schema.from_dict(
     {
         "name": "s",
-        "target": {"column": "ill", "positive": "yes", "negative": "*"},
+        "target": TARGET,
         "missing_values": ["NA"],
         "exclusive": [["a", "b"]],
         "feature": [
@@ -30,18 +31,6 @@ SCHEMA = Schema.from_dict(
         ],
     }
 )
-ENGINES = [
-    pytest.param("polars", marks=pytest.mark.extras("narwhals", "pyarrow", "polars")),
-    pytest.param("duckdb", marks=pytest.mark.extras("narwhals", "pyarrow", "duckdb")),
-    pytest.param(
-        "ibis",
-        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "duckdb", "ibis")],
-    ),
-    pytest.param(
-        "postgres",
-        marks=[pytest.mark.long, pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")],
-    ),
-]
 
 
 def rows(number=400, seed=0):
@@ -96,6 +85,19 @@ def test_an_engine_counts_what_the_reader_counts(engine):
     ]
     assert fitted[0].scorecard_ == fitted[1].scorecard_
     assert fitted[0].receipt_.epsilon == fitted[1].receipt_.epsilon
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_columns_are_no_nest_too_deep(engine):
+    choose = random.Random(1)
+    cells = (None, True, False)
+    table = {f"c{at}": [True, False, *choose.choices(cells, k=20)] for at in range(1_200)}
+    features = [{"column": name, "binary": True} for name in table]
+    schema = Schema.from_dict({"name": "s", "target": TARGET, "feature": features})
+    table = arrow(table | {"ill": choose.choices(("yes", "no"), k=22)})
+    counts, expected = count_rows(lazy(table, engine), schema), count_rows(table, schema)
+    assert counts.points.tolist() == expected.points.tolist()
+    assert counts.negatives.tolist() == expected.negatives.tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
