@@ -24,7 +24,7 @@ from opdisc.data.reading import (
     relation_batches,
 )
 from opdisc.data.schema import Schema
-from opdisc.errors import TableError
+from opdisc.errors import TableError, engine_refusals
 
 _EXACT = ("polars", "pyspark")
 """Engines that compare texts letter by letter; Spark does unless a column's type says another."""
@@ -35,6 +35,11 @@ _LAZY = {
     ("ibis", "Table"): "ibis",
 }
 """Packages and their classes of what they have not computed yet, and what we call them."""
+
+_STOPPED = (
+    "a query must run to its end on Spark, but it stopped ({reason}); try it there first: its log "
+    "stays off, as it may quote cells, until sparkContext.setLogLevel puts it on"
+)
 
 _BEHIND_IBIS = ("duckdb", "postgres")
 """Databases whose cells are compared exactly by way of Ibis; a type of SQLite binds no cell."""
@@ -243,6 +248,6 @@ def _collected(frame: Any) -> Any:
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     if frame.implementation.is_pyspark():
-        with silent(frame.to_native().sparkSession):
+        with engine_refusals(_STOPPED), silent(frame.to_native().sparkSession):
             return frame.collect("pyarrow")
     return frame.collect("pyarrow")

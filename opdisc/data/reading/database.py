@@ -129,7 +129,12 @@ def open_database(path: FilePath, start: bytes, **settings: str) -> Iterator[Any
     duckdb = optional_module("duckdb", "sql", "a DuckDB file")
     # The query is about this file: it may not read or write another, nor load an extension.
     settings |= {"autoinstall_known_extensions": "false"}
-    with closing(duckdb.connect(str(path), read_only=True, config=settings)) as database:
+    with engine_refusals(
+        "a database file must open, but DuckDB did not open this one ({reason}); end the programs "
+        "that write to it, and try it in DuckDB"
+    ):
+        opened = duckdb.connect(str(path), read_only=True, config=settings)
+    with closing(opened) as database:
         # Afterwards: without access to files DuckDB lets nobody say where it may not write.
         database.execute("SET enable_external_access = false")
         yield database

@@ -193,17 +193,23 @@ def find_table(database: Any, name: str) -> FoundTable:
     """Return a table of an open database by its name, or by its schema's and its own.
 
     Capital letters count, and no search path is followed: ``loans`` is that of the first schema,
-    ``main`` or ``public``.
+    ``main`` or ``public``. Either name may hold dots.
 
     Raises
     ------
     TableError
-        If there is none.
+        If there is none, or several.
     """
     look, usual = _look(database)
-    folder, dot, own = name.partition(".")
+    dots = [at for at, letter in enumerate(name) if letter == "."]
+    read = [(usual, name), *((name[:at], name[at + 1 :]) for at in dots)]
     with query_refusals():
-        rows = database.execute(look, (folder, own) if dot else (usual, name)).fetchall()
+        rows = [row for each in read for row in database.execute(look, each).fetchall()]
+    if len(rows) > 1:
+        raise TableError(
+            f"a named table must be one, but {quoted(name)} is {len(rows)}, by where the schema "
+            "ends; rename one of them"
+        )
     if not rows:
         raise TableError(
             f"a named table must be in the database, but {quoted(name)} is not; spell it as the "

@@ -1,6 +1,8 @@
 """Named tables of databases: the counts of a query for all of it, on fewer conditions."""
 
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from helpers.opdisc.engines import ibis_table, server_url
@@ -148,6 +150,40 @@ def test_a_table_that_is_not_there_is_refused(tmp_path, kind, name):
         count_rows(path, SCHEMA, table_name=name)
     with pytest.raises(TableError, match="a named table must be in the database"):
         read_table(path, table_name=name)
+
+
+@pytest.mark.extras("duckdb", "narwhals", "pyarrow")
+def test_names_may_hold_dots_where_they_are_those_of_one_table(tmp_path):
+    statement = """
+        CREATE TABLE "v1.2" AS FROM given; CREATE SCHEMA "a.b"; CREATE TABLE "a.b"."c.d" AS FROM given;
+        CREATE SCHEMA a; CREATE TABLE a.t AS FROM given; CREATE TABLE "a.t" AS FROM given LIMIT 9
+    """
+    path = in_duckdb(tmp_path, statement)
+    for name in ("v1.2", "main.v1.2", "a.b.c.d", "main.a.t"):
+        n_rows = 9 if name == "main.a.t" else 400
+        assert count_rows(path, SCHEMA, table_name=name).n_rows == n_rows
+        assert len(read_table(path, table_name=name)) == n_rows
+    for read in (public_facts, read_table):
+        with pytest.raises(TableError, match=r"must be one, but 'a\.t' is 2"):
+            read(path, table_name="a.t")
+
+
+@pytest.mark.extras("duckdb", "narwhals", "pyarrow")
+@pytest.mark.parametrize("named", [{"table_name": "t"}, {"query": "FROM t"}])
+def test_a_file_that_another_program_writes_to_says_so(tmp_path, named):
+    path = in_duckdb(tmp_path, "CREATE TABLE t AS FROM given")
+    program = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(TableError, match="end the programs that write to it"):
+            count_rows(path, SCHEMA, **named)
+        other.communicate("\n")
+    assert count_rows(path, SCHEMA, **named).n_rows == 400
 
 
 @pytest.mark.extras("duckdb", "narwhals", "pyarrow")

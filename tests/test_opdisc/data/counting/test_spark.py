@@ -72,7 +72,8 @@ def test_what_spark_says_of_a_cell_is_told_to_nobody(capfd):
     with pytest.raises(TableError) as caught:
         count_rows(frame, SCHEMA)
     told = capfd.readouterr()
-    assert "query must run to its end" in str(caught.value)
+    assert "run to its end on Spark" in str(caught.value)
+    assert "setLogLevel puts it on" in str(caught.value)
     shown = "".join(traceback.format_exception(caught.value))
     assert CANARY not in shown + told.out + told.err
     # Asked by its owner, the same frame does say it, also where the error is caught.
