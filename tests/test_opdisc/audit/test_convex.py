@@ -33,7 +33,7 @@ def test_a_quick_audit_stands_and_catches_less_noise():
 
 
 @pytest.mark.statistical
-@pytest.mark.long
+@pytest.mark.long(2)
 @pytest.mark.parametrize("name", list(CASES))
 def test_every_convex_claim_stands_and_less_noise_is_caught(name):
     """1,500 draws on each table, 400 where a control is loud; false alarm 1e-6 for the claim."""

@@ -225,7 +225,7 @@ def test_any_changed_field_of_a_model_ends_in_output_or_a_sentence(tmp_path_fact
 
 
 @pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.long(2)
 @pytest.mark.parametrize("name", sorted(p.name for p in SAMPLES.glob("*_*.json")))
 def test_every_changed_field_of_every_model_ends_in_output_or_a_sentence(name, folder):
     record = sample(name)

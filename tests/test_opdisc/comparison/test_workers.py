@@ -143,7 +143,7 @@ def test_killed_and_resumed_it_has_the_rows_of_an_undisturbed_run(
     source, tmp_path, command, kills
 ):
     waiting = "helpers.opdisc.comparison_methods:waiting"
-    plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=(0.1, 0.5, 1.0), repeats=4)
+    plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=(0.1, 0.5, 1.0), repeats=2)
     planned = sorted(run.run_id for run in runs_of(plan))
     undisturbed = compare(source, plan, tmp_path / "calm", jobs=2, report=nothing)
     assert undisturbed.finished == len(planned)

@@ -32,7 +32,9 @@ def separable(n=3000, seed=0):
     return X, (X[:, 0] > X[:, 1]).astype(int)
 
 
-@pytest.mark.parametrize("most_draws", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "most_draws", [150, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.long])]
+)
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "huberised hinge"])
 @pytest.mark.parametrize("domain", ["l1", "box", "l2"])
 def test_classifiers_learn_with_a_generous_budget(loss, domain, most_draws):

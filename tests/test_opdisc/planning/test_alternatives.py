@@ -219,6 +219,7 @@ def _tempted():
     )
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlipMechanism, StagedMechanism])
 def test_draws_have_the_law_of_the_cards_that_are_left(kind):

@@ -197,6 +197,7 @@ def _tempted():
     return [ZeroOneProblem(**made, grid=grid) for grid in (limited, free)]
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlipMechanism])
 def test_draws_have_the_law_of_the_smaller_box(kind):

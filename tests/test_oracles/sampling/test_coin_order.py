@@ -24,6 +24,7 @@ def draws(levels, counts, beta, n, seed=0):
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("levels", "counts"), [([3, 4, 6, 9], [1, 2, 3, 1]), ([0, 1], [1, 1]), ([0, 2], [1, 9])]

@@ -48,6 +48,7 @@ def test_the_walk_counts_every_loss_level_and_lists_each_member_once(grid, seed)
         assert members == {w for w, loss in expected.items() if loss == level}
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("grid", GRIDS[:3])
 def test_draws_follow_the_target_law(grid):

@@ -92,6 +92,7 @@ def test_the_law_is_that_of_quadrature(name, digits, laws):
     assert p_value(laws[name], found) > FALSE_ALARM
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", STARTED)
 @pytest.mark.parametrize("digits", [64, 4])
@@ -121,6 +122,7 @@ def boxed(unit=8, resolution=1):
     return objective, points / unit, labels, HullTable.of(rows, shape, ErrorCosts(), unit)
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("digits", [64, 4])
 def test_the_law_of_numbers_in_a_box_is_that_of_quadrature(digits):

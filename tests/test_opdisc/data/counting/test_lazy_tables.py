@@ -87,6 +87,7 @@ def test_an_engine_counts_what_the_reader_counts(engine):
     assert fitted[0].receipt_.epsilon == fitted[1].receipt_.epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_columns_are_no_nest_too_deep(engine):
     choose = random.Random(1)

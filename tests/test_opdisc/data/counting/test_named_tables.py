@@ -155,7 +155,8 @@ def test_a_table_that_is_not_there_is_refused(tmp_path, kind, name):
 @pytest.mark.extras("duckdb", "narwhals", "pyarrow")
 def test_names_may_hold_dots_where_they_are_those_of_one_table(tmp_path):
     statement = """
-        CREATE TABLE "v1.2" AS FROM given; CREATE SCHEMA "a.b"; CREATE TABLE "a.b"."c.d" AS FROM given;
+        CREATE TABLE "v1.2" AS FROM given;
+        CREATE SCHEMA "a.b"; CREATE TABLE "a.b"."c.d" AS FROM given;
         CREATE SCHEMA a; CREATE TABLE a.t AS FROM given; CREATE TABLE "a.t" AS FROM given LIMIT 9
     """
     path = in_duckdb(tmp_path, statement)
@@ -172,14 +173,16 @@ def test_names_may_hold_dots_where_they_are_those_of_one_table(tmp_path):
 @pytest.mark.parametrize("named", [{"table_name": "t"}, {"query": "FROM t"}])
 def test_a_file_that_another_program_writes_to_says_so(tmp_path, named):
     path = in_duckdb(tmp_path, "CREATE TABLE t AS FROM given")
-    program = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('held', flush=True); input()"
+    program = (
+        "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(1, flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as other:
-        assert other.stdout.readline() == "held\n"
+        assert other.stdout.readline() == "1\n"
         with pytest.raises(TableError, match="end the programs that write to it"):
             count_rows(path, SCHEMA, **named)
         other.communicate("\n")

@@ -187,6 +187,7 @@ def test_ten_thousand_hostile_texts_and_numbers(kind, engine):
         assert compare(schema, table_of(y=column), engine)[0] == [], target
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_categories_and_many_cuts_are_no_nest_too_deep(engine):
     import pyarrow as pa

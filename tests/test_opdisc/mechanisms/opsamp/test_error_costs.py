@@ -118,6 +118,7 @@ def test_noise_that_forgets_the_cost_covers_a_quarter_of_the_audited_difference(
     assert 1.0 <= covered[0] < 1.01 and 0.24 < covered[1] < 0.27
 
 
+@pytest.mark.long
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["opsamp", "opsamp_costs"])
 def test_the_audit_stands_and_catches_less_noise(name):

@@ -171,9 +171,18 @@ def _measured_ratio(rng, tilts=64):
     return float(distance / spec.stability), capped
 
 
-@pytest.mark.parametrize("instances", [50, pytest.param(300, marks=pytest.mark.slow)])
-def test_neighbours_minimisers_are_closer_than_proven_on_random_instances(instances, capsys):
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize(
+    ("seed", "instances"),
+    [
+        (5, 50),
+        *(
+            pytest.param(seed, 100, marks=[pytest.mark.slow, pytest.mark.long])
+            for seed in range(3)
+        ),
+    ],
+)
+def test_neighbours_minimisers_are_closer_than_proven_on_random_instances(seed, instances, capsys):
+    rng = np.random.default_rng(seed)
     found = [_measured_ratio(rng) for _ in range(instances)]
     ratios = np.array([ratio for ratio, _ in found])
     below = np.array([ratio for ratio, capped in found if not capped])
