@@ -104,12 +104,6 @@ def check_rows(rows: Rows, public: ConvexPublic) -> None:
         )
     if public.n_rows is not None and public.n_rows != rows.n_rows:
         raise CalibrationError("n_rows must be the number of rows of the table; correct it.")
-    slack = 1 + 1e-9
-    lengths = np.einsum("ij,ij->i", rows.X, rows.X)
-    inside = (
-        float(lengths.max(initial=0.0)) <= (public.bounds.l2 * slack) ** 2
-        and float(np.abs(rows.X).max(initial=0.0)) <= public.bounds.largest_coordinate * slack
-        and float(np.abs(rows.y).max(initial=0.0)) <= public.bounds.label * slack
-    )
-    if not inside:
+    largest_label = float(np.abs(rows.y).max(initial=0.0))
+    if not (public.bounds.hold(rows.X) and largest_label <= public.bounds.label):
         raise CalibrationError("rows must lie within the public bounds; build with Rows.clipped.")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from oracles.arithmetic import FloatArray
 from oracles.errors import InvalidProblem
+
+_SMALLEST, _LARGEST = 1e-150, 1e150
+"""Bounds whose squares are neither 0 nor infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +29,7 @@ class RowBounds:
     Raises
     ------
     InvalidProblem
-        If a bound is missing, negative or infinite.
+        If a bound is missing, or not between 1e-150 and 1e150: lengths are roots of squares.
     """
 
     l2: float
@@ -37,15 +42,32 @@ class RowBounds:
             value = getattr(self, name)
             if value is None and name == "linf":
                 continue
-            if not isinstance(value, int | float) or not 0 < value < math.inf:
+            if not isinstance(value, int | float) or not _SMALLEST <= value <= _LARGEST:
                 raise InvalidProblem(
-                    f"public bounds must be finite and > 0, got {name}={value!r}; declare one."
+                    "public bounds must be numbers from 1e-150 to 1e150, got "
+                    f"{name}={value!r}; declare one."
                 )
 
     @property
     def largest_coordinate(self) -> float:
         """Largest absolute coordinate of x."""
         return self.l2 if self.linf is None else min(self.linf, self.l2)
+
+    def hold(self, X: FloatArray) -> bool:
+        """Return whether all rows are within the bounds of x.
+
+        Coordinates get no allowance. A length gets what its own rounding, and that of a row
+        shortened to it, may add: a share of ``(p + 8) 2**-52``.
+
+        Parameters
+        ----------
+        X : float64 array, shape (m, p)
+            Rows. One that is not finite is outside.
+        """
+        largest = float(np.abs(X).max(initial=0.0))
+        squares = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
+        allowed = self.l2 * (1 + (X.shape[1] + 8) * 2.0**-52)
+        return largest <= self.largest_coordinate and squares <= allowed**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

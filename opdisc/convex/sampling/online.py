@@ -127,16 +127,12 @@ class OnlineLearner:
         return self._player.step(self._checked(x), self._entropy)
 
     def _checked(self, x: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
-        bounds, slack = self._public.bounds, 1 + 1e-9
         try:
             vector = np.array(x, dtype=np.float64)
         except (OverflowError, TypeError, ValueError):
             vector = np.empty(0)
-        if (
-            vector.shape != (self._public.dimension,)
-            or not np.all(np.isfinite(vector))
-            or float(np.abs(vector).max()) > bounds.largest_coordinate * slack
-            or float(vector @ vector) > (bounds.l2 * slack) ** 2
+        if vector.shape != (self._public.dimension,) or not self._public.bounds.hold(
+            vector[None, :]
         ):
             raise CalibrationError(
                 f"a loss vector must have {self._public.dimension} finite numbers within the "

@@ -84,8 +84,7 @@ def tilted_problem(
     if rows.ndim != 2 or targets.shape != rows.shape[:1]:
         raise CalibrationError("rows must be a matrix with one target each; check the shapes.")
     bounds = mechanism.bounds
-    inside = np.abs(rows).max(initial=0.0) <= bounds.largest_coordinate
-    inside &= np.linalg.norm(rows, axis=1).max(initial=0.0) <= bounds.l2 * (1 + 1e-9)
+    inside = bounds.hold(rows)
     if not mechanism.loss.is_classification:
         inside &= np.abs(targets).max(initial=0.0) <= bounds.label
     if not inside:

@@ -1,10 +1,12 @@
 """Losses against naive formulas, and their constants against the worst row within the bounds."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
 
 from oracles.convex.classification_losses import (
     HingeLoss,
@@ -153,10 +155,34 @@ def test_squared_loss_needs_a_domain():
     assert SquaredLoss().constants(RowBounds(l2=2.0), score_bound=3.0).lipschitz_l2 == 8.0
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, None])
+@pytest.mark.parametrize("bad", [0.0, -1.0, 1e-160, 1e160, math.inf, math.nan, None])
 def test_absent_bounds_are_refused(bad):
-    with pytest.raises(InvalidProblem, match="public bounds must be finite and > 0, got l2="):
+    with pytest.raises(InvalidProblem, match="public bounds must be numbers from 1e-150 to 1e150"):
         RowBounds(l2=bad)
+
+
+@given(
+    arrays(np.float64, (3, 40), elements=st.floats(-1e3, 1e3)),
+    st.floats(1e-149, 1e150),
+    st.sampled_from([0.1, 1.0]),
+)
+def test_rows_shortened_to_a_bound_are_within_it_and_longer_ones_are_not(rows, l2, share):
+    bounds = RowBounds(l2=l2, linf=share * l2)
+    rows = np.clip(rows * l2, -bounds.largest_coordinate, bounds.largest_coordinate)
+    lengths = np.linalg.norm(rows, axis=1)
+    rows *= np.minimum(1.0, l2 / np.maximum(lengths, l2))[:, None]
+    assert bounds.hold(rows)
+    longest = max(sum(Fraction(x) ** 2 for x in row) for row in rows) / Fraction(l2) ** 2
+    assert longest <= Fraction(1 + 48 * 2.0**-52) ** 2
+    if longest > 1e-6:
+        assert not bounds.hold(rows / math.sqrt(longest) * (1 + 1e-12))
+
+
+def test_coordinates_and_what_is_no_number_get_no_allowance():
+    bounds = RowBounds(l2=2.0, linf=1.0)
+    assert bounds.hold(np.array([[1.0, -1.0]])) and bounds.hold(np.empty((0, 3)))
+    for bad in (np.nextafter(1.0, 2.0), math.nan, math.inf, -math.inf):
+        assert not bounds.hold(np.array([[0.0, 1.0], [bad, 0.0]]))
 
 
 def test_bad_names_and_widths_are_refused():
