@@ -163,7 +163,10 @@ class _DualProgram:
         """Return theta (not yet projected) and the multipliers."""
         if self._options.time_limit is not None:
             self._solver.setOptionValue("time_limit", self._options.time_limit)
-        self._solver.run()
+        if self._solver.run() == highspy.HighsStatus.kError:
+            # The process has a pool of other threads, which HiGHS refuses: 0 takes that one.
+            self._solver.setOptionValue("threads", 0)
+            self._solver.run()
         solution = self._solver.getSolution()
         duals = np.array(solution.row_dual, dtype=np.float64)
         values = np.array(solution.col_value, dtype=np.float64)

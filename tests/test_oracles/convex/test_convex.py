@@ -6,6 +6,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -218,6 +219,26 @@ def test_warm_starts_change_no_optimum(oracle, loss, domain):
         cold = minimise(problem.with_tilt(tilt), oracle, options)
         assert max(warm.certificate.gap, cold.certificate.gap) <= 1e-5
         assert abs(warm.certificate.primal_bound - cold.certificate.primal_bound) <= 2e-5
+
+
+@pytest.fixture
+def pool_of_three():
+    """Let HiGHS have three threads in this process, as after a solve of the user's own."""
+    highspy.Highs.resetGlobalScheduler(True)
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 3)
+    model.addVariable(0, 1, -1.0)
+    assert model.run() == highspy.HighsStatus.kOk
+    yield
+    highspy.Highs.resetGlobalScheduler(True)
+
+
+def test_threads_that_the_process_has_already_are_no_obstacle(pool_of_three):
+    problem = random_problem(1, "hinge", "l1")
+    found, other = minimise(problem, "lp-highs"), minimise(problem, "global")
+    assert found.certificate.gap < 1e-6
+    assert abs(found.certificate.primal_bound - other.certificate.primal_bound) < 1e-2
 
 
 def test_a_tilt_that_dominates_drives_to_the_corner():
