@@ -191,12 +191,14 @@ def _rehearse(
 ) -> None:
     """Have one tilt of two public rows minimised as the table's will be: same oracle and workers.
 
-    Of the problem, only the loss and the search space are looked at.
+    Of the problem, only the loss and the search space are looked at. The rows weigh so much that
+    an answer of zeros, which is what some solvers leave behind when they fail, is not certified.
     """
     features = np.zeros((2, problem.dimension))
     features[0, 0] = 1.0
-    targets = np.array([1.0, -1.0]) if problem.loss.is_classification else np.zeros(2)
-    toy = replace(problem, features=features, targets=targets, weights=np.ones(2))
+    targets = np.array([1.0, -1.0 if problem.loss.is_classification else 0.0])
+    weights = np.full(2, 4 * max(1.0, spec.allowance))
+    toy = replace(problem, features=features, targets=targets, weights=weights)
     tilt = draw_tilts(replace(spec, draws=1), SeededEntropy(0))
     # A search over boxes proves small gaps slowly: any answer shows that it works.
     gap = spec.allowance if problem.loss.is_convex else _ANY_GAP

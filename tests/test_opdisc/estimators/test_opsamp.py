@@ -3,6 +3,7 @@
 import os
 import time
 
+import highspy
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,8 +21,10 @@ from opdisc.errors import CalibrationError
 from opdisc.estimators.linear import PrivateLinearSVC
 from opdisc.estimators.opsamp import OPSampClassifier
 from opdisc.estimators.opsamp_regressor import OPSampRegressor, private_median
-from opdisc.privacy import NeighboringRelation
+from opdisc.privacy import Ledger, NeighboringRelation
+from oracles.convex import linear_program
 from oracles.convex.polytopes import Box
+from oracles.errors import OracleUnavailable
 
 QUICK = {"most_draws": 30, "epsilon": 20.0, "delta": 1e-2}
 
@@ -286,3 +289,22 @@ def test_the_census_task_runs_at_epsilon_1():
     print(f"{model.score(X, y):.4f} in {time.perf_counter() - started:.1f} s")
     assert model.receipt_.epsilon == 1.0
     assert len(model.parameters_) == 8
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 20.0, 500.0])
+@pytest.mark.parametrize("model", [OPSampClassifier, OPSampRegressor])
+def test_a_solver_that_leaves_zeros_costs_nothing(model, epsilon, monkeypatch, tmp_path):
+    """HiGHS does so, without an error, where the process has other threads than it asks for."""
+    monkeypatch.setattr(linear_program._SilentHighs, "run", lambda self: highspy.HighsStatus.kOk)
+    fitted = model(
+        epsilon=epsilon,
+        delta=0.01,
+        feature_range=(-1, 1),
+        most_draws=30,
+        ledger=Ledger(tmp_path / "book"),
+        **({"target_range": (-1, 1)} if model is OPSampRegressor else {}),
+    )
+    X = np.linspace(-1, 1, 40)[:, None]
+    with pytest.raises(OracleUnavailable, match="before anything is spent"):
+        fitted.fit(X, (X[:, 0] > 0).astype(int))
+    assert not fitted.ledger.path.exists()
