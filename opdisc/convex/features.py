@@ -101,6 +101,8 @@ class LinearFeatures:
 
     def numeric_rows(self, X: FloatArray, y: FloatArray) -> Rows:
         """Return rows shortened to the declared norm, with the constant in front."""
-        scaled = (X - self.centre) / self.scale
+        with np.errstate(over="ignore"):
+            # No length of such a row is infinite: it would be no number after it is shortened.
+            scaled = np.clip((X - self.centre) / self.scale, -1e150, 1e150)
         lengths = np.maximum(np.linalg.norm(scaled, axis=1), 1.0)
         return Rows(X=np.column_stack([np.ones(len(X)), scaled / lengths[:, None]]), y=y)

@@ -37,10 +37,12 @@ class Rows:
     is_exact: bool = False
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for array in (self.X, self.y, self.counts):
-            if array is not None:
+        """Make read-only arrays of doubles: short whole numbers overflow in a square."""
+        for name, what in (("X", "rows"), ("y", "labels"), ("counts", "counts")):
+            if getattr(self, name) is not None:
+                array = as_numbers(getattr(self, name), what)
                 array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
     @classmethod
     def clipped(cls, X: ArrayLike, y: ArrayLike, public: ConvexPublic) -> Rows:

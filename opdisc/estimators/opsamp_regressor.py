@@ -130,7 +130,8 @@ class OPSampRegressor(PrivateRegressor, OPSampEstimator):
 
     def _target_scale(self) -> tuple[float, float]:
         low, high = public_range(self.target_range, 1, "target")
-        return 0.5 * float(low[0] + high[0]), 0.5 * float(high[0] - low[0])
+        half = 0.5 * float(high[0]) - 0.5 * float(low[0])
+        return float(low[0]) + half, half
 
 
 def private_median(

@@ -44,8 +44,8 @@ class RowBounds:
                 continue
             if not isinstance(value, int | float) or not _SMALLEST <= value <= _LARGEST:
                 raise InvalidProblem(
-                    "public bounds must be numbers from 1e-150 to 1e150, got "
-                    f"{name}={value!r}; declare one."
+                    f"public bounds must be numbers from 1e-150 to 1e150, but {name} is none; "
+                    "declare one."
                 )
 
     @property
@@ -64,6 +64,7 @@ class RowBounds:
         X : float64 array, shape (m, p)
             Rows. One that is not finite is outside.
         """
+        X = np.asarray(X, dtype=np.float64)  # short whole numbers overflow in a square
         largest = float(np.abs(X).max(initial=0.0))
         squares = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
         allowed = self.l2 * (1 + (X.shape[1] + 8) * 2.0**-52)

@@ -126,6 +126,8 @@ class ExactDomain(Domain):
 
 def onto_simplex(parameters: FloatArray, total: float) -> FloatArray:
     """Project on the simplex of the given total by sorting (Duchi et al. 2008, Figure 1)."""
+    # All coordinates may be moved alike; beside a large one, the total would be rounded away.
+    parameters = parameters - parameters.max()
     ordered = np.sort(parameters)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(parameters) + 1)
     last = np.flatnonzero(ordered > excess)[-1]

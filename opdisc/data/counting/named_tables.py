@@ -70,12 +70,14 @@ def _start(path: FilePath) -> bytes:
 def _server_table(url: str, name: str) -> Iterator[LazyTable | None]:
     with open_server(url) as server:
         found = find_table(server, name)
+        database = server.info.dbname
     folder, own = found.parts
     ibis: Any = importlib.import_module("ibis")
     with query_refusals():
         connection = ibis.connect(url)
         try:
-            yield _lazy(connection.table(own, database=folder), found)
+            # As a pair: a text with a dot would be a database's name and a schema's.
+            yield _lazy(connection.table(own, database=(database, folder)), found)
         finally:
             connection.disconnect()
 

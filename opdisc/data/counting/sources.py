@@ -326,7 +326,7 @@ def _named_part(path: str | PathLike[str], declared: TableFormat) -> list[str]:
     """Return the name of a file's table, or of a server's: of the latter for this process only."""
     table = "" if declared.table_name is None else f" {declared.table_name}"
     if is_server(path):
-        place = hashlib.blake2b(f"{path}{table}".encode(), key=_KEY.encode())
+        place = hashlib.blake2b(f"{path}{table}".encode(errors="surrogatepass"), key=_KEY.encode())
         return [place.hexdigest()]
     state = "" if _is_pipe(path) else _file_state(path)
     return [f"{state} {declared.sheet} {declared.query}{table}"] if state else []

@@ -131,7 +131,7 @@ def open_database(path: FilePath, start: bytes, **settings: str) -> Iterator[Any
     settings |= {"autoinstall_known_extensions": "false"}
     with engine_refusals(
         "a database file must open, but DuckDB did not open this one ({reason}); end the programs "
-        "that write to it, and try it in DuckDB"
+        "that write to it, close connections of your own, and try it in DuckDB"
     ):
         opened = duckdb.connect(str(path), read_only=True, config=settings)
     with closing(opened) as database:

@@ -200,6 +200,8 @@ def find_table(database: Any, name: str) -> FoundTable:
     TableError
         If there is none, or several.
     """
+    if not isinstance(name, str):
+        raise TableError("the name of a table must be a text, but this one is none; spell it so")
     look, usual = _look(database)
     dots = [at for at, letter in enumerate(name) if letter == "."]
     read = [(usual, name), *((name[:at], name[at + 1 :]) for at in dots)]

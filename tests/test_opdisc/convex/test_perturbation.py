@@ -14,8 +14,8 @@ from opdisc.convex.objective import approximate_minima, objective_perturbation
 from opdisc.convex.objective_plan import output_noise_scale, plan_objective_perturbation
 from opdisc.convex.output import output_perturbation, plan_output_perturbation
 from opdisc.convex.public import ConvexPublic
-from opdisc.convex.rows import Rows
-from opdisc.errors import CalibrationError, UncertifiedRelease
+from opdisc.convex.rows import Rows, check_rows
+from opdisc.errors import CalibrationError, TableError, UncertifiedRelease
 from opdisc.privacy.entropy import SeededEntropy, SystemEntropy
 from opdisc.privacy.params import NeighboringRelation, PrivacyParams
 from oracles.convex.balls import L1Ball, L2Ball
@@ -414,6 +414,19 @@ def test_monte_carlo_audit_of_pure_output_perturbation():
     assert lower_bound(released) <= 1.0
     broken = [centre + (part - centre) / 4 for centre, part in zip(exact, released, strict=True)]
     assert lower_bound(broken) > 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.float32])
+def test_long_rows_of_small_numbers_are_refused(dtype):
+    """The squares of 100 overflow in a byte, and its smallest number has no opposite."""
+    for cell in (100, 127 if dtype is np.uint8 else -128):
+        X = np.full((2, 3), cell, dtype=dtype)
+        with pytest.raises(CalibrationError, match="within the public bounds"):
+            check_rows(Rows(X=X, y=np.ones(2)), facts(l2=100.0))
+    with pytest.raises(CalibrationError, match="within the public bounds"):
+        check_rows(Rows(X=np.zeros((2, 3)), y=np.full(2, -128, dtype=np.int8)), facts())
+    with pytest.raises(TableError, match="rows must be an array of real numbers"):
+        Rows(X=[["a"]], y=np.ones(1))
 
 
 def test_rows_that_contradict_the_public_facts_are_refused():

@@ -312,3 +312,12 @@ def test_fixed_defaults_reach_the_accuracy_of_measured_peers(relation):
         # Whose true mean reaches the goal fails once in 30,000 times: four standard errors, which
         # are at most .002 at epsilon .05 and .0003 from .25 on.
         assert np.mean(scores) + 4 * np.std(scores) / np.sqrt(len(scores)) >= goal
+
+
+def test_no_cell_is_too_large_to_be_shortened():
+    """A refusal that hangs on one cell would tell of it."""
+    X = np.linspace(-1.0, 1.0, 60).reshape(30, 2)
+    for cell, data_norm in ((1e300, 1e-9), (-1.7e308, 1.0)):
+        X[3, 1] = cell
+        model = PrivateLogisticRegression(epsilon=1.0, data_norm=data_norm, random_state=0)
+        assert np.isfinite(model.fit(X, np.arange(30) % 2).coef_).all()

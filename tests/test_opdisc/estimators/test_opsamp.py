@@ -308,3 +308,11 @@ def test_a_solver_that_leaves_zeros_costs_nothing(model, epsilon, monkeypatch, t
     with pytest.raises(OracleUnavailable, match="before anything is spent"):
         fitted.fit(X, (X[:, 0] > 0).astype(int))
     assert not fitted.ledger.path.exists()
+
+
+def test_a_range_of_the_largest_numbers_is_no_overflow():
+    X, _ = separable(60)
+    model = OPSampRegressor(
+        feature_range=(0, 1), target_range=(1e308, 1.7e308), random_state=0, **QUICK
+    ).fit(X, np.full(60, 1.5e308))
+    assert np.isfinite(model.predict(X)).all()

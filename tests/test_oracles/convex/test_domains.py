@@ -49,6 +49,13 @@ def test_points_are_pulled_inside_whatever_their_size(domain, size):
             assert not domain.contains(target, tolerance=0.0)
 
 
+@pytest.mark.parametrize("size", [1e17, 1e100, 1e300])
+def test_a_point_far_away_is_projected(size):
+    for domain in (L1Ball(dimension=3, radius=1.0), Simplex(dimension=3)):
+        far = domain.nearest_inside(np.array([0.3 * size, size, -size / 4]))
+        np.testing.assert_allclose(far, [0.0, 1.0, 0.0], atol=1e-12)
+
+
 def test_l1_projection_agrees_with_a_quadratic_program():
     target = np.array([1.2, -0.9, 0.1])
     found = optimize.minimize(

@@ -84,6 +84,16 @@ def test_duckdb_counts_its_own_table_and_the_conditions_of_a_query_are_gone(tmp_
     assert sorted(each.name for each in tmp_path.iterdir()) == ["main"]
 
 
+@pytest.mark.extras("duckdb", "pyarrow")
+@pytest.mark.parametrize("kind", [in_duckdb, in_sqlite])
+def test_a_name_is_a_text(tmp_path, kind):
+    path = kind(tmp_path)
+    for read in (public_facts, read_table, lambda path, **name: count_rows(path, SCHEMA, **name)):
+        for bad in (5, b"loans"):
+            with pytest.raises(TableError, match="the name of a table must be a text"):
+                read(path, table_name=bad)
+
+
 @pytest.mark.extras("duckdb", "narwhals", "pyarrow")
 def test_a_view_is_a_query_and_keeps_its_conditions(tmp_path, asked):
     path = in_duckdb(tmp_path, "CREATE TABLE t AS FROM given; CREATE VIEW v AS FROM t")
@@ -236,6 +246,29 @@ def test_a_server_that_does_not_answer_is_refused_without_its_url(monkeypatch):
     assert CANARY not in str(caught.value) and caught.value.__cause__ is None
     with pytest.raises(TableError, match="but a server gives them once"):
         count_rows(url, PRIVATE, table_name="t")
+
+
+@pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")
+def test_a_schema_of_a_server_may_hold_dots(asked):
+    import psycopg
+
+    url = server_url()
+    with psycopg.connect(url, autocommit=True) as server:
+        base = server.info.dbname
+        name = ibis_table(arrow(rows()), "postgres", temp=False).get_name()
+        for schema, limit in (("decoy", 9), (f"{base}.decoy", 30), ("y.z", 40)):
+            server.execute(f'CREATE SCHEMA "{schema}"')
+            server.execute(
+                f'CREATE TABLE "{schema}".t AS SELECT * FROM public."{name}" LIMIT {limit}'
+            )
+        try:
+            found = [
+                count_rows(url, SCHEMA, table_name=each).n_rows
+                for each in ("decoy.t", f"{base}.decoy.t", "y.z.t")
+            ]
+        finally:
+            server.execute(f'DROP SCHEMA decoy, "{base}.decoy", "y.z" CASCADE')
+    assert found == [9, 30, 40] and asked == [True] * 3
 
 
 @pytest.mark.extras("narwhals", "pyarrow", "ibis", "psycopg")
