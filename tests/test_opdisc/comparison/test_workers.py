@@ -143,7 +143,7 @@ def test_killed_and_resumed_it_has_the_rows_of_an_undisturbed_run(
     source, tmp_path, command, kills
 ):
     waiting = "helpers.opdisc.comparison_methods:waiting"
-    plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=(0.1, 0.5, 1.0), repeats=2)
+    plan = Plan(methods=(*QUICK, waiting, "private-majority"), epsilons=(0.1, 0.5, 1.0), repeats=3)
     planned = sorted(run.run_id for run in runs_of(plan))
     undisturbed = compare(source, plan, tmp_path / "calm", jobs=2, report=nothing)
     assert undisturbed.finished == len(planned)
@@ -151,7 +151,7 @@ def test_killed_and_resumed_it_has_the_rows_of_an_undisturbed_run(
     out = tmp_path / "killed"
     before, workers = 0, []
     for _ in range(kills):
-        process = command(plan, out, hold_after=before + 3)
+        process = command(plan, out, hold_after=before + 1)
         wait_for_rows(out, before + 1, process)
         time.sleep(chance.uniform(0.0, 1.5))  # not a wait: any moment is one to be killed at
         assert process.poll() is None, "it finished though it was held"
